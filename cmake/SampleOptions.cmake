@@ -1,0 +1,39 @@
+# Compile options that every target links: warnings, sanitizers, and the flags of code that runs in the
+# signal handler.
+
+add_library(sample_options INTERFACE)
+add_library(sample::options ALIAS sample_options)
+target_include_directories(sample_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(sample_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
+    # GCC 12 warns of overlaps inside its own std::string operator+ (GCC bug 105329).
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    $<$<BOOL:${SAMPLE_WERROR}>:-Werror>)
+if(SAMPLE_SANITIZE)
+    target_compile_options(sample_options INTERFACE
+        -fsanitize=${SAMPLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+        # False alarms in instrumented code, as GCC's manual says of -fsanitize.
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    target_link_options(sample_options INTERFACE -fsanitize=${SAMPLE_SANITIZE})
+endif()
+if(SAMPLE_BUILD_FUZZERS)
+    target_compile_options(sample_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# Code inside the profiled program: no C++ runtime, TLS without a call.
+add_library(sample_agent_code INTERFACE)
+add_library(sample::agent_code ALIAS sample_agent_code)
+target_compile_options(sample_agent_code INTERFACE
+    -O2 -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-lto
+    -fno-stack-protector -fvisibility=hidden)
+
+# Code that may run inside the signal handler: moreover a stated stack budget, and no jump tables, so that the
+# closure proof sees every branch.
+add_library(sample_signal_safe INTERFACE)
+add_library(sample::signal_safe ALIAS sample_signal_safe)
+target_link_libraries(sample_signal_safe INTERFACE sample::agent_code)
+target_compile_options(sample_signal_safe INTERFACE -fno-jump-tables)
+# The budget is for what ships: sanitizers make frames larger. Only gcc knows the warning.
+if(NOT SAMPLE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(sample_signal_safe INTERFACE -Wstack-usage=1024)
+endif()
