@@ -1,0 +1,56 @@
+#include "core/mapped_file.h"
+
+#include "core/fd.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace sample {
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+    const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!fd.is_open()) {
+        return unexpected(Error::from_errno("cannot open " + path));
+    }
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0) {
+        return unexpected(Error::from_errno("cannot stat " + path));
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument, path + " is not a regular file");
+    }
+    const auto size = static_cast<std::size_t>(info.st_size);
+    if (size == 0) {
+        return MappedFile{{}};
+    }
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (address == MAP_FAILED) {
+        return unexpected(Error::from_errno("cannot map " + path));
+    }
+    return MappedFile{{static_cast<const std::byte*>(address), size}};
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+    if (this != &other) {
+        unmap();
+        bytes_ = std::exchange(other.bytes_, {});
+    }
+    return *this;
+}
+
+MappedFile::~MappedFile() {
+    unmap();
+}
+
+void MappedFile::unmap() noexcept {
+    if (!bytes_.empty()) {
+        ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+    }
+}
+
+}  // namespace sample

@@ -1,0 +1,34 @@
+// A whole file mapped read-only.
+#pragma once
+
+#include "core/result.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace sample {
+
+/// Owns a private read-only mapping. An empty file is an empty span. If another process truncates
+/// the file while it is mapped, touching the lost pages raises SIGBUS: use it for files that are
+/// replaced, not rewritten.
+class MappedFile {
+public:
+    [[nodiscard]] static Result<MappedFile> open(const std::string& path);
+
+    MappedFile(MappedFile&& other) noexcept;
+    MappedFile& operator=(MappedFile&& other) noexcept;
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile();
+
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+private:
+    explicit MappedFile(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
+    void unmap() noexcept;
+
+    std::span<const std::byte> bytes_;
+};
+
+}  // namespace sample
