@@ -1,0 +1,44 @@
+// Varints in byte vectors and spans.
+#pragma once
+
+#include "core/varint.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sample::trace {
+
+inline void append_varint(std::vector<std::byte>& out, std::uint64_t value) {
+    std::array<std::byte, kMaxVarintBytes> bytes;
+    const std::size_t size = write_varint(bytes.data(), value);
+    out.insert(out.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+}
+
+/// Takes varints off the front of a span. After the first that does not parse, all are 0 and ok()
+/// is false.
+class VarintReader {
+public:
+    explicit VarintReader(std::span<const std::byte> bytes) noexcept : rest_{bytes} {}
+
+    std::uint64_t next() noexcept {
+        std::uint64_t value = 0;
+        const std::size_t size = read_varint(rest_.data(), rest_.data() + rest_.size(), value);
+        if (size == 0 || !ok_) {
+            ok_ = false;
+            return 0;
+        }
+        rest_ = rest_.subspan(size);
+        return value;
+    }
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+    [[nodiscard]] std::span<const std::byte> rest() const noexcept { return rest_; }
+
+private:
+    std::span<const std::byte> rest_;
+    bool ok_ = true;
+};
+
+}  // namespace sample::trace
