@@ -1,0 +1,57 @@
+// Finds the frame description entry (FDE) of a pc: binary search in .eh_frame_hdr, then the FDE and
+// its CIE.
+//
+// Everything here works on addresses of the bytes themselves, as they are mapped in this process.
+// Only the search table that linkers write (datarel sdata4 pairs) is searched; another encoding is
+// answered with `unsupported`. No allocation, no system calls. Async-signal-safe.
+// Source: LSB 5.0 Core section 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5 section 6.4.
+#pragma once
+
+#include "unwind/cfi/byte_reader.h"
+
+#include <cstdint>
+
+namespace sample::unwind::cfi {
+
+/// Where a module's tables are. [low, high) is readable and holds .eh_frame_hdr and .eh_frame; no
+/// byte outside of it is read, whatever the tables say.
+struct Tables {
+    std::uint64_t header = 0;  ///< .eh_frame_hdr; 0 if the module has none.
+    std::uint64_t header_size = 0;
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+};
+
+/// One FDE and what its CIE says: all that running its program needs.
+struct Fde {
+    std::uint64_t pc_begin = 0;
+    std::uint64_t pc_end = 0;
+    std::uint64_t initial_program = 0;  ///< The CIE's instructions.
+    std::uint64_t initial_program_end = 0;
+    std::uint64_t program = 0;  ///< The FDE's own.
+    std::uint64_t program_end = 0;
+    std::uint64_t code_align = 1;
+    std::int64_t data_align = 1;
+    std::uint8_t pointer_encoding = 0;
+    bool signal_frame = false;  ///< Augmentation 'S': the caller's pc is exact.
+};
+
+enum class Found : std::uint8_t {
+    yes,
+    no,           ///< No FDE covers the pc.
+    unsupported,  ///< An encoding or augmentation that is not known here.
+    corrupt,      ///< Tables that contradict themselves or leave their module.
+};
+
+/// O(log of the number of FDEs).
+[[nodiscard]] Found find_fde(const Tables& tables, std::uint64_t pc, Fde& out) noexcept;
+
+/// Parses the FDE at `address`; `tables` gives the bounds.
+[[nodiscard]] Found parse_fde(const Tables& tables, std::uint64_t address, Fde& out) noexcept;
+
+/// A DW_EH_PE-encoded pointer; fails the reader for encodings that need more than the reader and
+/// `data_base` (indirect, textrel, funcrel, aligned).
+[[nodiscard]] std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding,
+                                         std::uint64_t data_base) noexcept;
+
+}  // namespace sample::unwind::cfi

@@ -1,0 +1,117 @@
+// One frame's rule, packed into one word, so that a cache entry is two words and a hot step is a
+// handful of instructions.
+//
+// Kinds are equations; a step reads the return address at CFA - 8 and sets rsp' = CFA in all of
+// them. What does not fit becomes `complex`: the walker then runs the frame's program anew.
+//
+//   bits  0–3   kind
+//   bits  4–7   register (general register of cfa_register and deref)
+//   bits  8–9   how rbp' is found
+//   bits 10–21  rbp offset / 8, signed
+//   bits 22–39  offset2, signed
+//   bits 40–63  offset, signed
+//
+// Async-signal-safe.
+#pragma once
+
+#include "unwind/cfi/fde.h"
+#include "unwind/cfi/rules.h"
+
+#include <cstdint>
+
+namespace sample::unwind::cfi {
+
+enum class RowKind : std::uint8_t {
+    empty,         ///< No row at all: what an unused cache entry holds.
+    none,          ///< No rule covers the pc.
+    unsupported,   ///< Tables or rules that are corrupt or not understood.
+    root,          ///< The return address is undefined: the outermost frame.
+    cfa_sp,        ///< CFA = rsp + offset
+    cfa_bp,        ///< CFA = rbp + offset
+    cfa_register,  ///< CFA = register + offset
+    deref,         ///< CFA = *(register + offset) + offset2
+    signal,        ///< All registers are in the ucontext at rsp.
+    complex,       ///< Anything else.
+};
+
+enum class BpRule : std::uint8_t {
+    same,    ///< rbp' = rbp
+    at_cfa,  ///< rbp' = *(CFA + bp_offset)
+    at_bp,   ///< rbp' = *(rbp + bp_offset)
+};
+
+class Row {
+public:
+    constexpr Row() noexcept = default;
+    constexpr explicit Row(RowKind kind) noexcept : bits_{static_cast<std::uint64_t>(kind)} {}
+    static constexpr Row from_bits(std::uint64_t bits) noexcept {
+        Row row;
+        row.bits_ = bits;
+        return row;
+    }
+
+    struct Fields {
+        RowKind kind = RowKind::complex;
+        std::uint64_t reg = 0;
+        std::int64_t offset = 0;
+        std::int64_t offset2 = 0;
+        BpRule bp = BpRule::same;
+        std::int64_t bp_offset = 0;  ///< A multiple of 8.
+    };
+    /// `complex` if a field does not fit.
+    [[nodiscard]] static constexpr Row pack(const Fields& fields) noexcept {
+        if (fields.reg > 15 || !fits(fields.offset, 24) || !fits(fields.offset2, 18) ||
+            fields.bp_offset % 8 != 0 || !fits(fields.bp_offset / 8, 12)) {
+            return Row{RowKind::complex};
+        }
+        return from_bits(static_cast<std::uint64_t>(fields.kind) | fields.reg << 4 |
+                         static_cast<std::uint64_t>(fields.bp) << 8 |
+                         (static_cast<std::uint64_t>(fields.bp_offset / 8) & 0xfff) << 10 |
+                         (static_cast<std::uint64_t>(fields.offset2) & 0x3ffff) << 22 |
+                         static_cast<std::uint64_t>(fields.offset) << 40);
+    }
+
+    [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
+    [[nodiscard]] constexpr RowKind kind() const noexcept {
+        return static_cast<RowKind>(bits_ & 0xf);
+    }
+    [[nodiscard]] constexpr std::uint64_t reg() const noexcept { return bits_ >> 4 & 0xf; }
+    [[nodiscard]] constexpr BpRule bp() const noexcept {
+        return static_cast<BpRule>(bits_ >> 8 & 3);
+    }
+    // The offsets are added to addresses: two's complement, unsigned.
+    [[nodiscard]] constexpr std::uint64_t bp_offset() const noexcept {
+        return extended(bits_ << 42, 52) * 8;
+    }
+    [[nodiscard]] constexpr std::uint64_t offset2() const noexcept {
+        return extended(bits_ << 24, 46);
+    }
+    [[nodiscard]] constexpr std::uint64_t offset() const noexcept { return extended(bits_, 40); }
+    constexpr bool operator==(const Row&) const = default;
+
+private:
+    static constexpr bool fits(std::int64_t value, unsigned bits) noexcept {
+        const std::int64_t limit = std::int64_t{1} << (bits - 1);
+        return value >= -limit && value < limit;
+    }
+    static constexpr std::uint64_t extended(std::uint64_t top, unsigned shift) noexcept {
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(top) >> shift);
+    }
+
+    std::uint64_t bits_ = 0;
+};
+
+/// The rules of the frame at a pc, with what its CIE says of the frame.
+struct FrameRules {
+    Rules rules;
+    bool signal_frame = false;  ///< The caller's pc is exact, not a return address.
+};
+
+/// Finds and runs the program that covers `pc` (an address of the tables' own bytes). O(log FDEs +
+/// program). Async-signal-safe.
+[[nodiscard]] Found find_rules(const Tables& tables, std::uint64_t pc, FrameRules& out) noexcept;
+
+/// Packs rules into a row; `pc` matters for a lazy PLT, whose CFA depends on it.
+[[nodiscard]] Row pack_rules(const FrameRules& frame, std::uint64_t pc) noexcept;
+
+}  // namespace sample::unwind::cfi

@@ -1,0 +1,39 @@
+// An ELF file's segments mapped as the loader would map them, read-only: the tables of a module
+// that another process runs.
+#pragma once
+
+#include "core/result.h"
+#include "unwind/walk/module_table.h"
+
+#include <cstddef>
+#include <string>
+
+namespace sample::unwind {
+
+/// Owns the mapping. Nothing is relocated: tables that use absolute pointers, which linkers do not
+/// write into .eh_frame, would be off.
+class ElfImage {
+public:
+    /// Errors: system (open, mmap), corrupt (not an x86-64 ELF executable or library), unsupported
+    /// (nothing to load). Not async-signal-safe.
+    [[nodiscard]] static Result<ElfImage> map(const std::string& path);
+
+    ElfImage(ElfImage&& other) noexcept;
+    ElfImage& operator=(ElfImage&& other) noexcept;
+    ElfImage(const ElfImage&) = delete;
+    ElfImage& operator=(const ElfImage&) = delete;
+    ~ElfImage();
+
+    /// The module as it would be at `bias` (run-time address minus ELF virtual address) in the
+    /// walked program; its tables are read from this image, which has to outlive it.
+    [[nodiscard]] Module module_at(std::uint64_t bias) const noexcept;
+
+private:
+    ElfImage(std::uint64_t base, std::size_t size) noexcept : base_{base}, size_{size} {}
+
+    std::uint64_t base_;
+    std::size_t size_;
+    Module at_zero_;  ///< The module at bias 0.
+};
+
+}  // namespace sample::unwind

@@ -1,0 +1,92 @@
+// The memory that a walk reads: the live stack of the current thread, or a copy of somebody else's.
+//
+// One type without virtual calls: the walked program's addresses in [low, high) are read at
+// address + a constant. Outside of that a copied stack fails, and a live one may ask the kernel
+// whether a page is readable (see readable_page()) and remember it for the rest of the walk; at
+// most kMaxProbes times. Words must be aligned, as the psABI keeps the stack. Async-signal-safe.
+// One object serves one walk at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sample::unwind {
+
+/// Addresses [low, high) of the walked thread's stack, known to be readable. `low` is best below
+/// rsp by the red zone's 128 bytes: rules may name slots there.
+struct StackBounds {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+};
+
+class StackMemory {
+public:
+    static constexpr std::uint32_t kMaxProbes = 64;
+
+    enum class Outside : std::uint8_t {
+        fail,   ///< A word outside of the bounds is unreadable.
+        probe,  ///< The kernel is asked.
+    };
+
+    /// This thread's own stack. `verified` may be empty: then every new page costs a probe.
+    [[nodiscard]] static StackMemory live(StackBounds verified, Outside outside) noexcept {
+        return StackMemory{verified, 0, outside};
+    }
+    /// A copy of the memory that lay at `address`. `bytes` outlives the object.
+    [[nodiscard]] static StackMemory recorded(std::uint64_t address,
+                                              std::span<const std::byte> bytes) noexcept {
+        return StackMemory{StackBounds{address, address + bytes.size()},
+                           reinterpret_cast<std::uint64_t>(bytes.data()) - address, Outside::fail};
+    }
+
+    /// The aligned word at `address`. False if it is not readable; `value` is then untouched. No
+    /// system call for a word within the bounds.
+    [[nodiscard]] bool read(std::uint64_t address, std::uint64_t& value) noexcept {
+        if (address - low_ >= size_ || (address & 7) != 0) [[unlikely]] {
+            if (!readable_outside(address)) {
+                return false;
+            }
+        }
+        value = load(address + delta_);
+        return true;
+    }
+
+    /// How often the kernel was asked since the object was made.
+    [[nodiscard]] std::uint32_t probes() const noexcept { return probes_; }
+
+private:
+    StackMemory(StackBounds bounds, std::uint64_t delta, Outside outside) noexcept
+        : low_{bounds.low},
+          size_{bounds.high - bounds.low >= 8 && bounds.high > bounds.low
+                    ? bounds.high - bounds.low - 7
+                    : 0},
+          delta_{delta},
+          outside_{outside} {}
+
+    // Other functions' frames, which sanitizers have fenced.
+    __attribute__((no_sanitize("address", "thread"))) static std::uint64_t load(
+        std::uint64_t address) noexcept {
+        std::uint64_t value = 0;
+        __builtin_memcpy(&value, reinterpret_cast<const void*>(address), sizeof(value));
+        return value;
+    }
+
+    [[nodiscard]] bool readable_outside(std::uint64_t address) noexcept;
+
+    std::uint64_t low_;
+    std::uint64_t size_;  ///< Of the addresses at which a whole word may begin.
+    std::uint64_t delta_;
+    std::uint64_t window_low_ = 0;  ///< Pages found readable in this walk.
+    std::uint64_t window_high_ = 0;
+    std::uint32_t probes_ = 0;
+    Outside outside_;
+};
+
+/// Whether the page of `address` can be read now. One system call: rt_sigprocmask with an operation
+/// that does not exist, which the kernel answers with EFAULT if it could not copy the mask in, and
+/// with EINVAL otherwise; nothing is ever changed. errno is untouched. Async-signal-safe.
+/// Source: Linux kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask).
+[[nodiscard]] bool readable_page(std::uint64_t address) noexcept;
+
+}  // namespace sample::unwind

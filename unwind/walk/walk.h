@@ -1,0 +1,54 @@
+// Walks one stack from registers, by the call frame information of the modules that its frames lie
+// in.
+//
+// The same code walks the live stack of the current thread, inside a signal handler, and a copied
+// one: what differs is the StackMemory it reads through. Rules are found on demand (binary search
+// in .eh_frame_hdr, one bounded run of the frame's program) and kept in a RowCache.
+//
+// The usual walk follows pc, rsp and rbp only. Where a caller's rule needs another callee-saved
+// register the walk starts over and restores them all, without the cache. docs/unwinding.md has the
+// whole story.
+#pragma once
+
+#include "core/address.h"
+#include "unwind/walk/module_table.h"
+#include "unwind/walk/registers.h"
+#include "unwind/walk/row_cache.h"
+#include "unwind/walk/stack_memory.h"
+
+#include <cstdint>
+#include <span>
+
+namespace sample::unwind {
+
+enum class StopReason : std::uint8_t {
+    root,              ///< Reached the outermost frame: an undefined return address, or a zero one.
+    depth_limit,       ///< `out` is full. Normal, not an error.
+    no_module,         ///< A pc in no known module.
+    no_cfi,            ///< A module without a rule for the pc.
+    unsupported_rule,  ///< A rule that the walker does not evaluate.
+    unreadable_memory,  ///< The next word lies outside the stack.
+    no_progress,        ///< The next frame is not further out: a corrupt or cyclic stack.
+};
+
+struct WalkResult {
+    std::uint32_t depth = 0;
+    StopReason reason = StopReason::root;
+    bool restored_all = false;        ///< The walk started over, restoring all registers.
+    std::uint32_t rows_compiled = 0;  ///< Rules that were not in the cache.
+};
+
+/// Signal frames that one walk crosses; past that a forged one could lead in circles.
+inline constexpr std::uint32_t kMaxSignalFrames = 16;
+
+/// Walks one stack. `out` receives frames, leaf first; returns how many and why the walk stopped. A
+/// stack deeper than `out` is truncated. The leaf, a signal trampoline and the frame that it
+/// interrupted are exact pcs, all others return addresses. A pc that no user address can be is not
+/// written. O(depth); no system calls while the stack stays inside `memory`'s verified bounds and
+/// pcs inside `modules`. At most 2 KiB of stack. Async-signal-safe. Thread-safe for distinct `out`
+/// and `memory`. Source: System V x86-64 psABI 3.7; DWARF 5 section 6.4.
+[[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
+                              const Registers& registers, StackMemory& memory,
+                              std::span<FrameAddress> out) noexcept;
+
+}  // namespace sample::unwind
