@@ -1,0 +1,134 @@
+#include "callgraph/build_profile.h"
+
+#include "callgraph/function_table.h"
+#include "callgraph/tree.h"
+#include "callgraph/truth.h"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace sample::callgraph {
+
+namespace {
+
+/// Hangs address-level stacks under categories, function by function.
+class Merger {
+public:
+    Merger(const Recording& recording, const SymbolTable& symbols)
+        : nodes_{recording.nodes()},
+          functions_{recording, symbols},
+          merged_(recording.nodes().size() + 1) {}
+
+    void begin_category(std::string name) {
+        category_ = tree_.add_category(std::move(name));
+        ++generation_;
+        merged_[0] = {generation_, category_};
+    }
+
+    void add(const StackWeight& weight) {
+        tree_.add_self(merge(weight.node), weight.sampled_ns + weight.booked_ns, weight.samples);
+    }
+
+    void finish(Profile& profile) && {
+        profile.functions = functions_.functions();
+        if (const FunctionId gc = functions_.gc_or_none(); !gc.is_none()) {
+            profile.gc = gc;
+        }
+        std::move(tree_).finish(profile);
+    }
+
+private:
+    /// What a node's callees inherit.
+    struct Inherited {
+        std::uint32_t flags = 0;
+        bool in_gc = false;
+    };
+    struct Merged {
+        std::uint32_t generation = 0;  ///< The category that `node` is valid in.
+        TreeBuilder::Index node = 0;
+    };
+
+    TreeBuilder::Index merge(NodeId stack) {
+        path_.clear();
+        while (merged_[stack.value].generation != generation_) {
+            path_.push_back(stack);
+            stack = nodes_[stack.value - 1].parent;
+        }
+        TreeBuilder::Index node = merged_[stack.value].node;
+        while (!path_.empty()) {
+            node = descend(node, nodes_[path_.back().value - 1].address);
+            merged_[path_.back().value] = {generation_, node};
+            path_.pop_back();
+        }
+        return node;
+    }
+
+    TreeBuilder::Index descend(TreeBuilder::Index parent, std::uint32_t address) {
+        Inherited inherited = inherited_by(parent);
+        inherited.flags |= functions_.own_flags(address) & kPlugin;
+        if (functions_.is_gc_entry(address) && !inherited.in_gc) {
+            inherited.in_gc = true;
+            parent = tree_.child(parent, functions_.gc());
+        }
+        const TreeBuilder::Index node =
+            tree_.child(parent, functions_.function(address, inherited.flags));
+        inherited_by(node) = inherited;
+        return node;
+    }
+
+    Inherited& inherited_by(TreeBuilder::Index node) {
+        if (node >= inherited_.size()) {
+            inherited_.resize(node + 1);
+        }
+        return inherited_[node];
+    }
+
+    std::span<const StackFrame> nodes_;
+    FunctionTable functions_;
+    TreeBuilder tree_;
+    TreeBuilder::Index category_ = 0;
+    std::uint32_t generation_ = 0;
+    std::vector<Merged> merged_;
+    std::vector<Inherited> inherited_;
+    std::vector<NodeId> path_;
+};
+
+/// The weights' indices, category by category, each in the recording's order.
+std::vector<std::uint32_t> by_category(const Categories& categories) {
+    std::vector<std::uint32_t> next(categories.names.size() + 1);
+    for (const std::uint32_t category : categories.of_weight) {
+        ++next[category + 1];
+    }
+    for (std::size_t i = 1; i < next.size(); ++i) {
+        next[i] += next[i - 1];
+    }
+    std::vector<std::uint32_t> order(categories.of_weight.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+        order[next[categories.of_weight[i]]++] = i;
+    }
+    return order;
+}
+
+}  // namespace
+
+Profile build_profile(const Recording& recording, const SymbolTable& symbols,
+                      const BuildOptions& options) {
+    Profile profile;
+    Categories categories = categorize(recording, options.category);
+    Merger merger{recording, symbols};
+    std::uint32_t current = static_cast<std::uint32_t>(categories.names.size());
+    for (const std::uint32_t index : by_category(categories)) {
+        const std::uint32_t category = categories.of_weight[index];
+        if (category != current) {
+            merger.begin_category(std::move(categories.names[category]));
+            current = category;
+        }
+        merger.add(recording.weights()[index]);
+    }
+    std::move(merger).finish(profile);
+    fill_truth(profile, recording);
+    return profile;
+}
+
+}  // namespace sample::callgraph

@@ -1,0 +1,81 @@
+// The functions of a profile in the making: which function each address belongs to, and one
+// FunctionId for each function and set of flags.
+#pragma once
+
+#include "callgraph/build_profile.h"
+#include "callgraph/intern_table.h"
+#include "callgraph/profile.h"
+#include "callgraph/recording.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::callgraph {
+
+/// Keeps references to both arguments of its constructor.
+class FunctionTable {
+public:
+    FunctionTable(const Recording& recording, const SymbolTable& symbols);
+
+    /// The function at an address (index into Recording::addresses()), with `inherited` flags added
+    /// to its own.
+    [[nodiscard]] FunctionId function(std::uint32_t address, std::uint32_t inherited);
+    [[nodiscard]] std::uint32_t own_flags(std::uint32_t address) const {
+        return places_[address].flags;
+    }
+    /// True for an entry into memory management.
+    [[nodiscard]] bool is_gc_entry(std::uint32_t address) const {
+        return codes_[places_[address].code].is_gc_entry;
+    }
+    /// The pseudo-function that stands for memory management, made when first asked for.
+    [[nodiscard]] FunctionId gc();
+
+    /// Every function that was asked for, without figures; [id - 1].
+    [[nodiscard]] std::vector<Function> functions() const;
+    /// None if gc() was never called.
+    [[nodiscard]] FunctionId gc_or_none() const { return gc_; }
+
+private:
+    struct Place {
+        std::uint32_t code = 0;
+        std::uint32_t flags = 0;
+    };
+    /// A function without flags. The module is told apart by its path.
+    struct Code {
+        std::string_view name;
+        std::string_view source;
+        std::string_view module_path;
+        std::uint32_t line = 0;
+        bool is_gc_entry = false;
+    };
+    struct CodeTraits {
+        static std::uint64_t hash(const Code& code);
+        static bool equal(const Code& left, const Code& right);
+    };
+    struct Flagged {
+        std::uint32_t code = 0;
+        std::uint32_t flags = 0;
+    };
+    struct FlaggedTraits {
+        static std::uint64_t hash(const Flagged& key) { return hash_pair(key.code, key.flags); }
+        static bool equal(const Flagged& left, const Flagged& right) {
+            return left.code == right.code && left.flags == right.flags;
+        }
+    };
+
+    void add_place(const CodeAddress& place, const Symbol* symbol);
+    /// "module+0xoffset", kept for as long as this table lives.
+    std::string_view offset_name(const CodeAddress& place, std::string_view path);
+
+    const Recording& recording_;
+    std::vector<Place> places_;
+    InternTable<Code, CodeTraits> codes_;
+    InternTable<Flagged, FlaggedTraits> flagged_;
+    FunctionId gc_;
+    std::deque<std::string> made_names_;  ///< A deque, so that views of them stay valid.
+};
+
+}  // namespace sample::callgraph

@@ -1,0 +1,104 @@
+// Truth::notes: what a reader of the figures has to know about them, one line each, and what to do.
+#include "callgraph/categories.h"
+#include "callgraph/truth.h"
+
+#include <map>
+#include <utility>
+
+namespace sample::callgraph {
+
+namespace {
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    return std::to_string(count).append(" ").append(count == 1 ? one : many);
+}
+
+void note_missing_end(std::vector<std::string>& notes, const Recording& recording,
+                      const Truth& truth) {
+    if (truth.whole) {
+        return;
+    }
+    std::string note = "the end of the recording is missing";
+    if (!recording.problem().empty()) {
+        note += " (" + recording.problem() + ")";
+    }
+    note +=
+        ": the figures cover what was written before that, and what the program did towards its "
+        "end is missing; record again and let `sample` finish, with room on its disk";
+    notes.push_back(std::move(note));
+}
+
+void note_sources(std::vector<std::string>& notes, const Recording& recording) {
+    if (recording.start() && !recording.start()->source_reason.empty()) {
+        notes.push_back("sampled with source " + recording.start()->source + ": " +
+                        recording.start()->source_reason +
+                        "; `sample doctor` says how to improve it");
+    }
+    // The same executable may have been started a thousand times.
+    std::map<std::pair<std::string, std::string>, std::uint64_t> reasons;
+    for (const RecordedProcess& process : recording.processes()) {
+        const trace::Process& facts = process.facts;
+        if (!facts.source_reason.empty() &&
+            !(recording.start() && recording.start()->source == facts.source &&
+              recording.start()->source_reason == facts.source_reason)) {
+            ++reasons[{std::string{file_name(facts.executable)},
+                       "source " + facts.source + ": " + facts.source_reason}];
+        }
+    }
+    for (const auto& [who, count] : reasons) {
+        notes.push_back(who.first + " (" + counted(count, "process", "processes") +
+                        ") was sampled with " + who.second +
+                        "; --source chooses another one for all");
+    }
+}
+
+void note_unsampled(std::vector<std::string>& notes, const Recording& recording) {
+    std::vector<bool> is_sampled(recording.processes().size() + 1);
+    for (const StackWeight& weight : recording.weights()) {
+        const trace::Thread* thread = recording.thread(weight.thread);
+        if (thread != nullptr && recording.process(thread->process) != nullptr) {
+            is_sampled[thread->process.value] = true;
+        }
+    }
+    std::map<std::string, std::uint64_t> unsampled;
+    for (std::size_t i = 0; i < recording.processes().size(); ++i) {
+        if (!is_sampled[i + 1]) {
+            ++unsampled[std::string{file_name(recording.processes()[i].facts.executable)}];
+        }
+    }
+    for (const auto& [executable, count] : unsampled) {
+        notes.push_back(executable + " (" + counted(count, "process", "processes") +
+                        ") was never sampled: it ended before its first sample or the agent could "
+                        "not be loaded into it; raise --freq for short programs");
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> make_notes(const Recording& recording, const Truth& truth) {
+    std::vector<std::string> notes;
+    note_missing_end(notes, recording, truth);
+    note_sources(notes, recording);
+    note_unsampled(notes, recording);
+    if (truth.lost > 0) {
+        notes.push_back(counted(truth.lost, "sample was lost", "samples were lost") +
+                        "; their time went to the next sample of the same thread; a lower --freq "
+                        "avoids it");
+    }
+    if (recording.bad_records() > 0) {
+        notes.push_back(counted(recording.bad_records(), "record", "records") +
+                        " could not be used because of ids that were never defined or weights "
+                        "that overflow: the recording is damaged; record again");
+    }
+    if (recording.unknown_events() > 0) {
+        notes.push_back(counted(recording.unknown_events(), "event", "events") +
+                        " of kinds that this version does not know: use the version of `sample` "
+                        "that made the recording to see them");
+    }
+    if (recording.end() && !recording.end()->note.empty()) {
+        notes.push_back(recording.end()->note);
+    }
+    return notes;
+}
+
+}  // namespace sample::callgraph

@@ -1,0 +1,121 @@
+// The Profile: a callgraph of nodes and functions with total durations, named, ready to be shown or
+// exported. Everything above floor 2 reads this and nothing else.
+//
+// Nodes form one tree. Node 0 is the root; its children are the categories' nodes (no function);
+// below them every node is one function reached by one path. Under one node there is at most one
+// child per function. Durations are nanoseconds; whoever shows microseconds floors at the edge, so
+// that children never exceed their parent. total = self + the children's totals, exactly.
+#pragma once
+
+#include "core/ids.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sample::callgraph {
+
+/// Function flags, as in the version-2 script-profiler format.
+// NOLINTBEGIN(readability-identifier-naming): used as constants, combined bit by bit
+enum FunctionFlags : std::uint32_t {
+    kNoFlags = 0,
+    kNative = 1,  ///< Machine code generated at run time (JIT).
+    kPlugin = 2,  ///< Code of a module brought by dlopen after the start, and what it calls.
+};
+// NOLINTEND(readability-identifier-naming)
+
+struct Function {
+    std::string name;        ///< Empty: unnamed; show source:line, or "<anonymous>".
+    std::string source;      ///< Source file, or else the module; empty if unknown.
+    std::uint32_t line = 0;  ///< Where the function begins; 0 if unknown.
+    std::uint32_t flags = kNoFlags;
+    std::string module;          ///< File name of the module; empty in imported profiles.
+    std::uint64_t total_ns = 0;  ///< Recursion counted once.
+    std::uint64_t self_ns = 0;
+    std::uint64_t samples = 0;       ///< Samples in which it was on the stack.
+    std::uint64_t self_samples = 0;  ///< Samples in which it was the leaf.
+};
+
+struct Node {
+    NodeId parent;
+    FunctionId function;  ///< None for the root and the categories' nodes.
+    std::uint64_t total_ns = 0;
+    std::uint64_t self_ns = 0;
+    std::uint64_t samples = 0;       ///< Below and at this node.
+    std::uint64_t self_samples = 0;  ///< At this node.
+    std::vector<NodeId> children;    ///< Heaviest first.
+};
+
+struct Category {
+    std::string name;
+    NodeId node;
+};
+
+struct ThreadTotals {
+    std::string name;
+    std::string process;  ///< The executable's file name.
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0;  ///< Sampled and booked.
+    std::uint64_t samples = 0;
+    std::uint64_t incomplete_stacks = 0;
+};
+
+struct ProcessTotals {
+    std::string executable;
+    std::string command_line;
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::string source;
+    std::string source_reason;
+    std::string ending;        ///< "exited with 0", "killed by SIGSEGV (11)", "still running", …
+    bool ended_badly = false;  ///< Ended by a signal.
+    std::uint64_t cpu_ns = 0;  ///< By the kernel; where that is not known, sampled and booked.
+};
+
+/// How trustworthy the figures are. Every figure is measured; what was not measured is nullopt.
+struct Truth {
+    std::uint32_t requested_hz = 0;
+    std::optional<double>
+        achieved_hz;  ///< Samples a second of CPU time (or of wall time, by the clock).
+    std::string source;
+    std::string source_reason;
+    std::string clock;
+    std::uint64_t wall_ns = 0;
+    std::optional<std::uint64_t> process_cpu_ns;  ///< By the kernel, all recorded processes.
+    std::uint64_t sampled_ns = 0;                 ///< Weight of the samples.
+    std::uint64_t booked_ns = 0;                  ///< Time measured by a clock without a stack.
+    std::uint64_t samples = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t truncated_stacks = 0;
+    std::uint64_t incomplete_stacks = 0;
+    std::uint32_t threads = 0;
+    std::uint32_t processes = 0;
+    std::optional<double> handler_ns_mean;
+    std::optional<std::uint64_t> handler_ns_p99;
+    std::optional<std::uint64_t> agent_rss_bytes;
+    bool whole = true;  ///< False: the end of the recording is missing.
+    std::vector<std::string>
+        notes;  ///< One line each, for people: what could not be seen, and what to do.
+};
+
+struct Profile {
+    std::string command_line;
+    std::uint64_t start_unix_ms = 0;
+    std::uint64_t end_unix_ms = 0;
+    std::vector<Category> categories;
+    std::vector<Node> nodes;          ///< nodes[id.value]; nodes[0] is the root.
+    std::vector<Function> functions;  ///< functions[id.value - 1].
+    std::optional<FunctionId> gc;     ///< The pseudo-function that stands for memory management.
+    std::vector<ThreadTotals> threads;
+    std::vector<ProcessTotals> processes;
+    Truth truth;
+    double scale =
+        1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
+
+    [[nodiscard]] const Node& node(NodeId id) const { return nodes[id.value]; }
+    [[nodiscard]] const Function& function(FunctionId id) const { return functions[id.value - 1]; }
+};
+
+}  // namespace sample::callgraph

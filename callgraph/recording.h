@@ -1,0 +1,131 @@
+// A recording in memory, as far as a callgraph needs it: who was recorded, which stacks there are,
+// and how much time each thread spent in each of them. When a sample was taken is not kept, so ten
+// million samples need no more room than the distinct stacks among them.
+//
+// Records are fed in the recording's order. What they say is not trusted: a record that refers to
+// an id that was never defined, or that would overflow the sum of all weights, is counted in
+// bad_records() and loses at most its stack, never silently its time.
+#pragma once
+
+#include "callgraph/intern_table.h"
+#include "trace/records.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sample::callgraph {
+
+/// A place in a program, to be symbolized: an address in the module's own (ELF virtual) addresses,
+/// to be looked up as it stands.
+struct CodeAddress {
+    ModuleId module;
+    std::uint64_t address = 0;
+};
+
+/// One stack: `parent`'s frames and below them addresses()[address].
+struct StackFrame {
+    NodeId parent;
+    std::uint32_t address = 0;
+};
+
+/// What one thread spent in one stack. Node none: the stack is not known.
+struct StackWeight {
+    ThreadId thread;
+    NodeId node;
+    std::uint64_t sampled_ns = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t booked_ns = 0;
+};
+
+struct RecordedProcess {
+    trace::Process facts;
+    std::optional<trace::ProcessEnd> end;
+};
+
+/// Not thread-safe.
+class Recording {
+public:
+    void add(const trace::SessionStart& record) { start_ = record; }
+    void add(const trace::SessionEnd& record);
+    void add(const trace::Process& record);
+    void add(const trace::ProcessEnd& record);
+    void add(const trace::Thread& record);
+    void add(const trace::ThreadName& record);
+    void add(const trace::Module& record);
+    /// Where a module was mapped makes no difference to a callgraph.
+    void add(const trace::ModuleLoad&) {}
+    void add(const trace::StackNode& record);
+    void add(const trace::Sample& record);
+    void add(const trace::Booking& record);
+
+    /// Says what the reader met besides records: why it stopped early (empty if it did not), and
+    /// how many events it did not know.
+    void set_read_outcome(std::string problem, std::uint64_t unknown_events);
+
+    [[nodiscard]] const std::optional<trace::SessionStart>& start() const { return start_; }
+    [[nodiscard]] const std::optional<trace::SessionEnd>& end() const { return end_; }
+    /// The latest time that any record names; CLOCK_MONOTONIC nanoseconds.
+    [[nodiscard]] std::uint64_t last_time_ns() const { return last_time_ns_; }
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+    [[nodiscard]] std::uint64_t unknown_events() const { return unknown_events_; }
+    [[nodiscard]] std::uint64_t bad_records() const { return bad_records_; }
+
+    /// Processes, threads and modules by id: [id.value - 1].
+    [[nodiscard]] std::span<const RecordedProcess> processes() const { return processes_; }
+    [[nodiscard]] std::span<const trace::Thread> threads() const { return threads_; }
+    [[nodiscard]] std::span<const trace::Module> modules() const { return modules_; }
+    /// nullptr where the id is none or was never defined.
+    [[nodiscard]] const RecordedProcess* process(ProcessId id) const;
+    [[nodiscard]] const trace::Thread* thread(ThreadId id) const;
+    [[nodiscard]] const trace::Module* module_of(const CodeAddress& place) const;
+
+    /// Stacks by id: [id.value - 1]. A parent's id is less than its child's.
+    [[nodiscard]] std::span<const StackFrame> nodes() const { return nodes_; }
+    /// Every distinct address, in the order of its first appearance: what a symbolizer is asked.
+    [[nodiscard]] std::span<const CodeAddress> addresses() const { return addresses_.entries(); }
+    [[nodiscard]] std::span<const StackWeight> weights() const { return weights_.entries(); }
+
+private:
+    struct AddressTraits {
+        static std::uint64_t hash(const CodeAddress& place) {
+            return hash_pair(place.module.value, place.address);
+        }
+        static bool equal(const CodeAddress& left, const CodeAddress& right) {
+            return left.address == right.address && left.module == right.module;
+        }
+    };
+    struct WeightTraits {
+        static std::uint64_t hash(const StackWeight& weight) {
+            return mix_bits((std::uint64_t{weight.thread.value} << 32) | weight.node.value);
+        }
+        static bool equal(const StackWeight& left, const StackWeight& right) {
+            return left.node == right.node && left.thread == right.thread;
+        }
+    };
+
+    void saw_time(std::uint64_t time_ns);
+    /// The entry to add `weight_ns` to; nullptr if the sum of all weights would overflow.
+    StackWeight* weight_of(ThreadId thread, NodeId node, std::uint64_t weight_ns);
+
+    std::optional<trace::SessionStart> start_;
+    std::optional<trace::SessionEnd> end_;
+    std::vector<RecordedProcess> processes_;
+    std::vector<trace::Thread> threads_;
+    std::vector<trace::Module> modules_;
+    std::vector<StackFrame> nodes_;
+    InternTable<CodeAddress, AddressTraits> addresses_;
+    InternTable<StackWeight, WeightTraits> weights_;
+    /// By node: where its latest sample's thread has its entry. Nodes that were defined together
+    /// are sampled together, so this stays in the processor's cache where a hash table does not.
+    std::vector<std::uint32_t> latest_weight_;
+    std::uint64_t sum_of_weights_ns_ = 0;
+    std::uint64_t last_time_ns_ = 0;
+    std::string problem_;
+    std::uint64_t unknown_events_ = 0;
+    std::uint64_t bad_records_ = 0;
+};
+
+}  // namespace sample::callgraph

@@ -1,0 +1,202 @@
+#include "callgraph/truth.h"
+
+#include "callgraph/categories.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace sample::callgraph {
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr double kNsPerSecond = 1e9;
+
+enum class StackKind : std::uint8_t { whole, incomplete, truncated };
+
+/// How each stack's root says that it ends; [node.value].
+std::vector<StackKind> kinds_of_stacks(const Recording& recording) {
+    std::vector<StackKind> kinds(recording.nodes().size() + 1, StackKind::whole);
+    for (std::uint32_t id = 1; id < kinds.size(); ++id) {
+        const StackFrame& frame = recording.nodes()[id - 1];
+        if (!frame.parent.is_none()) {
+            kinds[id] = kinds[frame.parent.value];
+            continue;
+        }
+        const trace::Module* module = recording.module_of(recording.addresses()[frame.address]);
+        if (module == nullptr || module->kind != trace::ModuleKind::pseudo) {
+            continue;
+        }
+        if (module->path == trace::kStackIncomplete) {
+            kinds[id] = StackKind::incomplete;
+        } else if (module->path == trace::kStackTruncated) {
+            kinds[id] = StackKind::truncated;
+        }
+    }
+    return kinds;
+}
+
+void fill_session(Profile& profile, const Recording& recording) {
+    Truth& truth = profile.truth;
+    truth.whole = recording.end().has_value() && recording.problem().empty();
+    truth.processes = 0;
+    if (!recording.start()) {
+        return;
+    }
+    const trace::SessionStart& start = *recording.start();
+    const std::uint64_t end_ns =
+        recording.end() ? recording.end()->end_ns : recording.last_time_ns();
+    truth.wall_ns = end_ns > start.start_ns ? end_ns - start.start_ns : 0;
+    truth.requested_hz = start.requested_hz;
+    truth.source = start.source;
+    truth.source_reason = start.source_reason;
+    truth.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
+    profile.command_line = start.command_line;
+    profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
+    profile.end_unix_ms = (start.start_unix_ns + truth.wall_ns) / kNsPerMs;
+}
+
+void fill_threads(Profile& profile, const Recording& recording) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> distinct;
+    for (const trace::Thread& thread : recording.threads()) {
+        ThreadTotals& totals = profile.threads.emplace_back();
+        totals.name = thread.name;
+        totals.tid = thread.tid;
+        if (const RecordedProcess* process = recording.process(thread.process)) {
+            totals.process = file_name(process->facts.executable);
+            totals.pid = process->facts.pid;
+        }
+        distinct.emplace(totals.pid, totals.tid);
+    }
+    profile.truth.threads = static_cast<std::uint32_t>(distinct.size());
+}
+
+/// Samples and time, of the whole and of each thread and process. Returns each process's weights.
+std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& recording) {
+    const std::vector<StackKind> kinds = kinds_of_stacks(recording);
+    std::vector<std::uint64_t> of_process(recording.processes().size() + 1);
+    Truth& truth = profile.truth;
+    for (const StackWeight& weight : recording.weights()) {
+        const StackKind kind = kinds[weight.node.value];
+        const std::uint64_t incomplete = kind == StackKind::incomplete ? weight.samples : 0;
+        truth.sampled_ns += weight.sampled_ns;
+        truth.booked_ns += weight.booked_ns;
+        truth.samples += weight.samples;
+        truth.incomplete_stacks += incomplete;
+        truth.truncated_stacks += kind == StackKind::truncated ? weight.samples : 0;
+        if (weight.thread.is_none()) {
+            continue;
+        }
+        ThreadTotals& thread = profile.threads[weight.thread.value - 1];
+        thread.cpu_ns += weight.sampled_ns + weight.booked_ns;
+        thread.samples += weight.samples;
+        thread.incomplete_stacks += incomplete;
+        const ProcessId process = recording.threads()[weight.thread.value - 1].process;
+        if (recording.process(process) != nullptr) {
+            of_process[process.value] += weight.sampled_ns + weight.booked_ns;
+        }
+    }
+    return of_process;
+}
+
+void fill_processes(Profile& profile, const Recording& recording,
+                    const std::vector<std::uint64_t>& weights) {
+    Truth& truth = profile.truth;
+    std::set<std::uint32_t> pids;
+    std::uint64_t kernel_cpu_ns = 0;
+    bool is_kernel_cpu_known = !recording.processes().empty();
+    for (std::size_t i = 0; i < recording.processes().size(); ++i) {
+        const auto& [facts, end] = recording.processes()[i];
+        ProcessTotals& totals = profile.processes.emplace_back();
+        totals.executable = facts.executable;
+        totals.command_line = facts.command_line;
+        totals.pid = facts.pid;
+        totals.parent_pid = facts.parent_pid;
+        totals.source = facts.source;
+        totals.source_reason = facts.source_reason;
+        totals.ending = describe_ending(end.value_or(trace::ProcessEnd{}));
+        totals.ended_badly = end && end->kind == trace::EndKind::signaled;
+        const std::uint64_t by_kernel = end ? end->cpu_ns : 0;
+        totals.cpu_ns = by_kernel != 0 ? by_kernel : weights[i + 1];
+        kernel_cpu_ns += by_kernel;
+        is_kernel_cpu_known = is_kernel_cpu_known && by_kernel != 0;
+        pids.insert(facts.pid);
+    }
+    truth.processes = static_cast<std::uint32_t>(pids.size());
+    if (is_kernel_cpu_known) {
+        truth.process_cpu_ns = kernel_cpu_ns;
+    }
+}
+
+/// What the agents measured of themselves: the mean of all, the worst p99 and size of any process.
+void fill_agent_figures(Truth& truth, const Recording& recording) {
+    std::uint64_t count = 0;
+    std::uint64_t sum_ns = 0;
+    for (const RecordedProcess& process : recording.processes()) {
+        if (!process.end) {
+            continue;
+        }
+        const trace::ProcessEnd& end = *process.end;
+        truth.lost += end.lost;
+        if (end.handler_count != 0) {
+            count += end.handler_count;
+            sum_ns += end.handler_sum_ns;
+            truth.handler_ns_p99 = std::max(truth.handler_ns_p99.value_or(0), end.handler_p99_ns);
+        }
+        if (end.agent_rss_bytes != 0) {
+            truth.agent_rss_bytes =
+                std::max(truth.agent_rss_bytes.value_or(0), end.agent_rss_bytes);
+        }
+    }
+    if (count != 0) {
+        truth.handler_ns_mean = static_cast<double>(sum_ns) / static_cast<double>(count);
+    }
+}
+
+void fill_achieved_hz(Truth& truth) {
+    std::uint64_t of_ns = truth.sampled_ns + truth.booked_ns;
+    if (truth.clock == "cpu" && truth.process_cpu_ns) {
+        of_ns = *truth.process_cpu_ns;
+    }
+    if (of_ns != 0) {
+        truth.achieved_hz =
+            static_cast<double>(truth.samples) * kNsPerSecond / static_cast<double>(of_ns);
+    }
+}
+
+}  // namespace
+
+std::string describe_ending(const trace::ProcessEnd& end) {
+    switch (end.kind) {
+        case trace::EndKind::exited:
+            return "exited with " + std::to_string(end.code);
+        case trace::EndKind::signaled: {
+            const char* name = sigabbrev_np(end.code);
+            const std::string number = std::to_string(end.code);
+            return name == nullptr ? "killed by signal " + number
+                                   : std::string{"killed by SIG"} + name + " (" + number + ")";
+        }
+        case trace::EndKind::replaced:
+            return "replaced by an exec";
+        case trace::EndKind::still_running:
+            return "still running";
+        case trace::EndKind::unknown:
+            break;
+    }
+    return "ending unknown";
+}
+
+void fill_truth(Profile& profile, const Recording& recording) {
+    profile.truth = {};
+    profile.threads.clear();
+    profile.processes.clear();
+    fill_session(profile, recording);
+    fill_threads(profile, recording);
+    fill_processes(profile, recording, add_weights(profile, recording));
+    fill_agent_figures(profile.truth, recording);
+    fill_achieved_hz(profile.truth);
+    profile.truth.notes = make_notes(recording, profile.truth);
+}
+
+}  // namespace sample::callgraph
