@@ -1,0 +1,130 @@
+#include "sampler/agent/gate.h"
+
+#include "sampler/agent/signals.h"
+#include "sampler/capture/capture.h"
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <linux/futex.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace sample::agent {
+namespace {
+
+using capture::Area;
+using capture::as_argument;
+using capture::raw_syscall;
+
+constexpr long kSliceNs = 50'000'000;
+constexpr int kGateSlices = 40;     // 2 s
+constexpr int kFinishSlices = 200;  // 10 s: a slow disk
+
+constinit capture::SessionPage* g_page = nullptr;
+constinit std::uint32_t g_collector_pid = 0;
+constinit std::uint32_t g_own_pid = 0;
+constinit bool g_needed = false;
+
+void ring_doorbell() noexcept {
+    g_page->doorbell.fetch_add(1, std::memory_order_release);
+    raw_syscall(SYS_futex, as_argument(&g_page->doorbell), FUTEX_WAKE, 1);
+}
+
+bool is_own_process() noexcept {
+    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) == g_own_pid;
+}
+
+bool collector_lives() noexcept {
+    return raw_syscall(SYS_kill, g_collector_pid, 0) != -ESRCH;
+}
+
+/// Waits until `ack` has reached `wanted`. False: the collector died or did not answer.
+bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, int slices) noexcept {
+    for (int slice = 0; slice < slices;) {
+        const std::uint32_t seen = ack.load(std::memory_order_acquire);
+        if (static_cast<std::int32_t>(seen - wanted) >= 0) {
+            return true;
+        }
+        const timespec timeout{0, kSliceNs};
+        const long result =
+            raw_syscall(SYS_futex, as_argument(&ack), FUTEX_WAIT, seen, as_argument(&timeout));
+        if (result == -ETIMEDOUT) {
+            ++slice;
+            if (!collector_lives()) {
+                return false;
+            }
+        }
+    }
+    return false;
+}
+
+bool request_and_wait(Area& area) noexcept {
+    const std::uint32_t request =
+        area.header.gate_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
+    ring_doorbell();
+    return wait_for(area.header.gate_acks, request, kGateSlices);
+}
+
+}  // namespace
+
+void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept {
+    g_page = page;
+    g_collector_pid = collector_pid;
+    g_own_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+    g_needed = needed;
+}
+
+ClosedGate::ClosedGate() noexcept {
+    Area* area = capture::current_area();
+    if (area == nullptr || !is_own_process()) {
+        return;
+    }
+    area_ = area;
+    area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                                   std::memory_order_relaxed);
+    if (g_needed) {
+        area->header.gate_closers.fetch_add(1, std::memory_order_acq_rel);
+        if (!request_and_wait(*area) && collector_lives()) {
+            ignore_own_signal();
+            ignoring_trap_ = true;
+        }
+    }
+    show_program_dispositions();
+}
+
+ClosedGate::~ClosedGate() {
+    if (area_ == nullptr) {
+        return;
+    }
+    restore_own_dispositions();
+    area_->header.last_cpu_ns.store(0, std::memory_order_relaxed);
+    if (g_needed) {
+        area_->header.gate_closers.fetch_sub(1, std::memory_order_acq_rel);
+        area_->header.gate_requests.fetch_add(1, std::memory_order_acq_rel);
+        ring_doorbell();
+    }
+}
+
+void finish_session(Area& area) noexcept {
+    area.header.finish_request.store(1, std::memory_order_release);
+    ring_doorbell();
+    wait_for(area.header.finish_ack, 1, kFinishSlices);
+}
+
+void note_exit(int status) noexcept {
+    capture::Area* area = capture::current_area();
+    // A vfork child's exit is not its parent's, whose memory this is.
+    if (area == nullptr || area->header.stopped.load() != 0 || !is_own_process()) {
+        return;
+    }
+    area->header.exit_status.store(status & 0xff);
+    area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    area->header.exit_known.store(1, std::memory_order_release);
+    if (area->header.is_root != 0) {
+        finish_session(*area);
+    }
+}
+
+}  // namespace sample::agent

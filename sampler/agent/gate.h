@@ -1,0 +1,45 @@
+// The gate: no event may expire inside an exec.
+//
+// An overflow inside execve sends SIGTRAP to the new image, where it kills. The process holds no
+// descriptor to switch its events off with, so it asks the collector through shared memory: count a
+// request up, ring the session's doorbell (a futex), wait for the acknowledgement (another futex).
+// This works whatever the process did to its descriptors, namespaces, root directory or user id. If
+// the collector is dead its descriptors are closed and the events with them. If it does not answer
+// (it is stopped), SIGTRAP is ignored for the new image: a small change of the program, but no
+// death.
+//
+// In a vfork or posix_spawn child the memory is the parent's and no event is: nothing is done
+// there.
+#pragma once
+
+#include "sampler/capture/shared_area.h"
+
+#include <cstdint>
+
+namespace sample::agent {
+
+/// Called once when the process has joined a session; not async-signal-safe.
+void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept;
+
+/// Events off, until the exec succeeds or this object goes. Async-signal-safe.
+class ClosedGate {
+public:
+    ClosedGate() noexcept;
+    ~ClosedGate();
+    ClosedGate(const ClosedGate&) = delete;
+    ClosedGate& operator=(const ClosedGate&) = delete;
+
+private:
+    capture::Area* area_ = nullptr;
+    bool ignoring_trap_ = false;
+};
+
+/// Asks the collector to take everything in before this process exits, and waits for it, at most a
+/// few seconds. Only for the process that started the session. Async-signal-safe.
+void finish_session(capture::Area& area) noexcept;
+
+/// The process is about to exit with `status`: leaves the clock and the status in the area, and
+/// lets the session finish if it is this process's. Async-signal-safe.
+void note_exit(int status) noexcept;
+
+}  // namespace sample::agent

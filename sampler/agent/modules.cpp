@@ -1,0 +1,135 @@
+#include "sampler/agent/modules.h"
+
+#include "sampler/capture/capture.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/ring_records.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <array>
+#include <atomic>
+#include <climits>
+#include <cstring>
+
+namespace sample::agent {
+namespace {
+
+constexpr std::size_t kMaxModules = 1024;
+
+/// What the collector is told of a module of the table.
+struct Identity {
+    const char* path = nullptr;
+    const std::uint8_t* build_id = nullptr;
+    std::uint32_t build_id_bytes = 0;
+    std::uint32_t flags = 0;
+    std::uint64_t bias = 0;
+    unwind::AddressRange span;
+};
+
+constinit std::array<unwind::Module, kMaxModules> g_modules{};
+constinit std::array<Identity, kMaxModules> g_identities{};
+constinit std::size_t g_count = 0;
+// A handler may still read the last one or two: they are rewritten only after three more unloads.
+constinit std::array<unwind::ModuleTable, 4> g_tables{};
+constinit std::uint64_t g_generation = 0;
+constinit std::array<char, PATH_MAX> g_executable{};
+
+/// Source: gABI, Note Section; "GNU" notes of type NT_GNU_BUILD_ID.
+void find_build_id(const dl_phdr_info& info, Identity& identity) noexcept {
+    for (std::size_t i = 0; i < info.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& header = info.dlpi_phdr[i];
+        if (header.p_type != PT_NOTE) {
+            continue;
+        }
+        const auto* at = reinterpret_cast<const std::uint8_t*>(info.dlpi_addr + header.p_vaddr);
+        const auto* end = at + header.p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const std::uint8_t* name = at + sizeof note;
+            const std::uint8_t* bytes = name + ((note.n_namesz + 3U) & ~3U);
+            const std::uint8_t* next = bytes + ((note.n_descsz + 3U) & ~3U);
+            if (next > end || next < at) {
+                break;
+            }
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                memcmp(name, "GNU", 4) == 0) {
+                identity.build_id = bytes;
+                identity.build_id_bytes = note.n_descsz;
+                return;
+            }
+            at = next;
+        }
+    }
+}
+
+int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
+    if (g_count == kMaxModules) {
+        return 1;
+    }
+    const unwind::Module module =
+        unwind::describe_module(info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum});
+    if (module.span == unwind::AddressRange{}) {
+        return 0;
+    }
+    Identity identity;
+    identity.path = info->dlpi_name;
+    identity.bias = info->dlpi_addr;
+    identity.span = module.span;
+    const std::uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+    if (g_count == 0) {
+        capture::raw_syscall(SYS_readlink, capture::as_argument("/proc/self/exe"),
+                             capture::as_argument(g_executable.data()), g_executable.size() - 1);
+        identity.path = g_executable.data();
+    } else if (vdso != 0 && module.span.contains(vdso)) {
+        identity.path = "[vdso]";
+        identity.flags = capture::kModuleVdso;
+    }
+    if (module.span.contains(reinterpret_cast<std::uint64_t>(&add_module))) {
+        identity.flags = capture::kModuleAgent;
+    }
+    find_build_id(*info, identity);
+    g_modules[g_count] = module;
+    g_identities[g_count] = identity;
+    ++g_count;
+    return 0;
+}
+
+}  // namespace
+
+const unwind::ModuleTable* module_table() noexcept {
+    if (g_count == 0) {
+        dl_iterate_phdr(add_module, nullptr);
+        const std::size_t sorted = unwind::sort_modules(std::span{g_modules.data(), g_count});
+        g_tables[0] = {std::span{g_modules.data(), sorted}, g_generation,
+                       unwind::LoaderLookup::ask};
+    }
+    return &g_tables[g_generation % g_tables.size()];
+}
+
+const unwind::ModuleTable* next_generation() noexcept {
+    const unwind::ModuleTable& last = *module_table();
+    ++g_generation;
+    unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
+    next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
+    return &next;
+}
+
+void report_modules() noexcept {
+    for (std::size_t i = 0; i < g_count; ++i) {
+        const Identity& identity = g_identities[i];
+        capture::ModuleDescription module;
+        module.start = identity.span.begin;
+        module.end = identity.span.end;
+        module.bias = identity.bias;
+        module.flags = identity.flags;
+        module.build_id = identity.build_id;
+        module.build_id_bytes = identity.build_id_bytes;
+        module.path = identity.path;
+        capture::report_module(module);
+    }
+}
+
+}  // namespace sample::agent

@@ -1,0 +1,24 @@
+// The modules that the program started with: the table that the walk reads, and the records that
+// tell the collector of them.
+//
+// Built once, when the process joins; these modules never go away. Libraries that come later are
+// found by the handler itself (_dl_find_object), so dlopen needs no wrapper, which would change how
+// the loader looks a library up (by its caller). An unload makes a new generation, so that no row
+// of a gone library is used again.
+#pragma once
+
+#include "unwind/walk/module_table.h"
+
+namespace sample::agent {
+
+/// The current table, built at the first call. Not async-signal-safe.
+[[nodiscard]] const unwind::ModuleTable* module_table() noexcept;
+
+/// The same modules under a new generation. Handlers may still read the last one. Callers take
+/// turns.
+[[nodiscard]] const unwind::ModuleTable* next_generation() noexcept;
+
+/// Writes one record a module into the area. Safe in a forked child.
+void report_modules() noexcept;
+
+}  // namespace sample::agent

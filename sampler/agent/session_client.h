@@ -1,0 +1,22 @@
+// Joins the session: talks to the collector, maps the area, opens the events, and gives every
+// descriptor away.
+#pragma once
+
+#include "sampler/capture/shared_area.h"
+
+namespace sample::agent {
+
+enum class JoinKind { fresh_image, after_fork };
+
+/// Joins the session named in the environment (or, after a fork, the parent's). Without one, and if
+/// the library was preloaded by hand, starts a collector. On failure the program runs on
+/// unprofiled; what a person must know goes to standard error in one line. After it returns the
+/// process holds no descriptor of ours. Uses system calls only: safe in a forked child of a
+/// threaded program.
+void join_session(JoinKind kind) noexcept;
+
+/// Gives the calling thread an event of its own, where the session's source does not pass them on
+/// to new threads.
+void arm_this_thread() noexcept;
+
+}  // namespace sample::agent

@@ -1,0 +1,356 @@
+#include "sampler/capture/capture.h"
+
+#include "sampler/capture/chunk_writer.h"
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/library_guard.h"
+#include "sampler/capture/library_records.h"
+#include "sampler/capture/raw_syscall.h"
+#include "unwind/walk/walk.h"
+
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+namespace sample::capture {
+namespace {
+
+constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
+constexpr std::size_t kPerfDataOffset = 24;
+
+/// ThreadLocal::busy once the thread has said its last word.
+constexpr std::uint32_t kEnding = 2;
+
+struct ThreadLocal {
+    ThreadSlot* slot = nullptr;
+    std::uint64_t stack_low = 0;
+    std::uint64_t stack_high = 0;
+    std::uint32_t busy = 0;
+};
+
+constinit thread_local ThreadLocal t_thread;
+
+constinit std::atomic<Area*> g_area{nullptr};
+constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
+constinit std::atomic<ForeignSignal> g_foreign{nullptr};
+constinit std::array<EarlyThread, kMaxEarlyThreads> g_early_threads{};
+constinit std::size_t g_early_thread_count = 0;
+
+// A bit for every number that a perf descriptor of ours had when it was armed.
+constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
+
+alignas(64) constinit std::array<unwind::RowCache::Entry, 16384> g_rows{};
+
+template <class T>
+void add_relaxed(std::atomic<T>& counter, T amount) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
+bool is_perf_descriptor(int fd) noexcept {
+    const auto number = static_cast<std::uint32_t>(fd);
+    return number / 64 < g_perf_descriptors.size() &&
+           (g_perf_descriptors[number / 64].load(std::memory_order_relaxed) >> (number % 64) & 1) !=
+               0;
+}
+
+bool is_sample(const siginfo_t& info) noexcept {
+    if (info.si_code == kTrapPerf && info.si_signo == SIGTRAP) {
+        std::uint64_t cookie = 0;
+        __builtin_memcpy(&cookie, reinterpret_cast<const char*>(&info) + kPerfDataOffset,
+                         sizeof cookie);
+        return cookie == kPerfCookie;
+    }
+    return info.si_signo == SIGURG && info.si_code >= POLL_IN && info.si_code <= POLL_HUP &&
+           is_perf_descriptor(info.si_fd);
+}
+
+std::uint32_t current_tid() noexcept {
+    return static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+}
+
+std::uint64_t early_cpu_ns(std::uint32_t tid) noexcept {
+    for (std::size_t i = 0; i < g_early_thread_count; ++i) {
+        if (g_early_threads[i].tid == tid) {
+            return g_early_threads[i].cpu_ns;
+        }
+    }
+    return 0;
+}
+
+bool write_thread_record(Area& area, ThreadSlot& slot, RecordKind kind, std::uint64_t cpu_ns,
+                         std::uint64_t ticks) noexcept {
+    ThreadRecord record;
+    record.head.kind = kind;
+    record.tid = slot.tid.load(std::memory_order_relaxed);
+    record.ticks = ticks;
+    record.cpu_ns = cpu_ns;
+    raw_syscall(SYS_prctl, PR_GET_NAME, as_argument(record.name.data()));
+    return write_record(area, slot, record);
+}
+
+/// Gives the calling thread a slot. Null: all are in use.
+ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
+    const std::uint32_t index = claim_bit(area.header.free_slots);
+    if (index == kNoIndex) {
+        return nullptr;
+    }
+    ThreadSlot& slot = area.slots[index];
+    const std::uint32_t tid = current_tid();
+    const std::uint64_t spent = early_cpu_ns(tid);
+    slot.chunk = kNoIndex;
+    slot.last_depth = 0;
+    slot.last_ticks = 0;
+    slot.accounted_ns.store(spent, std::memory_order_relaxed);
+    slot.tid.store(tid, std::memory_order_release);
+    write_thread_record(area, slot, RecordKind::thread_start, spent, ticks);
+    return &slot;
+}
+
+/// The calling thread's slot. A raw clone without CLONE_SETTLS shares this thread's TLS: off the
+/// known stack the kernel is asked who runs.
+ThreadSlot* own_slot(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept {
+    ThreadLocal& self = t_thread;
+    if (self.slot == nullptr) {
+        self.slot = claim_slot(area, ticks);
+        return self.slot;
+    }
+    const bool on_known_stack = sp >= self.stack_low && sp < self.stack_high;
+    if (!on_known_stack && self.slot->tid.load(std::memory_order_relaxed) != current_tid()) {
+        return nullptr;
+    }
+    return self.slot;
+}
+
+void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
+    const auto& from = context.uc_mcontext.gregs;
+    const auto get = [&from](int index) { return static_cast<std::uint64_t>(from[index]); };
+    out.value = {get(REG_RAX), get(REG_RDX), get(REG_RCX), get(REG_RBX), get(REG_RSI), get(REG_RDI),
+                 get(REG_RBP), get(REG_RSP), get(REG_R8),  get(REG_R9),  get(REG_R10), get(REG_R11),
+                 get(REG_R12), get(REG_R13), get(REG_R14), get(REG_R15), get(REG_RIP)};
+}
+
+/// CPU time that this sample stands for, and (apart) the part that the source could not see.
+struct Weight {
+    std::uint64_t seen_ns = 0;
+    std::uint64_t unseen_ns = 0;
+    std::uint64_t accounted_ns = 0;  ///< The slot's new value, once the sample is published.
+};
+
+Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t ticks) noexcept {
+    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
+    if (ticks - slot.last_ticks < header.gap_ticks) {
+        return {header.period_ns, 0, accounted + header.period_ns};
+    }
+    const std::uint64_t now = thread_cpu_ns();
+    if (now <= accounted) {
+        return {0, 0, accounted};
+    }
+    const std::uint64_t elapsed = now - accounted;
+    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > header.period_ns) {
+        return {header.period_ns, elapsed - header.period_ns, now};
+    }
+    return {elapsed, 0, now};
+}
+
+std::uint32_t common_root_frames(const std::uint64_t* a, std::uint32_t a_depth,
+                                 const std::uint64_t* b, std::uint32_t b_depth) noexcept {
+    const std::uint32_t limit = a_depth < b_depth ? a_depth : b_depth;
+    std::uint32_t same = 0;
+    while (same < limit && a[a_depth - 1 - same] == b[b_depth - 1 - same]) {
+        ++same;
+    }
+    return same;
+}
+
+bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::WalkResult walked,
+                    std::uint64_t ticks) noexcept {
+    constexpr std::uint32_t kHeadWords = sizeof(SampleRecord) / 8;
+    const std::uint64_t* last = slot.stacks[slot.last_buffer & 1].data();
+    const std::uint64_t* fresh = slot.stacks[(slot.last_buffer & 1) ^ 1].data();
+    std::uint32_t kept = common_root_frames(fresh, walked.depth, last, slot.last_depth);
+    Reservation room = reserve(area, slot, kHeadWords + walked.depth - kept);
+    if (room.words == nullptr) {
+        if (!change_chunk(area, slot)) {
+            return false;
+        }
+        kept = 0;
+        room = reserve(area, slot, kHeadWords + walked.depth);
+    }
+    SampleRecord record;
+    const std::uint32_t new_frames = walked.depth - kept;
+    record.head = {RecordKind::sample, static_cast<std::uint16_t>(room.size_words),
+                   static_cast<std::uint16_t>(new_frames), static_cast<std::uint16_t>(kept)};
+    record.ticks = ticks;
+    record.weight_ns = weight.seen_ns;
+    record.unseen_ns =
+        weight.unseen_ns > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(weight.unseen_ns);
+    record.stop = static_cast<std::uint32_t>(walked.reason);
+    __builtin_memcpy(room.words, &record, sizeof record);
+    for (std::uint32_t i = 0; i < new_frames; ++i) {
+        room.words[kHeadWords + i] = fresh[i];
+    }
+    commit(area, slot, room);
+
+    slot.last_buffer = (slot.last_buffer & 1) ^ 1;
+    slot.last_depth = walked.depth;
+    slot.last_ticks = ticks;
+    slot.accounted_ns.store(weight.accounted_ns, std::memory_order_relaxed);
+    add_relaxed(slot.samples, std::uint64_t{1});
+    return true;
+}
+
+void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noexcept {
+    unwind::Registers registers;
+    load_registers(context, registers);
+    ThreadSlot* slot = own_slot(area, registers.sp(), ticks);
+    if (slot == nullptr) {
+        area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    const LibraryReader reader;
+    const unwind::ModuleTable& loaded = *g_modules.load(std::memory_order_acquire);
+    const unwind::ModuleTable modules{
+        loaded.modules(), loaded.generation(),
+        reader.allowed() ? loaded.loader() : unwind::LoaderLookup::off};
+    unwind::RowCache rows{g_rows};
+    unwind::StackMemory memory = unwind::StackMemory::live(
+        {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
+    auto& fresh = slot->stacks[(slot->last_buffer & 1) ^ 1];
+    const unwind::WalkResult walked =
+        unwind::walk(modules, rows, registers, memory,
+                     std::span{reinterpret_cast<FrameAddress*>(fresh.data()), fresh.size()});
+    const std::uint32_t before = slot->last_depth;
+    const std::uint32_t known = common_root_frames(
+        fresh.data(), walked.depth, slot->stacks[slot->last_buffer & 1].data(), before);
+    if (reader.allowed()) {
+        report_new_libraries(area, *slot, modules, fresh.data(), walked.depth - known);
+    }
+    if (!publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks)) {
+        add_relaxed(slot->lost, std::uint64_t{1});
+        return;
+    }
+    const std::uint64_t spent = read_ticks() - ticks;
+    add_relaxed(slot->handler_ticks, spent);
+    add_relaxed(slot->handler_histogram[histogram_class(spent)], std::uint32_t{1});
+}
+
+}  // namespace
+
+void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
+    g_foreign.store(foreign, std::memory_order_relaxed);
+    g_modules.store(modules, std::memory_order_release);
+    g_area.store(area, std::memory_order_release);
+}
+
+void detach_after_fork() noexcept {
+    g_area.store(nullptr, std::memory_order_release);
+    g_early_thread_count = 0;
+    reset_library_guard();
+    forget_reported_libraries();
+    t_thread.slot = nullptr;
+    t_thread.busy = 0;
+    for (auto& word : g_perf_descriptors) {
+        word.store(0, std::memory_order_relaxed);
+    }
+}
+
+Area* current_area() noexcept {
+    return g_area.load(std::memory_order_acquire);
+}
+
+void add_early_thread(EarlyThread thread) noexcept {
+    if (g_early_thread_count < g_early_threads.size()) {
+        g_early_threads[g_early_thread_count++] = thread;
+    }
+}
+
+void set_stack_bounds(std::uint64_t low, std::uint64_t high) noexcept {
+    t_thread.stack_low = low;
+    t_thread.stack_high = high;
+}
+
+void add_perf_descriptor(int fd) noexcept {
+    const auto number = static_cast<std::uint32_t>(fd);
+    if (number / 64 < g_perf_descriptors.size()) {
+        g_perf_descriptors[number / 64].fetch_or(std::uint64_t{1} << (number % 64),
+                                                 std::memory_order_relaxed);
+    }
+}
+
+void end_thread() noexcept {
+    Area* area = g_area.load(std::memory_order_acquire);
+    ThreadLocal& self = t_thread;
+    if (area == nullptr || self.busy != 0 || area->header.stopped.load() != 0) {
+        return;
+    }
+    self.busy = kEnding;
+    asm volatile("" ::: "memory");
+    const std::uint64_t ticks = read_ticks();
+    if (self.slot == nullptr) {
+        self.slot = claim_slot(*area, ticks);
+    }
+    if (self.slot != nullptr) {
+        ThreadSlot& slot = *self.slot;
+        write_thread_record(*area, slot, RecordKind::thread_end, thread_cpu_ns(), ticks);
+        if (slot.chunk < kMaxChunks) {
+            area->chunks[slot.chunk].full.store(1, std::memory_order_release);
+        }
+    }
+}
+
+void begin_unload() noexcept {
+    close_library_guard();
+}
+
+void end_unload(const unwind::ModuleTable* modules) noexcept {
+    g_modules.store(modules, std::memory_order_release);
+    forget_reported_libraries();
+    open_library_guard();
+}
+
+bool report_module(const ModuleDescription& module) noexcept {
+    Area* area = g_area.load(std::memory_order_acquire);
+    if (area == nullptr) {
+        return false;
+    }
+    ThreadLocal& self = t_thread;
+    self.busy = 1;
+    asm volatile("" ::: "memory");
+    bool done = false;
+    if (self.slot == nullptr) {
+        self.slot = claim_slot(*area, read_ticks());
+    }
+    if (self.slot != nullptr) {
+        done = write_module(*area, *self.slot, module);
+    }
+    asm volatile("" ::: "memory");
+    self.busy = 0;
+    return done;
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) noexcept {
+    if (!is_sample(*info)) {
+        const ForeignSignal foreign = g_foreign.load(std::memory_order_relaxed);
+        if (foreign != nullptr) {
+            foreign(signal, info, context);
+        }
+        return;
+    }
+    Area* area = g_area.load(std::memory_order_acquire);
+    if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
+        return;
+    }
+    const std::uint64_t ticks = read_ticks();
+    // One exchange decides who goes on, also where two threads share one TLS block.
+    std::uint32_t idle = 0;
+    if (!__atomic_compare_exchange_n(&t_thread.busy, &idle, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+        // Of a thread that ends, the rest is booked: nothing is lost.
+        if (idle != kEnding) {
+            area->header.lost_reentry.fetch_add(1, std::memory_order_relaxed);
+        }
+        return;
+    }
+    take_sample(*area, *static_cast<const ucontext_t*>(context), ticks);
+    __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
+}
+
+}  // namespace sample::capture

@@ -1,0 +1,82 @@
+// What the agent sets up around the handler, and the handler itself.
+//
+// One process-wide state (the area, the module table, the row cache) and one small thread-local
+// state. The handler needs nothing to be prepared for a thread: the first sample of a thread claims
+// its slot. What the agent tells it (stack bounds, a perf descriptor's number) makes it faster or
+// safer, not possible.
+#pragma once
+
+#include "sampler/capture/shared_area.h"
+#include "unwind/walk/module_table.h"
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+namespace sample::capture {
+
+/// perf_event_attr.sig_data of our events; comes back in si_perf_data.
+inline constexpr std::uint64_t kPerfCookie = 0x53414d504c453031;  // "SAMPLE01"
+
+/// What to do with a signal that is not a sample.
+using ForeignSignal = void (*)(int, siginfo_t*, void*);
+
+/// A thread that existed before sampling started, and its CPU time then: booked, not sampled.
+struct EarlyThread {
+    std::uint32_t tid = 0;
+    std::uint64_t cpu_ns = 0;
+};
+inline constexpr std::size_t kMaxEarlyThreads = 64;
+
+/// Makes `area` the one that samples go to. Not async-signal-safe: called once before the events
+/// are armed.
+void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept;
+
+/// Forgets area and slot: the calling thread is the only one of a forked child, where neither
+/// exists. Async-signal-safe.
+void detach_after_fork() noexcept;
+
+[[nodiscard]] Area* current_area() noexcept;
+
+/// Not async-signal-safe: before the events are armed.
+void add_early_thread(EarlyThread thread) noexcept;
+
+/// The calling thread's stack, so that the walk reads it without asking the kernel.
+/// Async-signal-safe.
+void set_stack_bounds(std::uint64_t low, std::uint64_t high) noexcept;
+
+/// A number that a perf descriptor of ours had when it was armed: comes back in si_fd, on whichever
+/// thread.
+void add_perf_descriptor(int fd) noexcept;
+
+/// The calling thread will run no more code of the program: books its rest and gives its slot back.
+/// Async-signal-safe.
+void end_thread() noexcept;
+
+/// Keeps the walk from reading tables of libraries that may go away. Between the two calls only
+/// modules of the table are walked. Waits until no handler reads others: bounded by the longest
+/// handler.
+void begin_unload() noexcept;
+void end_unload(const unwind::ModuleTable* modules) noexcept;
+
+/// Copies a module record into the area. Not async-signal-safe, one caller at a time. False: no
+/// room.
+struct ModuleDescription {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t bias = 0;
+    std::uint32_t flags = 0;
+    const std::uint8_t* build_id = nullptr;
+    std::size_t build_id_bytes = 0;
+    const char* path = nullptr;
+};
+bool report_module(const ModuleDescription& module) noexcept;
+
+/// The signal handler (SA_SIGINFO | SA_ONSTACK | SA_RESTART, all signals blocked).
+///
+/// No allocation, no lock, no libc; one read of the thread's clock after a gap, else no system
+/// call. Uses less than 2 KiB of stack. Async-signal-safe. A sample that cannot be taken is counted
+/// and its weight carried on. Source: signal(7), sigaction(2), perf_event_open(2).
+void on_signal(int signal, siginfo_t* info, void* context) noexcept;
+
+}  // namespace sample::capture

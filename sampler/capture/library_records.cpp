@@ -1,0 +1,112 @@
+#include "sampler/capture/library_records.h"
+
+#include "core/address.h"
+#include "sampler/capture/chunk_writer.h"
+#include "sampler/capture/clocks.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <atomic>
+
+namespace sample::capture {
+namespace {
+
+// Libraries that were already reported, by their first byte. 0: empty.
+constinit std::array<std::atomic<std::uint64_t>, 256> g_reported_libraries{};
+
+/// True if this call is the first to name the library.
+bool first_report(std::uint64_t start) noexcept {
+    const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 56;
+    for (std::size_t probe = 0; probe < 16; ++probe) {
+        std::atomic<std::uint64_t>& entry =
+            g_reported_libraries[(home + probe) % g_reported_libraries.size()];
+        std::uint64_t seen = 0;
+        if (entry.compare_exchange_strong(seen, start, std::memory_order_relaxed)) {
+            return true;
+        }
+        if (seen == start) {
+            return false;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept {
+    constexpr std::uint32_t kMaxPath = 1023;
+    constexpr std::uint32_t kHeadWords = sizeof(ModuleRecord) / 8;
+    ModuleRecord record;
+    std::uint32_t path_bytes = 0;
+    while (path_bytes < kMaxPath && module.path[path_bytes] != '\0') {
+        ++path_bytes;
+    }
+    record.ticks = read_ticks();
+    record.start = module.start;
+    record.end = module.end;
+    record.bias = module.bias;
+    record.flags = module.flags;
+    std::uint16_t id_bytes = 0;
+    while (id_bytes < module.build_id_bytes && id_bytes < record.build_id.size()) {
+        record.build_id[id_bytes] = module.build_id[id_bytes];
+        ++id_bytes;
+    }
+    const std::uint32_t words = kHeadWords + (path_bytes + 7) / 8;
+    record.head = {RecordKind::module, static_cast<std::uint16_t>(words),
+                   static_cast<std::uint16_t>(path_bytes), id_bytes};
+    Reservation room = reserve(area, slot, words);
+    if (room.words == nullptr) {
+        if (!change_chunk(area, slot)) {
+            return false;
+        }
+        slot.last_depth = 0;
+        room = reserve(area, slot, words);
+    }
+    __builtin_memcpy(room.words, &record, sizeof record);
+    for (std::uint32_t i = kHeadWords; i < words; ++i) {
+        std::uint64_t word = 0;
+        for (std::uint32_t byte = 0; byte < 8; ++byte) {
+            const std::uint32_t at = (i - kHeadWords) * 8 + byte;
+            const auto value = static_cast<std::uint8_t>(at < path_bytes ? module.path[at] : '\0');
+            word |= static_cast<std::uint64_t>(value) << (8 * byte);
+        }
+        room.words[i] = word;
+    }
+    commit(area, slot, room);
+    return true;
+}
+
+/// Tells the collector of libraries that came after the table was made, from the frames that are
+/// new.
+void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
+                          const std::uint64_t* frames, std::uint32_t count) noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint64_t pc = FrameAddress::from_bits(frames[i]).lookup_pc().value;
+        dl_find_object found;
+        if (modules.find(Pc{pc}) != nullptr ||
+            _dl_find_object(reinterpret_cast<void*>(pc), &found) != 0 ||
+            found.dlfo_link_map == nullptr) {
+            continue;
+        }
+        const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
+        if (first_report(start)) {
+            ModuleDescription module;
+            module.start = start;
+            module.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
+            module.bias = found.dlfo_link_map->l_addr;
+            module.flags = kModulePlugin;
+            module.path = found.dlfo_link_map->l_name;
+            write_module(area, slot, module);
+        }
+    }
+}
+
+void forget_reported_libraries() noexcept {
+    for (auto& entry : g_reported_libraries) {
+        entry.store(0, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace sample::capture

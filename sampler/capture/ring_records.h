@@ -1,0 +1,71 @@
+// The records inside a chunk. All start with RecordHead, are 8-byte aligned and whole.
+//
+// Encoding for the fastest write, not for the smallest file: raw words, and of a stack only the
+// frames that differ from the thread's last published one in the same chunk (kept_frames are shared
+// from the root side).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sample::capture {
+
+enum class RecordKind : std::uint16_t {
+    none = 0,
+    sample = 1,
+    thread_start = 2,
+    thread_end = 3,
+    module = 4,
+    module_unload = 5,
+};
+
+struct RecordHead {
+    RecordKind kind = RecordKind::none;
+    std::uint16_t size_words = 0;  ///< Of the whole record, in 8-byte words.
+    std::uint16_t a = 0;
+    std::uint16_t b = 0;
+};
+static_assert(sizeof(RecordHead) == 8);
+
+/// Followed by new_frames words: FrameAddress bits, leaf first.
+/// head.a = new frames, head.b = kept frames.
+struct SampleRecord {
+    RecordHead head;
+    std::uint64_t ticks = 0;
+    std::uint64_t weight_ns = 0;
+    std::uint32_t unseen_ns =
+        0;  ///< Kernel time that the source could not see, saturated; not in weight_ns.
+    std::uint32_t stop = 0;  ///< unwind::StopReason
+};
+static_assert(sizeof(SampleRecord) == 32);
+
+struct ThreadRecord {
+    RecordHead head;
+    std::uint32_t tid = 0;
+    std::uint32_t reserved = 0;
+    std::uint64_t ticks = 0;
+    std::uint64_t cpu_ns =
+        0;  ///< start: already spent, not sampled. end: the thread's whole CPU time.
+    std::array<char, 16> name{};
+};
+static_assert(sizeof(ThreadRecord) == 48);
+
+/// Followed by the path, padded to words. head.a = bytes of the path, head.b = bytes of the
+/// build-id.
+struct ModuleRecord {
+    RecordHead head;
+    std::uint64_t ticks = 0;
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t bias = 0;  ///< Run-time address minus ELF virtual address.
+    std::uint32_t flags = 0;
+    std::uint32_t reserved = 0;
+    std::array<std::uint8_t, 32> build_id{};
+};
+
+// ModuleRecord::flags
+inline constexpr std::uint32_t kModulePlugin = 1;  ///< Loaded after the start.
+inline constexpr std::uint32_t kModuleVdso = 2;
+inline constexpr std::uint32_t kModuleAgent = 4;  ///< Our own library: its frames are left out.
+
+}  // namespace sample::capture

@@ -1,0 +1,153 @@
+// The memory that one process of the session shares with the collector: what the handler writes and
+// the collector drains.
+//
+// One area a process, made by the collector as a sealed memfd, mapped by the agent. It is large in
+// addresses and small in memory: pages are touched as threads and samples come. Layout:
+//
+//   AreaHeader | ThreadSlot × kMaxThreads | Chunk × kMaxChunks
+//
+// A thread owns one slot and fills one chunk at a time. A chunk is claimed from a bitmap (lowest
+// free bit, so that few pages are touched), filled with records, and given back by the collector.
+// Every chunk starts with a whole stack, so that a lost one harms nothing after it.
+//
+// Who writes what: the thread that owns the slot writes slot and chunk; `committed` is its release
+// store, and pairs with the collector's acquire load. The collector only writes `stopped`, gate
+// acknowledgements, and a chunk that it gives back. The collector trusts nothing it reads here: a
+// wild write of the program must not harm it.
+//
+// Functions here are async-signal-safe: no system calls, bounded loops.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace sample::capture {
+
+inline constexpr std::uint32_t kAreaMagic = 0x314c4d53;  // "SML1"
+inline constexpr std::size_t kMaxThreads = 4096;
+inline constexpr std::size_t kMaxChunks = 4096;
+inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
+/// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
+inline constexpr std::size_t kMaxDepth = 8192;
+/// Handler times are counted in classes of a quarter octave of ticks.
+inline constexpr std::size_t kHistogramClasses = 160;
+
+using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
+static_assert(kMaxThreads == kMaxChunks);
+
+inline constexpr std::uint32_t kNoIndex = 0xffffffff;
+
+/// Clears the lowest set bit and returns its index, or kNoIndex. Lock-free.
+inline std::uint32_t claim_bit(Bitmap& bitmap) noexcept {
+    for (std::uint32_t word = 0; word < bitmap.size(); ++word) {
+        std::uint64_t bits = bitmap[word].load(std::memory_order_relaxed);
+        while (bits != 0) {
+            const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(bits));
+            // Acquire pairs with the release in return_bit(): what the bit guards is reset by then.
+            if (bitmap[word].compare_exchange_weak(bits, bits & (bits - 1),
+                                                   std::memory_order_acquire,
+                                                   std::memory_order_relaxed)) {
+                return word * 64 + bit;
+            }
+        }
+    }
+    return kNoIndex;
+}
+
+inline void return_bit(Bitmap& bitmap, std::uint32_t index) noexcept {
+    bitmap[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);
+}
+
+/// Process-wide part. Plain fields are written by the collector before the agent sees the area.
+struct AreaHeader {
+    std::uint32_t magic = kAreaMagic;
+    std::uint32_t is_root =
+        0;  ///< Its end is the session's end; wait for the collector before exiting.
+    std::uint64_t period_ns = 0;
+    std::uint64_t gap_ticks = 0;  ///< More ticks between two samples of a thread: read its clock.
+
+    std::atomic<std::uint32_t> stopped;          ///< Nothing more is wanted.
+    std::atomic<std::uint32_t> kernel_excluded;  ///< The source does not tick in the kernel.
+
+    // The gate: see agent/gate.h.
+    std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.
+    std::atomic<std::uint32_t> gate_requests;  ///< Counted up by the agent.
+    std::atomic<std::uint32_t> gate_acks;      ///< The last request that the collector carried out.
+    std::atomic<std::uint32_t> finish_request;  ///< The process is about to exit.
+    std::atomic<std::uint32_t> finish_ack;
+
+    std::atomic<std::uint64_t> start_cpu_ns;  ///< Process CPU time when the agent was ready.
+    std::atomic<std::uint64_t> last_cpu_ns;   ///< Process CPU time at exit or exec; 0 before.
+    std::atomic<std::int32_t> exit_status;    ///< Valid once last_cpu_ns is set by an exit.
+    std::atomic<std::uint32_t> exit_known;
+
+    std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
+    std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.
+
+    Bitmap free_slots;
+    Bitmap free_chunks;
+};
+
+/// What one thread keeps between samples. Written by that thread alone, but for `tid` when it is
+/// reclaimed.
+struct ThreadSlot {
+    std::atomic<std::uint32_t> tid;  ///< 0: free. Released last when claimed.
+    std::uint32_t chunk = kNoIndex;
+    std::uint32_t next_sequence = 0;
+    std::uint32_t last_depth = 0;
+    std::uint32_t last_stop = 0;
+    std::uint32_t last_buffer = 0;  ///< Which of `stacks` holds the last published stack.
+    std::uint64_t last_ticks = 0;
+    std::atomic<std::uint64_t>
+        accounted_ns;  ///< CPU time of the thread that samples stand for so far.
+    std::atomic<std::uint64_t> samples;
+    std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
+    std::atomic<std::uint64_t> handler_ticks;
+    std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
+    /// FrameAddress bits, leaf first: the last published stack and the one being walked.
+    std::array<std::array<std::uint64_t, kMaxDepth>, 2> stacks;
+};
+
+struct Chunk {
+    std::uint32_t slot = 0;
+    std::uint32_t sequence = 0;            ///< Orders the chunks of one slot.
+    std::atomic<std::uint32_t> committed;  ///< Bytes of `data` that are whole records.
+    std::atomic<std::uint32_t> full;       ///< The owner has left it.
+    static constexpr std::size_t kDataBytes = kChunkBytes - 16;
+    std::array<std::byte, kDataBytes> data;
+};
+static_assert(sizeof(Chunk) == kChunkBytes);
+
+struct Area {
+    AreaHeader header;
+    alignas(4096) std::array<ThreadSlot, kMaxThreads> slots;
+    alignas(4096) std::array<Chunk, kMaxChunks> chunks;
+};
+
+/// The histogram class of a duration: quarter octaves. Its lower bound is histogram_floor(class).
+constexpr std::size_t histogram_class(std::uint64_t ticks) noexcept {
+    if (ticks < 4) {
+        return static_cast<std::size_t>(ticks);
+    }
+    const auto octave = static_cast<std::size_t>(63 - __builtin_clzll(ticks));
+    const std::size_t index = (octave - 1) * 4 + ((ticks >> (octave - 2)) & 3);
+    return index < kHistogramClasses ? index : kHistogramClasses - 1;
+}
+
+constexpr std::uint64_t histogram_floor(std::size_t index) noexcept {
+    if (index < 4) {
+        return index;
+    }
+    const std::size_t octave = index / 4 + 1;
+    return (std::uint64_t{4} + index % 4) << (octave - 2);
+}
+
+/// The session's page, shared by the collector and every process: one futex that wakes the
+/// gatekeeper.
+struct SessionPage {
+    std::atomic<std::uint32_t> doorbell;
+};
+
+}  // namespace sample::capture

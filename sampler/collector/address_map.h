@@ -1,0 +1,44 @@
+// Which module an address of one process lies in.
+//
+// Filled by the agent's module records and, for what they do not cover (run-time code, libraries
+// loaded past the loader), from /proc/PID/maps. Not thread-safe.
+#pragma once
+
+#include "core/address.h"
+#include "sampler/collector/recorder.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+
+namespace sample::collector {
+
+struct CodeAddress {
+    ModuleId module;
+    std::uint64_t address = 0;  ///< In the module's own addresses.
+    bool is_agent = false;      ///< Our own frame: to be left out.
+};
+
+class AddressMap {
+public:
+    struct Range {
+        std::uint64_t end = 0;
+        std::uint64_t bias = 0;
+        ModuleId module;
+        bool is_agent = false;
+    };
+
+    void add(std::uint64_t start, const Range& range);
+    /// O(log ranges). Asks /proc for unknown addresses, at most once in 50 ms.
+    CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns);
+
+private:
+    void read_mappings(pid_t pid, Recorder& recorder);
+    [[nodiscard]] const Range* find(std::uint64_t address) const;
+
+    std::map<std::uint64_t, Range> ranges_;  ///< By first byte; not overlapping.
+    std::uint64_t next_read_ns_ = 0;
+};
+
+}  // namespace sample::collector

@@ -1,0 +1,130 @@
+#include "sampler/collector/elf_facts.h"
+
+#include "core/mapped_file.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace sample::collector {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+template <class T>
+std::optional<T> read_at(Bytes file, std::uint64_t offset) {
+    if (offset > file.size() || file.size() - offset < sizeof(T)) {
+        return std::nullopt;
+    }
+    T value;
+    std::memcpy(&value, file.data() + offset, sizeof value);
+    return value;
+}
+
+Bytes slice(Bytes file, std::uint64_t offset, std::uint64_t size) {
+    if (offset > file.size() || size > file.size() - offset) {
+        return {};
+    }
+    return file.subspan(offset, size);
+}
+
+std::string_view text_at(Bytes bytes, std::uint64_t offset) {
+    if (offset >= bytes.size()) {
+        return {};
+    }
+    const auto* begin = reinterpret_cast<const char*>(bytes.data()) + offset;
+    return {begin, ::strnlen(begin, bytes.size() - offset)};
+}
+
+std::vector<std::uint8_t> build_id_of(Bytes notes) {
+    std::uint64_t at = 0;
+    while (const auto note = read_at<Elf64_Nhdr>(notes, at)) {
+        const std::uint64_t name = at + sizeof(Elf64_Nhdr);
+        const std::uint64_t bytes =
+            name + ((std::uint64_t{note->n_namesz} + 3) & ~std::uint64_t{3});
+        if (note->n_type == NT_GNU_BUILD_ID && text_at(notes, name) == "GNU") {
+            const Bytes id = slice(notes, bytes, note->n_descsz);
+            const auto* begin = reinterpret_cast<const std::uint8_t*>(id.data());
+            return {begin, begin + id.size()};
+        }
+        at = bytes + ((std::uint64_t{note->n_descsz} + 3) & ~std::uint64_t{3});
+    }
+    return {};
+}
+
+void read_program_headers(Bytes file, const Elf64_Ehdr& head, ElfFacts& facts) {
+    for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
+        const auto header = read_at<Elf64_Phdr>(file, head.e_phoff + i * sizeof(Elf64_Phdr));
+        if (!header) {
+            return;
+        }
+        if (header->p_type == PT_LOAD) {
+            facts.segments.push_back({header->p_offset, header->p_vaddr, header->p_filesz});
+        } else if (header->p_type == PT_INTERP) {
+            facts.interpreter = text_at(slice(file, header->p_offset, header->p_filesz), 0);
+        } else if (header->p_type == PT_NOTE && facts.build_id.empty()) {
+            facts.build_id = build_id_of(slice(file, header->p_offset, header->p_filesz));
+        }
+    }
+}
+
+bool has_section(Bytes file, const Elf64_Ehdr& head, std::string_view wanted) {
+    const auto names = read_at<Elf64_Shdr>(
+        file, head.e_shoff + std::uint64_t{head.e_shstrndx} * sizeof(Elf64_Shdr));
+    if (head.e_shoff == 0 || !names) {
+        return false;
+    }
+    const Bytes strings = slice(file, names->sh_offset, names->sh_size);
+    for (std::uint64_t i = 0; i < head.e_shnum; ++i) {
+        const auto header = read_at<Elf64_Shdr>(file, head.e_shoff + i * sizeof(Elf64_Shdr));
+        if (!header) {
+            return false;
+        }
+        if (text_at(strings, header->sh_name) == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
+                                                       std::uint64_t offset) const {
+    constexpr std::uint64_t kPageMask = 4095;
+    // A page of the file may be the end of one segment and the start of the next: a mapping that
+    // starts with it is the latter's.
+    std::optional<std::uint64_t> bias;
+    for (const ElfSegment& segment : segments) {
+        const std::uint64_t first = segment.offset & ~kPageMask;
+        if (offset >= first && offset - first < segment.offset - first + segment.file_size &&
+            (!bias || offset == first)) {
+            bias = start - offset - (segment.address - segment.offset);
+        }
+    }
+    return bias;
+}
+
+ElfFacts read_elf_facts(const std::string& path) {
+    ElfFacts facts;
+    const auto file = MappedFile::open(path);
+    if (!file) {
+        return facts;
+    }
+    const Bytes bytes = file->bytes();
+    const auto head = read_at<Elf64_Ehdr>(bytes, 0);
+    if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) {
+        return facts;
+    }
+    facts.is_elf = true;
+    facts.is_x86_64 = head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_machine == EM_X86_64;
+    if (facts.is_x86_64) {
+        read_program_headers(bytes, *head, facts);
+        facts.is_go = has_section(bytes, *head, ".go.buildinfo");
+    }
+    return facts;
+}
+
+}  // namespace sample::collector

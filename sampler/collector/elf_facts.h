@@ -1,0 +1,36 @@
+// What the collector must know of an ELF file without symbols: can it be preloaded, who made it,
+// which build is it, where do its segments lie.
+//
+// Foreign bytes: every offset is checked; a file that does not parse is `is_elf == false`.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sample::collector {
+
+struct ElfSegment {
+    std::uint64_t offset = 0;
+    std::uint64_t address = 0;
+    std::uint64_t file_size = 0;
+};
+
+struct ElfFacts {
+    bool is_elf = false;
+    bool is_x86_64 = false;
+    std::string interpreter;  ///< Empty: statically linked.
+    bool is_go = false;
+    std::vector<std::uint8_t> build_id;
+    std::vector<ElfSegment> segments;  ///< PT_LOAD
+
+    /// Run-time address minus ELF address of a mapping of file offset `offset` at `start`.
+    [[nodiscard]] std::optional<std::uint64_t> bias_of_mapping(std::uint64_t start,
+                                                               std::uint64_t offset) const;
+};
+
+[[nodiscard]] ElfFacts read_elf_facts(const std::string& path);
+
+}  // namespace sample::collector

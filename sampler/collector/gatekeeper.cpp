@@ -1,0 +1,134 @@
+#include "sampler/collector/gatekeeper.h"
+
+#include "sampler/collector/profiled_process.h"
+
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <new>
+
+namespace sample::collector {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+void futex_wake(std::atomic<std::uint32_t>& word) {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void switch_events(const std::vector<Fd>& events, unsigned long request) {
+    for (const Fd& event : events) {
+        ::ioctl(event.get(), request, 0);
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
+    Fd fd{::memfd_create("sample-session", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    if (!fd.is_open() || ::ftruncate(fd.get(), kPageBytes) != 0) {
+        return unexpected(Error::from_errno("cannot make the session's page"));
+    }
+    void* address = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (address == MAP_FAILED) {
+        return unexpected(Error::from_errno("cannot map the session's page"));
+    }
+    auto* page = new (address) capture::SessionPage{};
+    return std::unique_ptr<Gatekeeper>{new Gatekeeper{std::move(fd), page, std::move(on_finish)}};
+}
+
+Gatekeeper::Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish)
+    : page_fd_{std::move(page_fd)}, page_{page}, on_finish_{std::move(on_finish)}, thread_{[this] {
+          run();
+      }} {}
+
+Gatekeeper::~Gatekeeper() {
+    stopping_.store(true);
+    wake();
+    thread_.join();
+    ::munmap(page_, kPageBytes);
+}
+
+void Gatekeeper::wake() {
+    page_->doorbell.fetch_add(1, std::memory_order_release);
+    futex_wake(page_->doorbell);
+}
+
+void Gatekeeper::run() {
+    for (;;) {
+        // Read before the look around: a ring in between makes the wait return at once.
+        const std::uint32_t seen = page_->doorbell.load(std::memory_order_acquire);
+        if (stopping_.load()) {
+            return;
+        }
+        {
+            const std::lock_guard lock{mutex_};
+            for (Entry& entry : entries_) {
+                answer(entry);
+            }
+        }
+        ::syscall(SYS_futex, &page_->doorbell, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+    }
+}
+
+void Gatekeeper::answer(Entry& entry) {
+    capture::AreaHeader& header = entry.mapping->area().header;
+    const std::uint32_t request = header.gate_requests.load(std::memory_order_acquire);
+    if (request != header.gate_acks.load(std::memory_order_relaxed)) {
+        const bool open = header.gate_closers.load(std::memory_order_acquire) == 0;
+        if (open != entry.open) {
+            switch_events(entry.events, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+            entry.open = open;
+        }
+        header.gate_acks.store(request, std::memory_order_release);
+        futex_wake(header.gate_acks);
+    }
+    if (header.finish_request.load(std::memory_order_acquire) == 1) {
+        header.finish_request.store(2, std::memory_order_relaxed);
+        on_finish_();
+    }
+}
+
+void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
+    switch_events(events, PERF_EVENT_IOC_ENABLE);
+    const std::lock_guard lock{mutex_};
+    entries_.push_back({pid, std::move(mapping), std::move(events), true});
+}
+
+void Gatekeeper::add_event(pid_t pid, Fd event) {
+    const std::lock_guard lock{mutex_};
+    for (Entry& entry : entries_) {
+        if (entry.pid == pid) {
+            if (entry.open) {
+                ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
+            }
+            entry.events.push_back(std::move(event));
+            return;
+        }
+    }
+}
+
+void Gatekeeper::remove(pid_t pid) {
+    const std::lock_guard lock{mutex_};
+    entries_.remove_if([pid](const Entry& entry) {
+        if (entry.pid == pid) {
+            switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+        }
+        return entry.pid == pid;
+    });
+}
+
+void Gatekeeper::remove_all() {
+    const std::lock_guard lock{mutex_};
+    for (const Entry& entry : entries_) {
+        switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+    }
+    entries_.clear();
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,68 @@
+// Answers the agents' gates: a thread that sleeps on the session's doorbell and switches a
+// process's events off before an exec and on after a failed one.
+//
+// A thread of its own, because the answer is in an exec's way: the session's loop may be writing to
+// a disk. It owns the perf descriptors. See agent/gate.h for the other side. Thread-safe.
+#pragma once
+
+#include "core/fd.h"
+#include "core/result.h"
+#include "sampler/capture/shared_area.h"
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sample::collector {
+
+class AreaMapping;
+
+class Gatekeeper {
+public:
+    /// `on_finish` is called, from the gatekeeper's thread, when a process asks for the session's
+    /// end.
+    static Result<std::unique_ptr<Gatekeeper>> start(std::function<void()> on_finish);
+    ~Gatekeeper();
+    Gatekeeper(const Gatekeeper&) = delete;
+    Gatekeeper& operator=(const Gatekeeper&) = delete;
+
+    /// The page to pass to the agents.
+    [[nodiscard]] int page_fd() const { return page_fd_.get(); }
+
+    /// Takes the events over and switches them on.
+    void add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
+    /// One more event for a process that is known.
+    void add_event(pid_t pid, Fd event);
+    /// Switches the events of `pid` off and closes them.
+    void remove(pid_t pid);
+    void remove_all();
+
+private:
+    struct Entry {
+        pid_t pid = 0;
+        std::shared_ptr<AreaMapping> mapping;
+        std::vector<Fd> events;
+        bool open = true;
+    };
+
+    Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish);
+    void run();
+    void answer(Entry& entry);
+    void wake();
+
+    Fd page_fd_;
+    capture::SessionPage* page_;
+    std::function<void()> on_finish_;
+    std::atomic<bool> stopping_{false};
+    std::mutex mutex_;
+    std::list<Entry> entries_;  // guarded by mutex_
+    std::thread thread_;
+};
+
+}  // namespace sample::collector

@@ -1,0 +1,52 @@
+// The collector's end of a conversation with an agent: datagrams with descriptors over a
+// SOCK_SEQPACKET socket.
+//
+// What arrives is another process's: sizes and kinds are checked, descriptors are owned at once.
+// See control/protocol.h for what is said. Thread-safe for distinct sockets.
+#pragma once
+
+#include "core/fd.h"
+#include "sampler/control/protocol.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sample::collector {
+
+struct Received {
+    std::vector<std::byte> bytes;
+    std::vector<Fd> fds;
+};
+
+/// One datagram, without waiting for it. Nothing: the peer is gone.
+[[nodiscard]] std::optional<Received> receive(int socket);
+
+/// The message, if it is one of that kind.
+template <class Message>
+bool parse(const Received& received, control::MessageKind kind, Message& out) {
+    if (received.bytes.size() != sizeof(Message)) {
+        return false;
+    }
+    std::memcpy(&out, received.bytes.data(), sizeof out);
+    return out.kind == kind;
+}
+
+/// False: the peer is gone, or does not read.
+bool send_with_fds(int socket, const void* bytes, std::size_t size, std::array<int, 2> fds,
+                   std::size_t fd_count);
+
+/// `text`, cut to fit, with a NUL behind it.
+void copy_text(std::span<char> out, const std::string& text);
+
+/// Answers a Hello that was read with a no; an empty reason: silently not wanted.
+void send_refusal(const Fd& socket, const std::string& why);
+
+/// Turns away, with the reason for people, whoever says Hello on `socket`. Blocks until it has.
+void refuse(const Fd& socket, const std::string& why);
+
+}  // namespace sample::collector

@@ -1,0 +1,35 @@
+// What /proc tells of a process. Everything may be gone or closed to us: then the answer is empty.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sample::collector {
+
+[[nodiscard]] std::string executable_of(pid_t pid);
+/// Arguments separated by spaces.
+[[nodiscard]] std::string command_line_of(pid_t pid);
+[[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
+[[nodiscard]] bool is_traced(pid_t pid);
+
+struct Mapping {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t offset = 0;
+    bool executable = false;
+    std::string path;  ///< Empty: anonymous.
+};
+[[nodiscard]] std::vector<Mapping> mappings_of(pid_t pid);
+
+/// Resident bytes of the mappings whose path holds `text`.
+[[nodiscard]] std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& text);
+
+/// CPU time of a process, also of one that has died but was not waited for yet.
+/// Source: clock_getcpuclockid(3); include/linux/posix-timers.h.
+[[nodiscard]] std::optional<std::uint64_t> process_cpu_ns(pid_t pid);
+
+}  // namespace sample::collector

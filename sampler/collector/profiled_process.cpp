@@ -1,0 +1,307 @@
+#include "sampler/collector/profiled_process.h"
+
+#include "sampler/collector/proc_files.h"
+#include "unwind/walk/walk.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <new>
+
+namespace sample::collector {
+namespace {
+
+constexpr std::uint32_t kRootStop = static_cast<std::uint32_t>(unwind::StopReason::root);
+constexpr std::uint32_t kDepthStop = static_cast<std::uint32_t>(unwind::StopReason::depth_limit);
+
+bool thread_exists(pid_t pid, std::uint32_t tid) {
+    return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+std::uint64_t percentile_99(const HandlerTotals& totals, double ticks_per_ns) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t in_class : totals.histogram) {
+        count += in_class;
+    }
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < totals.histogram.size(); ++i) {
+        seen += totals.histogram[i];
+        if (count != 0 && seen * 100 >= count * 99) {
+            // The class's upper bound: never better than it was.
+            return static_cast<std::uint64_t>(static_cast<double>(capture::histogram_floor(i + 1)) /
+                                              ticks_per_ns);
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns,
+                                                         double ticks_per_ns, bool is_root) {
+    Fd fd{::memfd_create("sample", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    if (!fd.is_open() || ::ftruncate(fd.get(), sizeof(capture::Area)) != 0) {
+        return unexpected(Error::from_errno("cannot make the shared sample buffers"));
+    }
+    // The target cannot shrink it under us (SIGBUS).
+    ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    void* address = ::mmap(nullptr, sizeof(capture::Area), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
+    if (address == MAP_FAILED) {
+        return unexpected(Error::from_errno("cannot map the shared sample buffers"));
+    }
+    auto* area = static_cast<capture::Area*>(address);
+    capture::AreaHeader& header = *new (&area->header) capture::AreaHeader{};
+    header.is_root = is_root ? 1 : 0;
+    header.period_ns = period_ns;
+    header.gap_ticks = static_cast<std::uint64_t>(
+        std::llround(1.5 * static_cast<double>(period_ns) * ticks_per_ns));
+    for (std::size_t word = 0; word < header.free_slots.size(); ++word) {
+        header.free_slots[word].store(~std::uint64_t{0}, std::memory_order_relaxed);
+        header.free_chunks[word].store(~std::uint64_t{0}, std::memory_order_release);
+    }
+    return std::make_shared<AreaMapping>(std::move(fd), area);
+}
+
+AreaMapping::~AreaMapping() {
+    ::munmap(area_, sizeof(capture::Area));
+}
+
+std::uint64_t AreaMapping::resident_bytes() const {
+    struct stat info = {};
+    return ::fstat(fd_.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * 512 : 0;
+}
+
+ProfiledProcess::ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping> mapping,
+                                 Recorder& recorder, const TickClock& clock)
+    : identity_{std::move(identity)},
+      mapping_{std::move(mapping)},
+      recorder_{recorder},
+      clock_{clock},
+      reader_{mapping_->area()},
+      started_ns_{monotonic_ns()} {}
+
+void ProfiledProcess::begin() {
+    recorder_.begin(identity_.source, identity_.source_reason);
+    if (!recorder_.has_begun()) {
+        return;
+    }
+    trace::Process process;
+    process.pid = static_cast<std::uint32_t>(identity_.pid);
+    process.parent_pid = static_cast<std::uint32_t>(identity_.parent);
+    process.start_ns = started_ns_;
+    process.executable = executable_of(identity_.pid);
+    process.command_line = command_line_of(identity_.pid);
+    process.source = identity_.source;
+    process.source_reason = identity_.source_reason;
+    id_ = recorder_.add_process(std::move(process));
+    reader_.drain(*this);
+    const std::uint64_t start_cpu = area().header.start_cpu_ns.load();
+    before_start_ns_ = start_cpu - std::min(start_cpu, identity_.carried_cpu_ns);
+    if (ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second) {
+        book(*main, Pseudo::before_start, before_start_ns_, started_ns_);
+        // Recorded now: not to be taken off the thread's rest twice.
+        main->spent_before_ns -= std::min(main->spent_before_ns, before_start_ns_);
+    }
+}
+
+void ProfiledProcess::drain() {
+    if (recorder_.has_begun()) {
+        reader_.drain(*this);
+    }
+}
+
+std::uint64_t ProfiledProcess::said_cpu_ns() const {
+    return mapping_->area().header.last_cpu_ns.load();
+}
+
+void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns) {
+    if (!recorder_.has_begun()) {
+        return;
+    }
+    drain();
+    refresh_thread_names();
+    const std::uint64_t now = monotonic_ns();
+    std::uint64_t image_cpu = 0;
+    if (cpu_ns && *cpu_ns > identity_.carried_cpu_ns) {
+        image_cpu = *cpu_ns - identity_.carried_cpu_ns;
+        ThreadState* main = nullptr;
+        for (auto& [slot, thread] : threads_) {
+            if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
+                main = &thread;
+            }
+        }
+        if (main == nullptr && main_) {
+            main = &*main_;
+        }
+        if (main != nullptr && image_cpu > recorded_ns_) {
+            book(*main, Pseudo::not_sampled, image_cpu - recorded_ns_, now);
+        }
+    }
+    const HandlerTotals totals = reader_.totals();
+    measure_memory();
+    trace::ProcessEnd end;
+    end.id = id_;
+    end.kind = kind;
+    end.code = code;
+    end.end_ns = now;
+    end.cpu_ns = image_cpu;
+    end.lost = totals.lost;
+    end.handler_count = totals.samples;
+    end.handler_sum_ns =
+        static_cast<std::uint64_t>(static_cast<double>(totals.ticks) / clock_.ticks_per_ns());
+    end.handler_p99_ns = percentile_99(totals, clock_.ticks_per_ns());
+    end.agent_rss_bytes = resident_bytes_ + library_bytes_;
+    recorder_.writer().process_end(end);
+}
+
+void ProfiledProcess::collect_dead_threads() {
+    if (!identity_.same_pid_namespace) {
+        return;
+    }
+    for (const auto& [slot, tid] : reader_.used_slots()) {
+        if (!thread_exists(identity_.pid, tid)) {
+            drain();
+            // Its end may have been among what was drained, and the slot another thread's since.
+            if (area().slots[slot].tid.load() != tid) {
+                continue;
+            }
+            if (const auto at = threads_.find(slot); at != threads_.end()) {
+                if (tid == static_cast<std::uint32_t>(identity_.pid)) {
+                    main_ = at->second;
+                }
+                threads_.erase(at);
+            }
+            reader_.free_killed(slot);
+        }
+    }
+}
+
+void ProfiledProcess::refresh_thread_names() {
+    for (auto& [slot, thread] : threads_) {
+        std::string name = thread_name_of(identity_.pid, static_cast<pid_t>(thread.tid));
+        if (!name.empty() && name != thread.name) {
+            thread.name = name;
+            recorder_.writer().thread_name({thread.id, std::move(name)});
+        }
+    }
+}
+
+void ProfiledProcess::measure_memory() {
+    resident_bytes_ = std::max(resident_bytes_, mapping_->resident_bytes());
+    if (library_bytes_ == 0) {
+        library_bytes_ = resident_bytes_of(identity_.pid, "libsample.so").value_or(0);
+    }
+}
+
+ProfiledProcess::ThreadState& ProfiledProcess::thread_of(std::uint32_t slot, std::uint64_t ticks) {
+    const auto at = threads_.find(slot);
+    if (at != threads_.end()) {
+        return at->second;
+    }
+    // Its start was lost with a chunk.
+    capture::ThreadRecord record;
+    record.tid = area().slots[slot].tid.load();
+    record.ticks = ticks;
+    on_thread_start(slot, record);
+    return threads_.find(slot)->second;
+}
+
+void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns,
+                           std::uint64_t time_ns) {
+    if (weight_ns == 0) {
+        return;
+    }
+    thread.recorded_ns += weight_ns;
+    recorded_ns_ += weight_ns;
+    recorder_.writer().booking(
+        {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
+}
+
+NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sample) {
+    NodeId base;
+    if (sample.stop == kDepthStop) {
+        base = recorder_.pseudo_node(Pseudo::stack_truncated, NodeId{});
+    } else if (sample.stop != kRootStop) {
+        base = recorder_.pseudo_node(Pseudo::stack_incomplete, NodeId{});
+    }
+    std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
+    if (base != thread.base) {
+        kept = 0;
+        thread.base = base;
+    }
+    thread.path.resize(kept);
+    for (std::size_t i = kept; i < sample.frames.size(); ++i) {
+        const NodeId parent = thread.path.empty() ? base : thread.path.back();
+        const Pc pc = FrameAddress::from_bits(sample.frames[i]).lookup_pc();
+        const CodeAddress code =
+            addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(sample.ticks));
+        thread.path.push_back(
+            code.is_agent ? parent : recorder_.writer().node(parent, code.module, code.address));
+    }
+    return thread.path.empty() ? base : thread.path.back();
+}
+
+void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample) {
+    ThreadState& thread = thread_of(slot, sample.ticks);
+    const NodeId node = stack_node(thread, sample);
+    const std::uint64_t time_ns = clock_.to_ns(sample.ticks);
+    if (sample.unseen_ns != 0) {
+        book(thread, Pseudo::kernel_unseen, sample.unseen_ns, time_ns);
+    }
+    thread.recorded_ns += sample.weight_ns;
+    recorded_ns_ += sample.weight_ns;
+    recorder_.writer().sample({thread.id, time_ns, node, sample.weight_ns});
+}
+
+void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) {
+    ThreadState thread;
+    thread.tid = record.tid;
+    thread.name = record.name.data();
+    thread.spent_before_ns = record.cpu_ns;
+    thread.id = recorder_.add_thread(
+        {ThreadId{}, id_, record.tid, clock_.to_ns(record.ticks), thread.name});
+    threads_.insert_or_assign(slot, std::move(thread));
+}
+
+void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) {
+    ThreadState& thread = thread_of(slot, record.ticks);
+    if (thread.name != record.name.data()) {
+        recorder_.writer().thread_name({thread.id, record.name.data()});
+    }
+    const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
+    if (record.cpu_ns > known) {
+        book(thread, Pseudo::not_sampled, record.cpu_ns - known, clock_.to_ns(record.ticks));
+    }
+    if (record.tid == static_cast<std::uint32_t>(identity_.pid)) {
+        main_ = thread;
+    }
+    threads_.erase(slot);
+}
+
+void ProfiledProcess::on_module(const capture::ModuleRecord& record, const char* path) {
+    trace::Module module;
+    module.path = path;
+    module.kind = (record.flags & capture::kModuleVdso) != 0 ? trace::ModuleKind::vdso
+                                                             : trace::ModuleKind::elf;
+    module.plugin = (record.flags & capture::kModulePlugin) != 0;
+    module.build_id.assign(record.build_id.begin(), record.build_id.begin() + record.head.b);
+    const ModuleId id = recorder_.module(module);
+    AddressMap::Range range;
+    range.end = record.end;
+    range.bias = record.bias;
+    range.module = id;
+    range.is_agent = (record.flags & capture::kModuleAgent) != 0;
+    addresses_.add(record.start, range);
+    recorder_.writer().module_load({id, id_, record.bias, record.start, record.end - record.start,
+                                    clock_.to_ns(record.ticks)});
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,119 @@
+// One image of one process while it is recorded: its area, its events, its threads, its time.
+//
+// Time. The kernel's CPU clock of the process is the truth. Of it, `before_start` was spent before
+// the agent was ready, samples stand for most of the rest, and what is left when a thread or the
+// process ends is booked as not sampled. So the sum over everything recorded equals the clock. Not
+// thread-safe, but for gate(): see gatekeeper.h.
+#pragma once
+
+#include "core/fd.h"
+#include "core/result.h"
+#include "sampler/capture/shared_area.h"
+#include "sampler/collector/address_map.h"
+#include "sampler/collector/area_reader.h"
+#include "sampler/collector/gatekeeper.h"
+#include "sampler/collector/recorder.h"
+#include "sampler/control/protocol.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace sample::collector {
+
+/// A mapping of an area, shared with the gatekeeper's thread.
+class AreaMapping {
+public:
+    /// A new, sealed memfd with an area in it.
+    static Result<std::shared_ptr<AreaMapping>> create(std::uint64_t period_ns, double ticks_per_ns,
+                                                       bool is_root);
+    AreaMapping(Fd fd, capture::Area* area) : fd_{std::move(fd)}, area_{area} {}
+    AreaMapping(const AreaMapping&) = delete;
+    AreaMapping& operator=(const AreaMapping&) = delete;
+    ~AreaMapping();
+
+    [[nodiscard]] capture::Area& area() { return *area_; }
+    [[nodiscard]] int fd() const { return fd_.get(); }
+    /// Memory behind it, in this process or the target.
+    [[nodiscard]] std::uint64_t resident_bytes() const;
+
+private:
+    Fd fd_;
+    capture::Area* area_;
+};
+
+class ProfiledProcess final : public RecordSink {
+public:
+    struct Identity {
+        pid_t pid = 0;
+        pid_t parent = 0;
+        bool same_pid_namespace = true;
+        std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
+        std::string source;
+        std::string source_reason;
+    };
+
+    ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping> mapping, Recorder& recorder,
+                    const TickClock& clock);
+
+    /// After the agent has its events: writes the process and what was spent before.
+    void begin();
+    /// Takes in what the threads have written.
+    void drain();
+    /// Takes in the rest, books what no sample stands for, and writes the end. `cpu_ns`: the
+    /// process's clock, or nothing if it is not known any more.
+    void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns);
+
+    /// Frees what threads that were killed or never said good-bye have left. Now and then.
+    void collect_dead_threads();
+    /// Notes names that changed. Now and then.
+    void refresh_thread_names();
+    void measure_memory();
+
+    [[nodiscard]] pid_t pid() const { return identity_.pid; }
+    [[nodiscard]] ProcessId id() const { return id_; }
+    [[nodiscard]] capture::Area& area() { return mapping_->area(); }
+    [[nodiscard]] std::uint64_t started_ns() const { return started_ns_; }
+    [[nodiscard]] std::uint64_t samples() const { return reader_.totals().samples; }
+    /// CPU clock of the process when this image ended by exec or exit; 0 if it did not say.
+    [[nodiscard]] std::uint64_t said_cpu_ns() const;
+
+    void on_sample(std::uint32_t slot, const DrainedSample& sample) override;
+    void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override;
+    void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override;
+    void on_module(const capture::ModuleRecord& record, const char* path) override;
+
+private:
+    struct ThreadState {
+        ThreadId id;
+        std::uint32_t tid = 0;
+        std::string name;
+        std::uint64_t spent_before_ns = 0;
+        std::uint64_t recorded_ns = 0;
+        NodeId base;               ///< Root that the stack hangs on: none, or a pseudo node.
+        std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
+    };
+    ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
+    void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
+    NodeId stack_node(ThreadState& thread, const DrainedSample& sample);
+
+    Identity identity_;
+    std::shared_ptr<AreaMapping> mapping_;
+    Recorder& recorder_;
+    const TickClock& clock_;
+    AreaReader reader_;
+    AddressMap addresses_;
+    ProcessId id_;
+    std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
+    std::optional<ThreadState> main_;  ///< When its slot is gone before the process is.
+    std::uint64_t started_ns_ = 0;
+    std::uint64_t before_start_ns_ = 0;
+    std::uint64_t recorded_ns_ = 0;  ///< Of the process: samples, unseen and bookings.
+    std::uint64_t resident_bytes_ = 0;
+    std::uint64_t library_bytes_ = 0;
+};
+
+}  // namespace sample::collector

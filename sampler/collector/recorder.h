@@ -1,0 +1,69 @@
+// The session's one writer: gives out ids and hands records on.
+//
+// The recording begins when the first process has an event (only then is the source known), and
+// modules are shared by all processes that map the same file. Not thread-safe: the session's loop
+// alone uses it.
+#pragma once
+
+#include "core/fd.h"
+#include "core/result.h"
+#include "sampler/collector/tick_clock.h"
+#include "trace/recording_writer.h"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::collector {
+
+/// Pseudo modules, in the order of their ids.
+enum class Pseudo : std::uint8_t {
+    not_sampled,
+    before_start,
+    kernel_unseen,
+    stack_incomplete,
+    stack_truncated,
+    unknown_code,
+    jit,
+};
+inline constexpr std::size_t kPseudoCount = 7;
+
+class Recorder {
+public:
+    Recorder(Fd file, trace::SessionStart session)
+        : file_{std::move(file)}, session_{std::move(session)} {}
+
+    /// Writes the session's start, once; later calls do nothing. `source` is the first process's.
+    void begin(const std::string& source, const std::string& source_reason);
+
+    ProcessId add_process(trace::Process process);
+    ThreadId add_thread(trace::Thread thread);
+    /// The id of a file of code; the same for the same path, build-id and flag.
+    ModuleId module(const trace::Module& module);
+    [[nodiscard]] ModuleId pseudo(Pseudo which) const;
+    /// The node of a pseudo module under `parent`.
+    NodeId pseudo_node(Pseudo which, NodeId parent);
+
+    [[nodiscard]] trace::RecordingWriter& writer() { return *writer_; }
+    [[nodiscard]] bool has_begun() const { return writer_.has_value(); }
+
+    void flush(trace::FlushMode mode);
+    Result<void> finish(const trace::SessionEnd& end);
+    /// The first failure to write, if any.
+    [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+private:
+    Fd file_;
+    trace::SessionStart session_;
+    std::optional<trace::RecordingWriter> writer_;
+    std::optional<Error> failure_;
+    std::uint32_t next_process_ = 1;
+    std::uint32_t next_thread_ = 1;
+    std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
+    std::uint32_t next_module_ = 1;
+};
+
+}  // namespace sample::collector

@@ -1,0 +1,429 @@
+#include "sampler/collector/session.h"
+
+#include "sampler/collector/elf_facts.h"
+#include "sampler/collector/messages.h"
+#include "sampler/collector/proc_files.h"
+#include "sampler/collector/process_end.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <system_error>
+
+namespace sample::collector {
+namespace {
+
+constexpr int kDrainMs = 20;
+constexpr std::uint64_t kDrainsASecond = 1000 / kDrainMs;
+
+std::string random_name() {
+    std::array<unsigned char, 8> bytes{};
+    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+        const std::uint64_t fallback = monotonic_ns() ^ static_cast<std::uint64_t>(::getpid())
+                                                            << 32U;
+        std::memcpy(bytes.data(), &fallback, sizeof fallback);
+    }
+    std::string name = "sample-";
+    for (const unsigned char byte : bytes) {
+        constexpr const char* kDigits = "0123456789abcdef";
+        name += kDigits[byte >> 4U];
+        name += kDigits[byte & 15U];
+    }
+    return name;
+}
+
+trace::SessionStart session_start(const SessionOptions& options) {
+    trace::SessionStart start;
+    start.start_ns = monotonic_ns();
+    start.start_unix_ns = realtime_ns();
+    start.requested_hz = options.frequency_hz;
+    start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.command_line = options.command_line;
+    start.tool_version = options.tool_version;
+    return start;
+}
+
+/// "name (pid)"
+std::string describe_process(pid_t pid) {
+    return thread_name_of(pid, pid) + " (" + std::to_string(pid) + ")";
+}
+
+std::string errno_text(int value) {
+    return std::generic_category().message(value);
+}
+
+std::string describe_refusals(const control::Armed& armed) {
+    std::string text;
+    if (armed.sigtrap_errno != 0) {
+        text = "sigtrap was refused (" + errno_text(armed.sigtrap_errno) + ")";
+    }
+    if (armed.perf_errno != 0) {
+        text += std::string{text.empty() ? "" : ", "} + "perf was refused (" +
+                errno_text(armed.perf_errno) + ")";
+    }
+    return text;
+}
+
+const char* source_name(control::Source source) {
+    switch (source) {
+        case control::Source::sigtrap:
+            return "sigtrap";
+        case control::Source::perf:
+            return "perf";
+        case control::Source::none:
+            break;
+    }
+    return "none";
+}
+
+}  // namespace
+
+Session::Session(SessionOptions options, Fd recording)
+    : options_{std::move(options)},
+      name_{random_name()},
+      recorder_{std::move(recording), session_start(options_)} {}
+
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd recording) {
+    if (!TickClock::is_invariant()) {
+        return unexpected(ErrorCode::unsupported,
+                          "this processor's time stamp counter is not invariant, so samples "
+                          "could not be timed");
+    }
+    std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
+    if (const auto listening = session->listen(); !listening) {
+        return unexpected(listening.error());
+    }
+    session->finish_event_ = Fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    const int finish = session->finish_event_.get();
+    auto gatekeeper = Gatekeeper::start([finish] { ::eventfd_write(finish, 1); });
+    if (!gatekeeper) {
+        return unexpected(gatekeeper.error());
+    }
+    session->gatekeeper_ = std::move(*gatekeeper);
+    return session;
+}
+
+Result<void> Session::listen() {
+    listener_ = Fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name_.data(), name_.size());
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
+    if (!listener_.is_open() ||
+        ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+        ::listen(listener_.get(), SOMAXCONN) != 0) {
+        return unexpected(Error::from_errno("cannot listen for the profiled processes"));
+    }
+    return {};
+}
+
+void Session::adopt_connection(Fd socket) {
+    root_waits_ = true;
+    connections_.push_back({std::move(socket), 0, {}, {}});
+}
+
+SessionOutcome Session::run(pid_t root) {
+    root_ = root;
+    const std::uint64_t start = monotonic_ns();
+    const auto limit = options_.time ? static_cast<std::uint64_t>(options_.time->count()) : 0;
+    std::uint64_t next_drain = start;
+    std::uint64_t last_second = ~std::uint64_t{0};
+    while (!over_) {
+        const std::uint64_t now = monotonic_ns();
+        if (now >= next_drain) {
+            housekeeping();
+            next_drain = now + std::uint64_t{kDrainMs} * 1'000'000;
+        }
+        if (options_.time) {
+            const std::uint64_t spent = now - start;
+            if (spent >= limit) {
+                break;
+            }
+            if (options_.on_second && spent / 1'000'000'000 != last_second) {
+                last_second = spent / 1'000'000'000;
+                options_.on_second(std::chrono::nanoseconds{limit - spent});
+            }
+        }
+        const auto wait = static_cast<int>((next_drain - now + 999'999) / 1'000'000);
+        poll_once(std::min(wait, kDrainMs));
+    }
+    return finish();
+}
+
+void Session::poll_once(int timeout_ms) {
+    std::vector<pollfd> fds;
+    fds.push_back({listener_.get(), POLLIN, 0});
+    fds.push_back({finish_event_.get(), POLLIN, 0});
+    fds.push_back({options_.wake_fd, POLLIN, 0});
+    for (const Connection& connection : connections_) {
+        fds.push_back({connection.socket.get(), POLLIN, 0});
+    }
+    const std::size_t first_process = fds.size();
+    for (const Live& live : processes_) {
+        fds.push_back({live.pidfd.get(), POLLIN, 0});
+    }
+    if (::poll(fds.data(), fds.size(), timeout_ms) <= 0) {
+        return;
+    }
+    // Deaths first: a pid that is used again must not meet its predecessor.
+    std::size_t index = first_process;
+    for (auto at = processes_.begin(); at != processes_.end(); ++index) {
+        if (fds[index].revents != 0) {
+            process_died(*at);
+            at = processes_.erase(at);
+        } else {
+            ++at;
+        }
+    }
+    index = 3;
+    for (auto at = connections_.begin(); at != connections_.end(); ++index) {
+        at = fds[index].revents != 0 && !serve(*at) ? connections_.erase(at) : std::next(at);
+    }
+    if (fds[0].revents != 0) {
+        accept_connections();
+    }
+    if (fds[1].revents != 0) {
+        over_ = true;
+    }
+    if (fds[2].revents != 0 && options_.on_wake && options_.on_wake()) {
+        over_ = true;
+    }
+}
+
+void Session::accept_connections() {
+    for (;;) {
+        Fd socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+        if (!socket.is_open()) {
+            return;
+        }
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+        if (peer.uid == ::geteuid() || ::geteuid() == 0) {
+            connections_.push_back({std::move(socket), peer.pid, {}, {}});
+            // It has spoken already, mostly: an exec waits for us.
+            if (!serve(connections_.back())) {
+                connections_.pop_back();
+            }
+        }
+    }
+}
+
+bool Session::serve(Connection& connection) {
+    pollfd ready{connection.socket.get(), POLLIN, 0};
+    if (::poll(&ready, 1, 0) <= 0) {
+        return true;
+    }
+    auto received = receive(connection.socket.get());
+    if (!received) {
+        return false;
+    }
+    control::Hello hello;
+    if (parse(*received, control::MessageKind::hello, hello)) {
+        return hello.version == control::kProtocolVersion && welcome(connection, hello);
+    }
+    control::Armed armed;
+    if (parse(*received, control::MessageKind::armed, armed)) {
+        return arm(connection, armed, std::move(received->fds));
+    }
+    control::ArmThread arm_thread;
+    if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
+        received->fds.size() == 1) {
+        gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        const control::Go go;
+        send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
+    }
+    return false;
+}
+
+std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) const {
+    switch (options_.source) {
+        case SourceChoice::sigtrap:
+            return {control::Source::sigtrap};
+        case SourceChoice::perf:
+            return {control::Source::perf};
+        case SourceChoice::automatic:
+            break;
+    }
+    if (is_traced(pid)) {
+        reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
+        return {control::Source::perf};
+    }
+    if (read_elf_facts("/proc/" + std::to_string(pid) + "/exe").is_go) {
+        reason = "a Go program's runtime treats SIGTRAP as fatal";
+        return {control::Source::perf};
+    }
+    return {control::Source::sigtrap, control::Source::perf};
+}
+
+bool Session::welcome(Connection& connection, const control::Hello& hello) {
+    if (connection.pid == 0) {
+        connection.pid = static_cast<pid_t>(hello.pid);
+    }
+    if (recorder_.failure() || (!options_.children && connection.pid != root_)) {
+        send_refusal(connection.socket, "");
+        return false;
+    }
+    const bool is_root = connection.pid == root_;
+    connection.identity.pid = connection.pid;
+    connection.identity.parent = static_cast<pid_t>(hello.parent_pid);
+    connection.identity.same_pid_namespace = connection.pid == static_cast<pid_t>(hello.pid);
+    for (auto at = processes_.begin(); at != processes_.end(); ++at) {
+        if (at->process->pid() == connection.pid) {
+            const std::uint64_t said = at->process->said_cpu_ns();
+            connection.identity.carried_cpu_ns =
+                said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
+            end_process(*at, trace::EndKind::replaced, 0);
+            processes_.erase(at);
+            break;
+        }
+    }
+    auto mapping = AreaMapping::create(1'000'000'000U / options_.frequency_hz,
+                                       clock_.ticks_per_ns(), is_root && root_waits_);
+    if (!mapping) {
+        send_refusal(connection.socket, mapping.error().message());
+        return false;
+    }
+    connection.mapping = *mapping;
+    if (is_root) {
+        root_mapping_ = connection.mapping;
+    }
+    control::Welcome answer;
+    answer.accepted = 1;
+    answer.collector_pid = static_cast<std::uint32_t>(::getpid());
+    answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    copy_text(answer.session_name, name_);
+    const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    std::copy(sources.begin(), sources.end(), answer.sources.begin());
+    return send_with_fds(connection.socket.get(), &answer, sizeof answer,
+                         {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
+}
+
+bool Session::arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events) {
+    if (connection.mapping == nullptr) {
+        return false;
+    }
+    Live live;
+    live.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
+    live.mapping = connection.mapping;
+    connection.identity.source = source_name(armed.source);
+    const std::string refusals = describe_refusals(armed);
+    if (!refusals.empty()) {
+        connection.identity.source_reason = refusals;
+    }
+    live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
+                                                     recorder_, clock_);
+    live.process->begin();
+    anyone_profiled_ = anyone_profiled_ || armed.source != control::Source::none;
+    gatekeeper_->add(connection.pid, connection.mapping, std::move(events));
+    processes_.push_back(std::move(live));
+    const control::Go go;
+    send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
+    return false;  // the conversation is over
+}
+
+void Session::end_process(Live& live, trace::EndKind kind, int code) {
+    const pid_t pid = live.process->pid();
+    const std::uint64_t said = live.process->said_cpu_ns();
+    std::optional<std::uint64_t> cpu;
+    if (kind == trace::EndKind::replaced) {
+        cpu = said != 0 ? said : process_cpu_ns(pid);
+    } else {
+        cpu = process_cpu_ns(pid);
+        if (!cpu && said != 0) {
+            cpu = said;
+        }
+    }
+    gatekeeper_->remove(pid);
+    live.process->end(kind, code, cpu);
+}
+
+void Session::process_died(Live& live) {
+    ProcessFate fate = fate_of(live.process->pid(), live.pidfd.get());
+    const capture::AreaHeader& header = live.mapping->area().header;
+    if (fate.kind == trace::EndKind::unknown && header.exit_known.load() != 0) {
+        fate = {trace::EndKind::exited, header.exit_status.load()};
+    }
+    end_process(live, fate.kind, fate.code);
+    if (live.process->pid() == root_) {
+        root_ended_ = true;
+        over_ = true;
+    }
+}
+
+void Session::housekeeping() {
+    ++drains_;
+    clock_.update();
+    for (Live& live : processes_) {
+        live.process->drain();
+    }
+    if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
+        for (Live& live : processes_) {
+            live.process->collect_dead_threads();
+            live.process->refresh_thread_names();
+            live.process->measure_memory();
+        }
+    }
+    recorder_.flush(trace::FlushMode::worthwhile);
+    if (recorder_.failure()) {
+        over_ = true;
+    }
+}
+
+SessionOutcome Session::finish() {
+    SessionOutcome outcome;
+    listener_.reset();
+    // A root that waits for us at its exit has said how it ends.
+    std::string left;
+    for (Live& live : processes_) {
+        const capture::AreaHeader& header = live.mapping->area().header;
+        if (header.exit_known.load() != 0) {
+            end_process(live, trace::EndKind::exited, header.exit_status.load());
+            root_ended_ = root_ended_ || live.process->pid() == root_;
+        } else {
+            if (live.process->pid() != root_) {
+                ++outcome.descendants_left;
+                left += (left.empty() ? "" : ", ") + describe_process(live.process->pid());
+            }
+            end_process(live, trace::EndKind::still_running, 0);
+        }
+        live.mapping->area().header.stopped.store(1);
+    }
+    gatekeeper_->remove_all();
+    outcome.root_ended = root_ended_;
+    outcome.anyone_profiled = anyone_profiled_;
+    trace::SessionEnd end;
+    end.end_ns = monotonic_ns();
+    end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
+    if (outcome.descendants_left != 0 && root_ended_) {
+        end.note = "still running when the command ended, recorded until then: " + left;
+    }
+    processes_.clear();
+    if (const auto finished = recorder_.finish(end); !finished) {
+        outcome.failure = finished.error();
+    }
+    return outcome;
+}
+
+void Session::release_root() {
+    if (root_mapping_ != nullptr) {
+        capture::AreaHeader& header = root_mapping_->area().header;
+        header.finish_ack.store(1, std::memory_order_release);
+        ::syscall(SYS_futex, &header.finish_ack, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    }
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,74 @@
+// What this machine and this process allow: asked of the kernel by trying, not guessed from
+// numbers.
+//
+// A setting can promise what a container's seccomp filter then refuses, and the other way round, so
+// whether a source works is what perf_event_open said a moment ago. The settings are kept beside it
+// because they say what would improve it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::sampler {
+
+/// How an attempt to open an event ended.
+struct OpenAttempt {
+    bool works = false;
+    int errno_value = 0;          ///< Of the last refusal; 0 if there was none.
+    bool exclude_kernel = false;  ///< Works only without the kernel's own time.
+};
+
+/// The credentials part of /proc/PID/status.
+struct ProcessStatus {
+    bool cap_perfmon = false;
+    bool cap_sys_admin = false;
+    int seccomp_mode = 0;  ///< 0 none, 1 strict, 2 filter.
+    std::uint32_t tracer_pid = 0;
+};
+
+struct Capabilities {
+    std::string kernel_release;
+    /// The settings below /proc/sys/kernel; empty where the file cannot be read.
+    std::optional<std::int64_t> perf_event_paranoid;
+    std::optional<std::int64_t> perf_event_max_sample_rate;
+    std::optional<std::int64_t> perf_cpu_time_max_percent;
+    ProcessStatus process;
+    OpenAttempt sigtrap;  ///< cpu-clock with sigtrap, inherit, inherit_thread, remove_on_exec.
+    OpenAttempt perf;     ///< cpu-clock with inherit and inherit_thread, for a descriptor's signal.
+};
+
+enum class SourceKind : std::uint8_t { none, sigtrap, perf };
+
+/// What `--source auto` takes.
+struct SourceChoice {
+    SourceKind kind = SourceKind::none;
+    std::string reason;  ///< Why not the first choice, sigtrap; empty if it is.
+};
+
+/// One thing that would make it better.
+struct Advice {
+    std::string problem;
+    std::string command;  ///< To be typed as it stands; empty where no command helps.
+};
+
+/// Reads the settings and opens each event once, disabled, on the calling thread. Never fails: what
+/// cannot be found out is empty. Under a millisecond.
+[[nodiscard]] Capabilities probe_capabilities();
+
+/// "sigtrap", "perf", "none".
+[[nodiscard]] std::string_view source_name(SourceKind kind) noexcept;
+
+/// The best source that works here: sigtrap, then perf, then none.
+[[nodiscard]] SourceChoice choose_source(const Capabilities& capabilities);
+
+/// What to change, most helpful first; empty if there is nothing to gain.
+[[nodiscard]] std::vector<Advice> advise(const Capabilities& capabilities);
+
+/// The text of /proc/PID/status. Unknown lines are skipped, missing ones leave the defaults.
+/// Source: proc(5), capabilities(7).
+[[nodiscard]] ProcessStatus parse_process_status(std::string_view text);
+
+}  // namespace sample::sampler

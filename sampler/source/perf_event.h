@@ -1,0 +1,64 @@
+// Opens the perf events that interrupt a thread once a period of its CPU time.
+//
+// The event is cpu-clock: an hrtimer that runs while the thread does, so 10,000 expiries a CPU
+// second are possible, which POSIX CPU timers (scheduler ticks) are not. Opened disabled; whoever
+// owns the descriptor enables it. No libc beyond the raw system call. Async-signal-safe. Source:
+// perf_event_open(2), Linux 5.13 for sigtrap, inherit_thread and remove_on_exec.
+#pragma once
+
+#include "sampler/capture/raw_syscall.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+
+#include <cstdint>
+
+namespace sample::source {
+
+struct PerfRequest {
+    std::uint64_t period_ns = 0;
+    std::uint64_t cookie = 0;  ///< Comes back in si_perf_data (sigtrap).
+    bool exclude_kernel = false;
+    bool sigtrap = false;  ///< A synchronous SIGTRAP, inherited by new threads.
+};
+
+/// A disabled event on the thread `tid` (0: the calling one). A descriptor, or a negative errno.
+inline int open_cpu_clock(const PerfRequest& request, int tid) noexcept {
+    perf_event_attr attr{};
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.size = sizeof attr;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.sample_period = request.period_ns;
+    attr.disabled = 1;
+    attr.exclude_kernel = request.exclude_kernel ? 1 : 0;
+    attr.exclude_hv = 1;
+    attr.remove_on_exec = 1;
+    if (request.sigtrap) {
+        attr.sigtrap = 1;
+        attr.sig_data = request.cookie;
+        attr.inherit = 1;
+        attr.inherit_thread = 1;
+    } else {
+        attr.wakeup_events = 1;
+    }
+    return static_cast<int>(capture::raw_syscall(SYS_perf_event_open, capture::as_argument(&attr),
+                                                 tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+/// Makes every expiry of `fd` send `signal` to the thread `tid`. 0, or a negative errno.
+/// Source: fcntl(2), F_SETOWN_EX, F_SETSIG.
+inline int send_signal_to(int fd, int tid, int signal) noexcept {
+    f_owner_ex owner{};
+    owner.type = F_OWNER_TID;
+    owner.pid = tid;
+    long result = capture::raw_syscall(SYS_fcntl, fd, F_SETOWN_EX, capture::as_argument(&owner));
+    if (result == 0) {
+        result = capture::raw_syscall(SYS_fcntl, fd, F_SETSIG, signal);
+    }
+    if (result == 0) {
+        result = capture::raw_syscall(SYS_fcntl, fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+    }
+    return static_cast<int>(result);
+}
+
+}  // namespace sample::source
