@@ -1,0 +1,133 @@
+// `sample collect FD`: the collector of a program that was run with libsample.so preloaded and no
+// front end.
+//
+// Started by the agent, not by people. It has no terminal: its options are the SAMPLE_* variables,
+// problems go back to the agent, which says them in one line. docs/command-line.md has the table of
+// the variables.
+#include "cli/collect.h"
+
+#include "cli/export_profile.h"
+#include "cli/load_profile.h"
+#include "cli/record_options.h"
+#include "cli/recording_file.h"
+#include "cli/verbs.h"
+#include "sampler/collector/messages.h"
+#include "sampler/collector/proc_files.h"
+#include "sampler/collector/session.h"
+
+#include <sys/socket.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace sample::cli {
+namespace {
+
+struct Variable {
+    const char* name;
+    const char* option;
+};
+constexpr Variable kVariables[] = {
+    {"SAMPLE_FREQ", "--freq"},     {"SAMPLE_TIME", "--time"},     {"SAMPLE_OUTPUT", "--output"},
+    {"SAMPLE_EXPORT", "--export"}, {"SAMPLE_SOURCE", "--source"}, {"SAMPLE_CLOCK", "--clock"},
+};
+struct Switch {
+    const char* name;
+    const char* on;
+    const char* off;
+};
+constexpr Switch kSwitches[] = {
+    {"SAMPLE_CHILDREN", "--children", "--no-children"},
+    {"SAMPLE_FORCE", "--force", nullptr},
+};
+
+/// The variables as the words of a command line, so that both are read by the same parser.
+Result<RecordOptions> options_from_environment() {
+    std::vector<std::string> words;
+    for (const Variable& variable : kVariables) {
+        if (const char* value = std::getenv(variable.name); value != nullptr && *value != '\0') {
+            words.insert(words.end(), {variable.option, value});
+        }
+    }
+    for (const Switch& variable : kSwitches) {
+        const char* value = std::getenv(variable.name);
+        if (value == nullptr || *value == '\0') {
+            continue;
+        }
+        const auto parsed = parse_switch(value);
+        if (!parsed.ok()) {
+            return unexpected(ErrorCode::invalid_argument,
+                              std::string{variable.name} + " is neither 1 nor 0");
+        }
+        const char* option = parsed.value ? variable.on : variable.off;
+        if (option != nullptr) {
+            words.emplace_back(option);
+        }
+    }
+    words.insert(words.end(), {"--", "program"});
+    auto parsed = parse_record_options(words);
+    if (!parsed) {
+        return unexpected(parsed.error());
+    }
+    return std::move(parsed->options);
+}
+
+Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& options, pid_t root,
+                                                         std::string& file) {
+    file = expand_pattern(options.output.empty() ? kDefaultOutput : options.output,
+                          collector::executable_of(root), root);
+    auto recording = open_recording(file, options.force);
+    if (!recording) {
+        return unexpected(recording.error());
+    }
+    collector::SessionOptions session;
+    session.frequency_hz = options.frequency_hz;
+    session.children = options.children;
+    session.time = options.time;
+    session.source = options.source == "sigtrap" ? collector::SourceChoice::sigtrap
+                     : options.source == "perf"  ? collector::SourceChoice::perf
+                                                 : collector::SourceChoice::automatic;
+    session.command_line = collector::command_line_of(root);
+    session.tool_version = SAMPLE_VERSION;
+    return collector::Session::create(std::move(session), std::move(*recording));
+}
+
+}  // namespace
+
+int run_collect(int fd) {
+    // The program's terminal and its supervisor mean the program, not us.
+    for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) {
+        std::signal(signal, SIG_IGN);
+    }
+    Fd socket{fd};
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+        return kExitUsage;
+    }
+    const auto options = options_from_environment();
+    std::string file;
+    auto session = options
+                       ? make_session(*options, peer.pid, file)
+                       : Result<std::unique_ptr<collector::Session>>{unexpected(options.error())};
+    if (!session) {
+        collector::refuse(socket, session.error().message());
+        return kExitFailure;
+    }
+    (*session)->adopt_connection(std::move(socket));
+    const collector::SessionOutcome outcome = (*session)->run(peer.pid);
+    bool good = !outcome.failure;
+    if (!options->exports.empty()) {
+        const auto profile = load_profile(file, {});
+        for (const ExportRequest& request : options->exports) {
+            good = profile && good &&
+                   write_export(*profile, request.format,
+                                expand_pattern(request.path, "", peer.pid), options->force)
+                       .has_value();
+        }
+    }
+    (*session)->release_root();
+    return good ? kExitOk : kExitFailure;
+}
+
+}  // namespace sample::cli

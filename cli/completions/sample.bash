@@ -1,0 +1,82 @@
+# bash completion for sample(1).
+
+_sample_options() {
+    case $1 in
+        record) echo "--freq --time --output --force --export --source --clock --children
+                      --no-children --quiet --color --help" ;;
+        report) echo "--view --focus --search --average --hide --category --unit --min --json
+                      --color --help" ;;
+        export) echo "--format --output --force --focus --search --average --hide --category
+                      --help" ;;
+        doctor) echo "--json --color --help" ;;
+    esac
+}
+
+# The words that may follow an option; fails for options that take none or a file.
+_sample_values() {
+    case $1 in
+        -f | --freq) echo "1k 10k" ;;
+        -t | --time) echo "10s 1m 5m 10m" ;;
+        --source) echo "auto sigtrap perf" ;;
+        --clock) echo "cpu" ;;
+        --color) echo "auto always never" ;;
+        --view) echo "summary callgraph functions threads stats" ;;
+        --average) echo "1s 1m 5m 10m" ;;
+        --hide) echo "gc plugins gc,plugins" ;;
+        --category) echo "process thread module" ;;
+        --unit) echo "ms %" ;;
+        --format) echo "json folded" ;;
+        --export) echo "json= folded=" ;;
+        --focus | --search | --min) echo "" ;;
+        *) return 1 ;;
+    esac
+}
+
+_sample() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local verb=record first=1 i values
+    COMPREPLY=()
+    case ${COMP_WORDS[1]} in
+        record | report | export | doctor)
+            ((COMP_CWORD > 1)) && verb=${COMP_WORDS[1]} first=2
+            ;;
+    esac
+    if [[ $verb == record ]]; then
+        # Behind the first word that is no option, the command completes itself.
+        for ((i = first; i < COMP_CWORD; i++)); do
+            case ${COMP_WORDS[i]} in
+                --) ((i++)) ;;
+                -f | -t | -o | --freq | --time | --output | --export | --source | --clock | --color)
+                    ((i++))
+                    continue
+                    ;;
+                -*) continue ;;
+            esac
+            if ((i < COMP_CWORD)) && declare -F _command_offset >/dev/null; then
+                _command_offset "$i"
+                return
+            fi
+            break
+        done
+    fi
+    if values=$(_sample_values "$prev"); then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+        [[ $prev == --export ]] && compopt -o nospace
+    elif [[ $prev == -o || $prev == --output ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    elif [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_sample_options "$verb")" -- "$cur")
+    elif [[ $verb == record ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+        ((COMP_CWORD == 1)) &&
+            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+                compgen -W "record report export doctor help version" -- "$cur"
+            )
+    elif [[ $verb != doctor ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -X '!*.@(utrace|json)' -- "$cur")
+        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$cur")
+    fi
+}
+
+complete -F _sample sample

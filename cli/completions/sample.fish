@@ -1,0 +1,46 @@
+# fish completion for sample(1).
+
+set -l verbs record report export doctor help version
+
+# Succeeds while the verb is the first argument, or record without being named.
+function __sample_verb_is
+    set -l words (commandline -opc)
+    set -l verb record
+    if set -q words[2]; and contains -- $words[2] record report export doctor help version
+        set verb $words[2]
+    end
+    contains -- $verb $argv
+end
+
+complete -c sample -f
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a record -d "Run a command and sample it"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a report -d "Show a recording"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a export -d "Write a recording in another format"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a doctor -d "Say what this machine allows"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a "help version"
+complete -c sample -s h -l help -d "Print help"
+
+complete -c sample -n "__sample_verb_is record" -s f -l freq -x -a "1k 10k" -d "Samples a second"
+complete -c sample -n "__sample_verb_is record" -s t -l time -x -a "10s 1m 5m 10m" -d "Stop sampling after"
+complete -c sample -n "__sample_verb_is record export" -s o -l output -r -F -d "File to write"
+complete -c sample -n "__sample_verb_is record export" -l force -d "Replace files that exist"
+complete -c sample -n "__sample_verb_is record" -l export -x -a "json= folded=" -d "Also write at the end"
+complete -c sample -n "__sample_verb_is record" -l source -x -a "auto sigtrap perf" -d "What triggers samples"
+complete -c sample -n "__sample_verb_is record" -l clock -x -a cpu -d "What time is measured"
+complete -c sample -n "__sample_verb_is record" -l children -d "Record child processes, too"
+complete -c sample -n "__sample_verb_is record" -l no-children -d "Record only the command itself"
+complete -c sample -n "__sample_verb_is record" -l quiet -d "No countdown and no summary"
+complete -c sample -n "__sample_verb_is record" -a "(__fish_complete_subcommand)"
+
+complete -c sample -n "__sample_verb_is report" -l view -x -a "summary callgraph functions threads stats" -d "What to show"
+complete -c sample -n "__sample_verb_is report" -l unit -x -a "ms %" -d "Of durations"
+complete -c sample -n "__sample_verb_is report" -l min -x -d "Leave out what weighs less"
+complete -c sample -n "__sample_verb_is report doctor" -l json -d "JSON instead of text"
+complete -c sample -n "__sample_verb_is record report doctor" -l color -x -a "auto always never" -d "When to use colours"
+complete -c sample -n "__sample_verb_is export" -l format -x -a "json folded" -d "Format"
+complete -c sample -n "__sample_verb_is report export" -l focus -x -d "Only this function and what it calls"
+complete -c sample -n "__sample_verb_is report export" -l search -x -d "Only paths to and from names with this"
+complete -c sample -n "__sample_verb_is report export" -l average -x -a "1s 1m 5m 10m" -d "Durations as in an average span"
+complete -c sample -n "__sample_verb_is report export" -l hide -x -a "gc plugins gc,plugins" -d "Take out of all durations"
+complete -c sample -n "__sample_verb_is report export" -l category -x -a "process thread module" -d "What the top level is"
+complete -c sample -n "__sample_verb_is report export" -F

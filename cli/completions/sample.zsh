@@ -1,0 +1,81 @@
+#compdef sample
+# zsh completion for sample(1).
+
+_sample_choice=(
+    '--focus=[only this function and what it calls]:function:'
+    '--search=[only paths to and from names with this text]:text:'
+    '--average=[durations as in an average span of the session]:span:(1s 1m 5m 10m)'
+    '*--hide=[take out of all durations]:what:(gc plugins gc,plugins)'
+    '--category=[what the top level is]:kind:(process thread module)'
+)
+
+_sample_record() {
+    _arguments -S \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '(-f --freq)'{-f,--freq=}'[samples a second]:frequency:(1k 10k)' \
+        '(-t --time)'{-t,--time=}'[stop sampling after]:duration:(10s 1m 5m 10m)' \
+        '(-o --output)'{-o,--output=}'[the recording]:file:_files' \
+        '--force[replace files that exist]' \
+        '*--export=[also write at the end]:format=file:(json= folded=)' \
+        '--source=[what triggers samples]:source:(auto sigtrap perf)' \
+        '--clock=[what time is measured]:clock:(cpu)' \
+        '(--no-children)--children[record child processes, too]' \
+        '(--children)--no-children[record only the command itself]' \
+        '--quiet[no countdown and no summary]' \
+        '--color=[when to use colours]:when:(auto always never)' \
+        '(-):command: _command_names -e' \
+        '*::arguments: _normal'
+}
+
+_sample_report() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '--view=[what to show]:view:(summary callgraph functions threads stats)' \
+        $_sample_choice \
+        '--unit=[of durations]:unit:(ms %)' \
+        '--min=[leave out what weighs less]:per cent:' \
+        '--json[JSON instead of text]' \
+        '--color=[when to use colours]:when:(auto always never)' \
+        ':file:_files -g "*.(utrace|json)"'
+}
+
+_sample_export() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '--format=[format]:format:(json folded)' \
+        '(-o --output)'{-o,--output=}'[where to]:file:_files' \
+        '--force[replace a file that exists]' \
+        $_sample_choice \
+        ':file:_files -g "*.(utrace|json)"'
+}
+
+_sample_doctor() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '--json[JSON instead of text]' \
+        '--color=[when to use colours]:when:(auto always never)'
+}
+
+_sample() {
+    local -a verbs=(
+        'record:run a command and sample it (default)'
+        'report:show a recording'
+        'export:write a recording in another format'
+        'doctor:say what this machine allows'
+        'help:print help'
+        'version:print the version'
+    )
+    if ((CURRENT > 2)) && (($+functions[_sample_$words[2]])); then
+        local verb=$words[2]
+        shift words
+        ((CURRENT--))
+        _sample_$verb
+        return
+    fi
+    if ((CURRENT == 2)); then
+        _describe -t verbs verb verbs
+    fi
+    _sample_record
+}
+
+_sample "$@"

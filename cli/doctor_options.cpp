@@ -1,0 +1,33 @@
+#include "cli/doctor_options.h"
+
+#include "cli/option_words.h"
+
+#include <utility>
+
+namespace sample::cli {
+
+Result<Parsed<DoctorOptions>> parse_doctor_options(const std::vector<std::string>& arguments) {
+    DoctorOptions options;
+    std::string color_word = "auto";
+    OptionParser parser{"doctor [OPTIONS]",
+                        "Says what this machine allows, which source --source auto takes, and what "
+                        "would improve it.",
+                        ""};
+    parser.flag("--json", options.json, "JSON instead of text");
+    parser.value("--color", "WHEN", color_word, "auto (default), always or never");
+    Result<ParseOutcome> outcome = parser.parse(arguments);
+    if (!outcome) {
+        return Unexpected{outcome.error()};
+    }
+    if (outcome->wants_help()) {
+        return Parsed<DoctorOptions>{{}, std::move(outcome->help)};
+    }
+    const Result<ColorMode> color = parse_color(color_word);
+    if (!color) {
+        return Unexpected{color.error()};
+    }
+    options.color = *color;
+    return Parsed<DoctorOptions>{options, {}};
+}
+
+}  // namespace sample::cli

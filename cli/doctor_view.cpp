@@ -1,0 +1,108 @@
+#include "cli/doctor_view.h"
+
+#include "cli/json.h"
+#include "cli/text.h"
+
+#include <cstring>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::size_t kLabelColumn = 28;
+
+std::string number(const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : "not there";
+}
+
+std::string outcome(const sampler::OpenAttempt& attempt) {
+    if (attempt.works) {
+        return attempt.exclude_kernel ? "works, but not for time inside the kernel" : "works";
+    }
+    const char* name = ::strerrorname_np(attempt.errno_value);
+    return "does not work (" + std::string{name == nullptr ? "unknown error" : name} + ")";
+}
+
+std::string capabilities_text(const sampler::ProcessStatus& process) {
+    std::string text = process.cap_perfmon ? "CAP_PERFMON" : "";
+    if (process.cap_sys_admin) {
+        text += text.empty() ? "CAP_SYS_ADMIN" : ", CAP_SYS_ADMIN";
+    }
+    return text.empty() ? "none of CAP_PERFMON, CAP_SYS_ADMIN" : text;
+}
+
+const char* seccomp_text(int mode) {
+    switch (mode) {
+        case 0:
+            return "off";
+        case 1:
+            return "strict";
+        default:
+            return "filter";
+    }
+}
+
+Json attempt_json(const sampler::OpenAttempt& attempt) {
+    const char* name = attempt.errno_value == 0 ? nullptr : ::strerrorname_np(attempt.errno_value);
+    return {{"works", attempt.works},
+            {"exclude_kernel", attempt.exclude_kernel},
+            {"refusal", name == nullptr ? Json{} : Json(name)}};
+}
+
+}  // namespace
+
+std::string doctor_view(const sampler::Capabilities& capabilities, const Terminal& terminal) {
+    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+    std::string out;
+    const auto row = [&](std::string_view label, const std::string& value) {
+        out += styled(terminal, Style::dim, pad_right(label, kLabelColumn)) + value + "\n";
+    };
+    row("kernel", capabilities.kernel_release);
+    row("perf_event_paranoid", number(capabilities.perf_event_paranoid));
+    row("perf_event_max_sample_rate", number(capabilities.perf_event_max_sample_rate));
+    row("perf_cpu_time_max_percent", number(capabilities.perf_cpu_time_max_percent));
+    row("capabilities", capabilities_text(capabilities.process));
+    row("seccomp", seccomp_text(capabilities.process.seccomp_mode));
+    row("traced by", capabilities.process.tracer_pid == 0
+                         ? "nobody"
+                         : "process " + std::to_string(capabilities.process.tracer_pid));
+    row("source sigtrap", outcome(capabilities.sigtrap));
+    row("source perf", outcome(capabilities.perf));
+    const bool works = choice.kind != sampler::SourceKind::none;
+    row("--source auto takes",
+        styled(terminal, works ? Style::bold : Style::heavy, sampler::source_name(choice.kind)) +
+            (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    for (const sampler::Advice& advice : sampler::advise(capabilities)) {
+        out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
+        if (!advice.command.empty()) {
+            out += "  try: " + styled(terminal, Style::bold, advice.command) + "\n";
+        }
+    }
+    return out;
+}
+
+std::string doctor_json(const sampler::Capabilities& capabilities) {
+    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+    Json advice = Json::array();
+    for (const sampler::Advice& item : sampler::advise(capabilities)) {
+        advice.push_back({{"problem", item.problem},
+                          {"command", item.command.empty() ? Json{} : Json(item.command)}});
+    }
+    const Json out = {
+        {"kernel", capabilities.kernel_release},
+        {"perf_event_paranoid", or_null(capabilities.perf_event_paranoid)},
+        {"perf_event_max_sample_rate", or_null(capabilities.perf_event_max_sample_rate)},
+        {"perf_cpu_time_max_percent", or_null(capabilities.perf_cpu_time_max_percent)},
+        {"cap_perfmon", capabilities.process.cap_perfmon},
+        {"cap_sys_admin", capabilities.process.cap_sys_admin},
+        {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
+        {"tracer_pid",
+         capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)},
+        {"sigtrap", attempt_json(capabilities.sigtrap)},
+        {"perf", attempt_json(capabilities.perf)},
+        {"auto_source", sampler::source_name(choice.kind)},
+        {"auto_source_reason", choice.reason.empty() ? Json{} : Json(choice.reason)},
+        {"advice", std::move(advice)}};
+    return dump(out);
+}
+
+}  // namespace sample::cli

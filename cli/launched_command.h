@@ -1,0 +1,39 @@
+// The command as our child: forked early, held back until the session is ready, then exec'ed.
+#pragma once
+
+#include "core/fd.h"
+#include "core/result.h"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+
+class LaunchedCommand {
+public:
+    /// Forks. The child waits for start() or the end of this process, with the caller's signal mask
+    /// at `mask` restored. Call it while this process has one thread.
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command,
+                                        const sigset_t& mask);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set; both
+    /// empty: as it is. Errors: the exec failed, with its errno.
+    Result<void> start(const std::string& preload, const std::string& session);
+
+    /// Waits for its end and returns its wait status.
+    [[nodiscard]] int wait() const;
+
+private:
+    LaunchedCommand(pid_t pid, Fd order, Fd failure)
+        : pid_{pid}, order_{std::move(order)}, failure_{std::move(failure)} {}
+
+    pid_t pid_;
+    Fd order_;
+    Fd failure_;
+};
+
+}  // namespace sample::cli

@@ -1,0 +1,194 @@
+#include "cli/load_profile.h"
+
+#include "callgraph/build_profile.h"
+#include "callgraph/load_recording.h"
+#include "callgraph/transforms.h"
+#include "cli/symbolize_recording.h"
+#include "core/mapped_file.h"
+#include "export/script_profiler_json.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+enum class FileKind : std::uint8_t { empty, recording, json, other };
+
+FileKind kind_of(std::string_view content) {
+    if (content.empty()) {
+        return FileKind::empty;
+    }
+    constexpr std::string_view kMagic = "2CRT";
+    if (content.substr(0, kMagic.size()) == kMagic.substr(0, content.size()) ||
+        content.starts_with("ECRT")) {
+        return FileKind::recording;
+    }
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    const std::size_t skipped = content.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+    const std::size_t first = content.find_first_not_of(" \t\r\n", skipped);
+    return first != std::string_view::npos && content[first] == '{' ? FileKind::json
+                                                                    : FileKind::other;
+}
+
+/// What can be said of a path without reading it; in the words of somebody who wants a recording.
+Result<void> check_path(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) {
+        return errno == ENOENT
+                   ? unexpected(ErrorCode::not_found, path +
+                                                          " does not exist: make a recording with "
+                                                          "sample -o " +
+                                                          path + " -- COMMAND")
+                   : unexpected(Error::from_errno("cannot read " + path));
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path + " is a directory: name a recording in it");
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path + " is not a regular file: copy what comes out of it into one");
+    }
+    if (::access(path.c_str(), R_OK) != 0) {
+        return unexpected(ErrorCode::permission,
+                          path +
+                              " may not be read: a recording belongs to the user who made it "
+                              "(mode 0600); read it as that user");
+    }
+    return {};
+}
+
+Unexpected not_a_profile(const std::string& path) {
+    return unexpected(ErrorCode::corrupt,
+                      path +
+                          " is neither a recording of sample nor a profile in JSON: name the "
+                          ".utrace file that `sample record` wrote");
+}
+
+callgraph::CategoryBy category_by(CategoryKind kind) {
+    switch (kind) {
+        case CategoryKind::process:
+            return callgraph::CategoryBy::process;
+        case CategoryKind::module:
+            return callgraph::CategoryBy::module;
+        case CategoryKind::thread:
+            break;
+    }
+    return callgraph::CategoryBy::thread;
+}
+
+Result<callgraph::Profile> load_json(const std::string& path, std::string_view content,
+                                     const ProfileChoice& choice) {
+    if (choice.category) {
+        return unexpected(ErrorCode::unsupported,
+                          "--category needs a recording: the categories of " + path +
+                              ", a profile in JSON, are fixed");
+    }
+    Result<callgraph::Profile> profile = exports::read_script_profiler_json(content);
+    if (!profile) {
+        Error error = profile.error();
+        error.context = path + " is no profile of version 2: " + error.context;
+        return unexpected(std::move(error));
+    }
+    return profile;
+}
+
+Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice) {
+    if (const Result<void> good = check_path(path); !good) {
+        return Unexpected{good.error()};
+    }
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file) {
+        return Unexpected{file.error()};
+    }
+    const std::span<const std::byte> bytes = file->bytes();
+    const std::string_view content{static_cast<const char*>(static_cast<const void*>(bytes.data())),
+                                   bytes.size()};
+    switch (kind_of(content)) {
+        case FileKind::empty:
+            return unexpected(ErrorCode::corrupt,
+                              path + " is empty: nothing was recorded into it; record again");
+        case FileKind::other:
+            return not_a_profile(path);
+        case FileKind::json:
+            return load_json(path, content, choice);
+        case FileKind::recording:
+            break;
+    }
+    const Result<callgraph::Recording> recording = callgraph::load_recording(path);
+    if (!recording) {
+        return Unexpected{recording.error()};
+    }
+    return profile_of_recording(*recording, choice.category.value_or(CategoryKind::thread));
+}
+
+bool is_session_length_known(const callgraph::Profile& profile) {
+    return profile.truth.wall_ns != 0 || profile.end_unix_ms > profile.start_unix_ms;
+}
+
+}  // namespace
+
+callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
+                                        CategoryKind category) {
+    RecordingSymbols symbols = symbolize_recording(recording);
+    callgraph::Profile profile =
+        callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
+    for (std::string& problem : symbols.problems) {
+        profile.truth.notes.push_back(std::move(problem));
+    }
+    return profile;
+}
+
+Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const ProfileChoice& choice) {
+    if (choice.hide_gc) {
+        profile = callgraph::hide_gc(std::move(profile));
+    }
+    if (choice.hide_plugins) {
+        profile = callgraph::hide_plugins(std::move(profile));
+    }
+    if (!choice.focus.empty()) {
+        profile = callgraph::focus(std::move(profile), choice.focus);
+        if (profile.categories.empty()) {
+            return unexpected(ErrorCode::not_found,
+                              "no function is called '" + choice.focus +
+                                  "': sample report --view functions lists the names");
+        }
+    }
+    if (choice.average_s) {
+        if (!is_session_length_known(profile)) {
+            return unexpected(ErrorCode::unsupported,
+                              "--average needs the session's length, which this file does not "
+                              "have: leave --average out");
+        }
+        profile = callgraph::average(std::move(profile), static_cast<double>(*choice.average_s));
+    }
+    return profile;
+}
+
+Result<callgraph::Profile> apply_search(callgraph::Profile profile, const std::string& text) {
+    if (text.empty()) {
+        return profile;
+    }
+    profile = callgraph::search(std::move(profile), text);
+    if (profile.categories.empty()) {
+        return unexpected(
+            ErrorCode::not_found,
+            "no name contains '" + text + "': sample report --view functions lists the names");
+    }
+    return profile;
+}
+
+Result<callgraph::Profile> load_profile(const std::string& path, const ProfileChoice& choice) {
+    Result<callgraph::Profile> profile = load_any(path, choice);
+    return profile ? apply_choice(std::move(*profile), choice) : std::move(profile);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,35 @@
+// From a file to the Profile that a verb shows: what kind of file it is, the symbols of a
+// recording, and the user's choice of what to leave out.
+#pragma once
+
+#include "callgraph/profile.h"
+#include "callgraph/recording.h"
+#include "cli/profile_choice.h"
+#include "core/result.h"
+
+#include <string>
+
+namespace sample::cli {
+
+/// Loads `path`, a recording or a profile in JSON (told apart by content), and applies `choice` but
+/// for the search. A recording that is cut off is no error: truth.whole and truth.notes say so.
+/// Errors say what to do: missing, unreadable, a directory, empty, neither of the two kinds,
+/// damaged; and a choice that the file cannot satisfy. Cost: symbolizing dominates.
+[[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
+                                                      const ProfileChoice& choice);
+
+/// A recording in memory as a Profile: symbolizes its modules, two at a time, and builds the
+/// callgraph. What could not be symbolized is in truth.notes.
+[[nodiscard]] callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
+                                                      CategoryKind category);
+
+/// hide, focus and average, in this order. Errors: not_found if no function is called
+/// choice.focus; unsupported if the session's length is not known for the average.
+[[nodiscard]] Result<callgraph::Profile> apply_choice(callgraph::Profile profile,
+                                                      const ProfileChoice& choice);
+
+/// Only paths to and from names with `text`. Errors: not_found if there is none.
+[[nodiscard]] Result<callgraph::Profile> apply_search(callgraph::Profile profile,
+                                                      const std::string& text);
+
+}  // namespace sample::cli

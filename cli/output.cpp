@@ -1,0 +1,152 @@
+#include "cli/output.h"
+
+#include "core/fd.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace sample::cli {
+namespace {
+
+/// A file under a name that nobody waits for; gone again unless moved.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(const std::string& beside) : path_{beside + ".XXXXXX"} {
+        fd_.reset(::mkostemp(path_.data(), O_CLOEXEC));  // mode 0600: mkstemp(3)
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    TemporaryFile(TemporaryFile&&) = delete;
+    TemporaryFile& operator=(TemporaryFile&&) = delete;
+    ~TemporaryFile() {
+        if (fd_.is_open() && !moved_) {
+            ::unlink(path_.c_str());
+        }
+    }
+
+    [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+    [[nodiscard]] bool is_open() const noexcept { return fd_.is_open(); }
+
+    /// Takes the name `target`; without `replace` an existing file makes it fail with EEXIST.
+    [[nodiscard]] bool move_to(const std::string& target, bool replace) noexcept {
+        const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
+        int rc = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), flags);
+        if (rc != 0 && !replace && (errno == EINVAL || errno == ENOSYS)) {
+            // Some file systems know no RENAME_NOREPLACE; a second link refuses an existing name
+            // too. The destructor takes the first name away.
+            return ::link(path_.c_str(), target.c_str()) == 0;
+        }
+        moved_ = rc == 0;
+        return moved_;
+    }
+
+private:
+    std::string path_;
+    Fd fd_;
+    bool moved_ = false;
+};
+
+Unexpected exists(const std::string& path) {
+    return unexpected(ErrorCode::already_exists,
+                      path + " exists: choose another name, or replace it with --force");
+}
+
+Result<void> write_through(const std::string& path, std::string_view bytes) {
+    const Fd fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!fd.is_open()) {
+        return unexpected(Error::from_errno("cannot open " + path));
+    }
+    const Result<void> written = write_all(fd.get(), bytes);
+    if (!written && written.error().errno_value != EPIPE) {
+        return unexpected(
+            Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
+    }
+    return {};
+}
+
+std::string follow_links(const std::string& path) {
+    std::array<char, PATH_MAX> resolved{};
+    return ::realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
+}
+
+}  // namespace
+
+Result<void> write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+        if (count >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(count));
+        } else if (errno != EINTR) {
+            return unexpected(Error::from_errno("cannot write"));
+        }
+    }
+    return {};
+}
+
+int write_to_stdout(std::string_view text) {
+    const Result<void> written = write_all(STDOUT_FILENO, text);
+    if (!written && written.error().errno_value != EPIPE) {
+        print_error(
+            Error{ErrorCode::system, written.error().errno_value, "cannot write to standard output"}
+                .message());
+        return 1;
+    }
+    return 0;
+}
+
+void ignore_broken_pipes() noexcept {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool force) {
+    const std::string target = follow_links(path);
+    struct stat info {};
+    if (::stat(target.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) {
+            return unexpected(ErrorCode::invalid_argument,
+                              path + " is a directory: name a file in it");
+        }
+        if (!S_ISREG(info.st_mode)) {
+            return write_through(path, bytes);
+        }
+        if (!force) {
+            return exists(path);
+        }
+    }
+    TemporaryFile file{target};
+    if (!file.is_open()) {
+        return unexpected(Error::from_errno("cannot create " + path));
+    }
+    const Result<void> written = write_all(file.fd(), bytes);
+    if (!written) {
+        return unexpected(
+            Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
+    }
+    if (::fsync(file.fd()) != 0 && errno != EINVAL) {
+        return unexpected(Error::from_errno("cannot write " + path));
+    }
+    if (!file.move_to(target, force)) {
+        return errno == EEXIST ? exists(path)
+                               : unexpected(Error::from_errno("cannot create " + path));
+    }
+    return {};
+}
+
+void print_error(std::string_view text) {
+    std::string line{"sample: "};
+    line += text;
+    line += '\n';
+    (void)write_all(STDERR_FILENO, line);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,84 @@
+#include "cli/profile_choice.h"
+
+#include "cli/option_words.h"
+
+namespace sample::cli {
+namespace {
+
+constexpr Words<CategoryKind, 3> kCategories = {{{"process", CategoryKind::process},
+                                                 {"thread", CategoryKind::thread},
+                                                 {"module", CategoryKind::module}}};
+constexpr Words<std::uint64_t, 4> kAverages = {{{"1s", 1}, {"1m", 60}, {"5m", 300}, {"10m", 600}}};
+enum class Hidden : std::uint8_t { gc, plugins };
+constexpr Words<Hidden, 2> kHidden = {{{"gc", Hidden::gc}, {"plugins", Hidden::plugins}}};
+
+Result<void> read_hidden(std::string_view list, ProfileChoice& choice) {
+    while (true) {
+        const std::size_t comma = list.find(',');
+        const Result<Hidden> hidden = parse_word("--hide", list.substr(0, comma), kHidden);
+        if (!hidden) {
+            return Unexpected{hidden.error()};
+        }
+        (*hidden == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
+        if (comma == std::string_view::npos) {
+            return {};
+        }
+        list.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+void add_choice(OptionParser& parser, TypedChoice& typed) {
+    parser.value("--focus", "NAME", typed.focus, "Only this function and what it calls");
+    parser.value("--search", "TEXT", typed.search, "Only what leads to or from names with TEXT");
+    parser.value("--average", "TIME", typed.average,
+                 "Durations as in an average 1s, 1m, 5m or 10m");
+    parser.values("--hide", "WHAT", typed.hide,
+                  "Take gc (memory management) or plugins out of\n"
+                  "all durations, or both: gc,plugins");
+    parser.value("--category", "KIND", typed.category,
+                 "Top level: thread (default: those named alike but\n"
+                 "for a number as one), process or module");
+}
+
+Result<ProfileChoice> read_choice(const TypedChoice& typed) {
+    ProfileChoice choice;
+    choice.focus = typed.focus;
+    choice.search = typed.search;
+    for (const std::string& list : typed.hide) {
+        if (const Result<void> done = read_hidden(list, choice); !done) {
+            return Unexpected{done.error()};
+        }
+    }
+    if (!typed.average.empty()) {
+        const Result<std::uint64_t> seconds = parse_word("--average", typed.average, kAverages);
+        if (!seconds) {
+            return Unexpected{seconds.error()};
+        }
+        choice.average_s = *seconds;
+    }
+    if (!typed.category.empty()) {
+        const Result<CategoryKind> kind = parse_word("--category", typed.category, kCategories);
+        if (!kind) {
+            return Unexpected{kind.error()};
+        }
+        choice.category = *kind;
+    }
+    return choice;
+}
+
+Result<std::string> single_file(const std::string& verb, const std::vector<std::string>& files) {
+    if (files.empty()) {
+        return unexpected(ErrorCode::invalid_argument,
+                          "no file to read: write sample " + verb + " [OPTIONS] FILE");
+    }
+    if (files.size() > 1) {
+        return unexpected(ErrorCode::invalid_argument, "one file at a time: '" + files[0] +
+                                                           "' and '" + files[1] +
+                                                           "' cannot be read together");
+    }
+    return files.front();
+}
+
+}  // namespace sample::cli

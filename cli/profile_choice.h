@@ -1,0 +1,44 @@
+// The options that say how a file becomes a Profile; report and export share them.
+#pragma once
+
+#include "cli/option_parser.h"
+#include "core/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+
+enum class CategoryKind : std::uint8_t { thread, process, module };  ///< thread: groups named alike
+
+struct ProfileChoice {
+    std::optional<CategoryKind> category;  ///< None: thread groups, or what the file has.
+    bool hide_gc = false;
+    bool hide_plugins = false;
+    std::string focus;                       ///< Only what this function calls; empty: all.
+    std::string search;                      ///< Only paths to names with this text; empty: all.
+    std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
+};
+
+/// The same as words.
+struct TypedChoice {
+    std::string category;
+    std::vector<std::string> hide;
+    std::string focus;
+    std::string search;
+    std::string average;
+};
+
+/// Adds --focus, --search, --average, --hide and --category; `typed` outlives the parse.
+void add_choice(OptionParser& parser, TypedChoice& typed);
+
+/// Errors: invalid_argument, listing what is allowed.
+[[nodiscard]] Result<ProfileChoice> read_choice(const TypedChoice& typed);
+
+/// The one file that a verb was given. Errors: invalid_argument for none or several.
+[[nodiscard]] Result<std::string> single_file(const std::string& verb,
+                                              const std::vector<std::string>& files);
+
+}  // namespace sample::cli

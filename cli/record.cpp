@@ -1,0 +1,211 @@
+// `sample record`: starts a command, records it, prints the summary, passes its exit code on.
+//
+//   check the command ─▶ fork it, held back ─▶ open the file ─▶ session ─▶ let it exec ─▶ record
+//     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
+#include "cli/agent_library.h"
+#include "cli/command_check.h"
+#include "cli/export_profile.h"
+#include "cli/launched_command.h"
+#include "cli/load_profile.h"
+#include "cli/output.h"
+#include "cli/record_signals.h"
+#include "cli/recording_file.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "cli/views.h"
+#include "sampler/collector/session.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+namespace sample::cli {
+namespace {
+
+std::string join_words(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
+collector::SourceChoice source_choice(const std::string& name) {
+    if (name == "sigtrap") {
+        return collector::SourceChoice::sigtrap;
+    }
+    return name == "perf" ? collector::SourceChoice::perf : collector::SourceChoice::automatic;
+}
+
+/// Ends this process as the command ended.
+int end_like(int status) {
+    if (!WIFSIGNALED(status)) {
+        return WEXITSTATUS(status);
+    }
+    // Its core is the interesting one.
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    const int signal = WTERMSIG(status);
+    std::signal(signal, SIG_DFL);
+    sigset_t only{};
+    ::sigemptyset(&only);
+    ::sigaddset(&only, signal);
+    ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    ::raise(signal);
+    return 128 + signal;
+}
+
+/// One line that is written over once a second; nothing where standard error is no terminal.
+class Countdown {
+public:
+    explicit Countdown(bool shown) : shown_{shown && ::isatty(STDERR_FILENO) == 1} {}
+
+    void show(std::chrono::nanoseconds left) const {
+        if (shown_) {
+            const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                left + std::chrono::seconds{1} - std::chrono::nanoseconds{1});
+            std::fprintf(stderr, "\r\x1b[Ksample: %lld:%02lld left",
+                         static_cast<long long>(seconds.count() / 60),
+                         static_cast<long long>(seconds.count() % 60));
+        }
+    }
+    void clear() const {
+        if (shown_) {
+            std::fputs("\r\x1b[K", stderr);
+        }
+    }
+
+private:
+    bool shown_;
+};
+
+/// After the recording: the exports, and the summary on standard error. What fails is said; the
+/// exit code stays the command's.
+void show_result(const RecordOptions& options, const std::string& file,
+                 const LaunchedCommand& command) {
+    auto profile = load_profile(file, {});
+    if (!profile) {
+        print_error(profile.error().message());
+        return;
+    }
+    for (const ExportRequest& request : options.exports) {
+        const std::string path = expand_pattern(request.path, options.command[0], command.pid());
+        if (const auto written = write_export(*profile, request.format, path, options.force);
+            !written) {
+            print_error(written.error().message());
+        }
+    }
+    if (!options.quiet) {
+        const std::string text = summary_view(
+            *profile,
+            {detect_terminal(STDERR_FILENO, options.color), SummaryOptions{}.functions, file});
+        std::fputs(text.c_str(), stderr);
+    }
+}
+
+/// What must be right before the command starts. Errors end with what to do.
+Result<std::string> prepare_exports(const RecordOptions& options, pid_t pid) {
+    for (const ExportRequest& request : options.exports) {
+        const std::string path = expand_pattern(request.path, options.command[0], pid);
+        if (!options.force && ::access(path.c_str(), F_OK) == 0) {
+            return unexpected(ErrorCode::already_exists,
+                              path + " exists: choose another name, or replace it with --force");
+        }
+        const std::size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        if (::access(folder.c_str(), W_OK) != 0) {
+            return unexpected(Error::from_errno("cannot write " + path));
+        }
+    }
+    return std::string{};
+}
+
+int exec_failure_code(const Error& error) {
+    print_error(error.message());
+    return error.errno_value == ENOENT ? kExitNotFound : kExitNotExecutable;
+}
+
+/// Runs the command as if we were not there.
+int run_unprofiled(LaunchedCommand& command) {
+    if (const auto started = command.start({}, {}); !started) {
+        return exec_failure_code(started.error());
+    }
+    return end_like(command.wait());
+}
+
+int record_command(const RecordOptions& options, LaunchedCommand& command, const std::string& agent,
+                   RecordSignals& signals) {
+    const std::string file =
+        expand_pattern(options.output.empty() ? kDefaultOutput : options.output, options.command[0],
+                       command.pid());
+    if (const auto exports = prepare_exports(options, command.pid()); !exports) {
+        print_error(exports.error().message());
+        return kExitUsage;
+    }
+    auto recording = open_recording(file, options.force);
+    if (!recording) {
+        print_error(recording.error().message());
+        return kExitUsage;
+    }
+    const Countdown countdown{!options.quiet};
+    collector::SessionOptions session_options;
+    session_options.frequency_hz = options.frequency_hz;
+    session_options.source = source_choice(options.source);
+    session_options.children = options.children;
+    session_options.time = options.time;
+    session_options.command_line = join_words(options.command);
+    session_options.tool_version = SAMPLE_VERSION;
+    session_options.wake_fd = signals.fd();
+    session_options.on_wake = [&] { return signals.handle(command.pid()); };
+    session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
+    auto session = collector::Session::create(std::move(session_options), std::move(*recording));
+    if (!session) {
+        print_error(session.error().message() + "; the command runs unprofiled");
+        ::unlink(file.c_str());
+        return run_unprofiled(command);
+    }
+    if (const auto started = command.start(agent, (*session)->name()); !started) {
+        ::unlink(file.c_str());
+        return exec_failure_code(started.error());
+    }
+    const collector::SessionOutcome outcome = (*session)->run(command.pid());
+    session->reset();
+    countdown.clear();
+    if (outcome.failure) {
+        print_error("the recording is not whole: " + outcome.failure->message());
+    }
+    show_result(options, file, command);
+    signals.command_goes_on();
+    return end_like(command.wait());
+}
+
+}  // namespace
+
+int run_record(const RecordOptions& options) {
+    const auto check = check_command(options.command[0]);
+    if (!check) {
+        print_error(check.error().message());
+        return check.error().code == ErrorCode::not_found ? kExitNotFound : kExitNotExecutable;
+    }
+    RecordSignals signals;
+    auto command = LaunchedCommand::fork(options.command, signals.mask_before());
+    if (!command) {
+        print_error(command.error().message());
+        return kExitFailure;
+    }
+    if (!check->cannot_profile.empty()) {
+        print_error(check->cannot_profile + "; it runs unprofiled");
+        return run_unprofiled(*command);
+    }
+    const auto agent = find_agent_library();
+    if (!agent) {
+        print_error(agent.error().message());
+        return kExitFailure;
+    }
+    return record_command(options, *command, *agent, signals);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,160 @@
+#include "cli/record_options.h"
+
+#include "cli/option_words.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Standard output and input belong to COMMAND; whatever sample says goes to standard error. Its exit
+code is COMMAND's: 126 if it cannot be executed, 127 if it does not exist.
+
+Examples:
+  sample -- ./app --its-own option
+  sample --freq 10k --time 30s -- ./server
+  sample --freq 10k --export json=app.json -o app.utrace -- ./app)";
+
+/// The options as words, before anybody has looked at what they mean.
+struct Typed {
+    std::string frequency = "1k";
+    std::string time;
+    std::string color = "auto";
+    std::vector<std::string> exports;
+};
+
+Unexpected refuse(std::string message) {
+    return unexpected(ErrorCode::invalid_argument, std::move(message));
+}
+
+std::string quoted(std::string_view text) {
+    return "'" + std::string{text} + "'";
+}
+
+Result<void> read_numbers(const Typed& typed, RecordOptions& options) {
+    const auto frequency = parse_frequency(typed.frequency);
+    if (!frequency.ok()) {
+        const bool out_of_range = frequency.problem == OptionProblem::out_of_range;
+        return refuse(
+            "--freq " + quoted(typed.frequency) +
+            (out_of_range ? " is outside the range 1 to 10000: " : " is not a frequency: ") +
+            std::string{kFrequencyHelp});
+    }
+    options.frequency_hz = frequency.value;
+    if (!typed.time.empty()) {
+        const auto time = parse_duration_ns(typed.time);
+        if (!time.ok()) {
+            return refuse("--time " + quoted(typed.time) +
+                          " is not a duration that can be used: " + std::string{kDurationHelp});
+        }
+        options.time = std::chrono::nanoseconds{time.value};
+    }
+    return {};
+}
+
+Result<void> read_exports(const Typed& typed, RecordOptions& options) {
+    for (const std::string& text : typed.exports) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals + 1 == text.size()) {
+            return refuse("--export " + quoted(text) + " names no file: write FORMAT=FILE, " +
+                          "e.g. json=app.json (formats: " + export_format_names() + ")");
+        }
+        Result<ExportFormat> format = parse_export_format(std::string_view{text}.substr(0, equals));
+        if (!format) {
+            return Unexpected{format.error()};
+        }
+        options.exports.push_back({*format, text.substr(equals + 1)});
+    }
+    return {};
+}
+
+/// Words of the command line's contract that this version has no code for are not misunderstood,
+/// but refused by name.
+Result<void> check_words(std::string_view option, std::string_view value,
+                         std::initializer_list<std::string_view> known,
+                         std::initializer_list<std::string_view> later) {
+    std::string list;
+    for (const std::string_view word : known) {
+        if (word == value) {
+            return {};
+        }
+        list += list.empty() ? "" : ", ";
+        list += word;
+    }
+    const bool is_later = std::find(later.begin(), later.end(), value) != later.end();
+    return refuse(std::string{option} + " " + quoted(value) +
+                  (is_later ? " is not available in this version: " : " is not known: ") +
+                  "choose " + (known.size() > 1 ? "one of " : "") + list);
+}
+
+Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
+    if (const Result<void> done = read_numbers(typed, options); !done) {
+        return Unexpected{done.error()};
+    }
+    if (const Result<void> done = read_exports(typed, options); !done) {
+        return Unexpected{done.error()};
+    }
+    if (const Result<void> done = check_words("--source", options.source,
+                                              {"auto", "sigtrap", "perf"}, {"thread", "timer"});
+        !done) {
+        return Unexpected{done.error()};
+    }
+    if (const Result<void> done = check_words("--clock", options.clock, {"cpu"}, {"wall"}); !done) {
+        return Unexpected{done.error()};
+    }
+    const Result<ColorMode> color = parse_color(typed.color);
+    if (!color) {
+        return Unexpected{color.error()};
+    }
+    options.color = *color;
+    if (options.command.empty() || options.command.front().empty()) {
+        return refuse("no command to record: write sample [OPTIONS] -- COMMAND [ARGUMENTS]");
+    }
+    return options;
+}
+
+}  // namespace
+
+Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string>& arguments) {
+    RecordOptions options;
+    Typed typed;
+    OptionParser parser{"[record] [OPTIONS] [--] COMMAND [ARGUMENTS]",
+                        "Runs COMMAND, samples the stacks of its threads, keeps a recording and "
+                        "says where the time went.",
+                        kFooter};
+    parser.value("-f,--freq", "HZ", typed.frequency,
+                 "Samples a second of CPU time, 1 to 10000 (default: 1k)");
+    parser.value("-t,--time", "TIME", typed.time,
+                 "Stop sampling after 500ms, 10s, 5m, ...; the command runs on");
+    parser.value("-o,--output", "FILE", options.output,
+                 "The recording; %p process id, %t time, %n program\n"
+                 "(default: sample-%n-%p.utrace)");
+    parser.flag("--force", options.force, "Replace files that exist");
+    parser.values("--export", "FORMAT=FILE", typed.exports,
+                  "Also write " + export_format_names() + " at the end; may be repeated");
+    parser.value("--source", "SOURCE", options.source,
+                 "What triggers samples: auto (default), sigtrap, perf");
+    parser.value("--clock", "CLOCK", options.clock, "What time is measured: cpu");
+    parser.flag("--children,!--no-children", options.children,
+                "Record what COMMAND starts, too (default), or not");
+    parser.flag("--quiet", options.quiet, "No countdown and no summary");
+    parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
+    parser.command(options.command);
+    Result<ParseOutcome> outcome = parser.parse(arguments);
+    if (!outcome) {
+        return Unexpected{outcome.error()};
+    }
+    if (outcome->wants_help()) {
+        return Parsed<RecordOptions>{{}, std::move(outcome->help)};
+    }
+    Result<RecordOptions> read_options = read(typed, std::move(options));
+    if (!read_options) {
+        return Unexpected{read_options.error()};
+    }
+    return Parsed<RecordOptions>{std::move(*read_options), {}};
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,45 @@
+// What `sample record` is asked to do, as plain values: made from the command line by
+// parse_record_options(), used by run_record().
+#pragma once
+
+#include "cli/export_format.h"
+#include "cli/option_parser.h"
+#include "cli/terminal.h"
+#include "core/option_values.h"
+#include "core/result.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::cli {
+
+struct ExportRequest {
+    ExportFormat format = ExportFormat::json;
+    std::string path;  ///< May hold %p %t %n, like the output's.
+};
+
+struct RecordOptions {
+    std::uint32_t frequency_hz = kDefaultFrequencyHz;
+    std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this.
+    std::string output;  ///< As typed, with %p %t %n; empty: the default pattern.
+    bool force = false;  ///< Replace files that exist.
+    std::vector<ExportRequest> exports;
+    std::string source = "auto";  ///< auto, sigtrap or perf.
+    std::string clock = "cpu";    ///< Only cpu in this version.
+    bool children = true;         ///< Record the processes that the command starts, too.
+    bool quiet = false;           ///< Neither countdown nor summary; errors still.
+    ColorMode color = ColorMode::automatic;
+    std::vector<std::string> command;  ///< Never empty after a parse that succeeded.
+};
+
+/// `arguments` are the words behind the verb. Everything from the first word that is no option, or
+/// behind "--", is the command and is not looked at.
+/// Errors: invalid_argument (also for what only other versions can do), saying what is allowed.
+[[nodiscard]] Result<Parsed<RecordOptions>> parse_record_options(
+    const std::vector<std::string>& arguments);
+
+}  // namespace sample::cli

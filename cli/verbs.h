@@ -1,0 +1,25 @@
+// The verbs: each takes its options, does its work and returns the process's exit code.
+//
+// report, export and doctor: 0 done, 1 it failed and a message on standard error says what to do;
+// usage errors (2) were found before. record passes the command's own code on.
+#pragma once
+
+#include "cli/doctor_options.h"
+#include "cli/export_options.h"
+#include "cli/record_options.h"
+#include "cli/report_options.h"
+
+#include <string>
+
+namespace sample::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+[[nodiscard]] int run_record(const RecordOptions& options);
+[[nodiscard]] int run_report(const ReportOptions& options);
+[[nodiscard]] int run_export(const ExportOptions& options);
+[[nodiscard]] int run_doctor(const DoctorOptions& options);
+
+}  // namespace sample::cli

@@ -1,0 +1,307 @@
+// The ten lines that a run ends with.
+#include "cli/json.h"
+#include "cli/text.h"
+#include "cli/view_parts.h"
+#include "cli/views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::size_t kWidthWithoutTerminal = 100;
+constexpr std::size_t kLabelColumn = 10;
+
+/// The path that follows the heaviest child for as long as the child holds most of its parent.
+std::vector<NodeId> heaviest_path(const callgraph::Profile& profile) {
+    std::vector<NodeId> path;
+    if (profile.nodes.empty()) {
+        return path;
+    }
+    NodeId at{0};
+    while (true) {
+        const callgraph::Node& node = profile.node(at);
+        NodeId best{};
+        for (const NodeId child : node.children) {
+            if (best.is_none() || profile.node(child).total_ns > profile.node(best).total_ns) {
+                best = child;
+            }
+        }
+        if (best.is_none() || profile.node(best).total_ns == 0 ||
+            (!path.empty() && profile.node(best).total_ns * 2 < node.total_ns)) {
+            return path;
+        }
+        path.push_back(best);
+        at = best;
+    }
+}
+
+std::vector<FunctionId> top_functions(const callgraph::Profile& profile, std::size_t count) {
+    std::vector<FunctionId> ids;
+    for (std::uint32_t value = 1; value <= profile.functions.size(); ++value) {
+        if (profile.functions[value - 1].self_ns > 0) {
+            ids.push_back(FunctionId{value});
+        }
+    }
+    const auto heavier = [&](FunctionId a, FunctionId b) {
+        const std::uint64_t left = profile.function(a).self_ns;
+        const std::uint64_t right = profile.function(b).self_ns;
+        return left != right ? left > right : a < b;
+    };
+    const std::size_t kept = std::min(count, ids.size());
+    std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(),
+                      heavier);
+    ids.resize(kept);
+    return ids;
+}
+
+/// How the command ended, "killed by SIGSEGV (11)"; where it ended well, but a process that it
+/// started did not, how that one ended: "child (7) killed by SIGKILL (9)".
+std::string ending(const callgraph::Profile& profile, bool& badly) {
+    badly = false;
+    if (profile.processes.empty()) {
+        return {};
+    }
+    // An exec makes a new entry of the same pid: the last one is how it ended.
+    const std::uint32_t command_pid = profile.processes.front().pid;
+    const callgraph::ProcessTotals* command = nullptr;
+    const callgraph::ProcessTotals* killed = nullptr;
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        if (process.pid == command_pid) {
+            command = &process;
+        } else if (process.ended_badly && killed == nullptr) {
+            killed = &process;
+        }
+    }
+    badly = command->ended_badly || killed != nullptr;
+    if (command->ended_badly || killed == nullptr) {
+        return printable(command->ending);
+    }
+    return printable(command->ending) + "; " + printable(file_name(killed->executable)) + " (" +
+           std::to_string(killed->pid) + ") " + printable(killed->ending);
+}
+
+class SummaryPrinter {
+public:
+    SummaryPrinter(const callgraph::Profile& profile, const SummaryOptions& options)
+        : profile_{profile},
+          options_{options},
+          total_ns_{root_total_ns(profile)},
+          width_{options.terminal.width == 0 ? kWidthWithoutTerminal : options.terminal.width} {}
+
+    std::string print() {
+        head();
+        if (total_ns_ == 0) {
+            row("time", "no CPU time was sampled: the program slept or ended at once");
+        } else {
+            categories();
+            path();
+            functions();
+        }
+        trust();
+        notes();
+        kept();
+        return std::move(out_);
+    }
+
+private:
+    void row(std::string_view label, const std::string& text) {
+        out_ += styled(options_.terminal, Style::dim, pad_right(label, kLabelColumn)) + text + "\n";
+    }
+
+    [[nodiscard]] std::size_t room(std::size_t used) const {
+        constexpr std::size_t kLeast = 20;
+        return std::max(width_, used + kLeast) - used;
+    }
+
+    void head() {
+        bool badly = false;
+        const std::string end = ending(profile_, badly);
+        out_ += session_line(profile_, options_.terminal);
+        if (!end.empty()) {
+            out_ += "  " + styled(options_.terminal, badly ? Style::heavy : Style::plain, end);
+        }
+        out_ += "\n";
+        const callgraph::Truth& truth = profile_.truth;
+        std::string text = short_duration(total_ns_);
+        if (!truth.clock.empty()) {
+            text += " of " + (truth.clock == "cpu" ? std::string{"CPU"} : truth.clock) + " time";
+        }
+        if (truth.threads > 0) {
+            text += " in " + counted(truth.threads, "thread");
+        }
+        if (truth.processes > 1) {
+            text += " of " + counted(truth.processes, "process");
+        }
+        if (truth.samples > 0) {
+            text += ", " + counted(truth.samples, "sample");
+        }
+        row("time", text);
+    }
+
+    void categories() {
+        constexpr std::size_t kMost = 4;
+        std::vector<const callgraph::Category*> list;
+        for (const callgraph::Category& category : profile_.categories) {
+            list.push_back(&category);
+        }
+        std::stable_sort(list.begin(), list.end(), [&](const auto* a, const auto* b) {
+            return profile_.node(a->node).total_ns > profile_.node(b->node).total_ns;
+        });
+        std::string text;
+        for (std::size_t i = 0; i < std::min(list.size(), kMost); ++i) {
+            text += i == 0 ? "" : ", ";
+            text += shorten_name(printable(list[i]->name), room(width_ / 2), options_.terminal);
+            text += ' ';
+            text += percent_text(profile_.node(list[i]->node).total_ns, total_ns_);
+        }
+        if (list.size() > kMost) {
+            text += ", and " + grouped(list.size() - kMost) + " more";
+        }
+        if (!text.empty()) {
+            row("where", text);
+        }
+    }
+
+    /// The end of the path matters most: names are taken from the leaf up for as long as they fit.
+    void path() {
+        const std::vector<NodeId> nodes = heaviest_path(profile_);
+        if (nodes.empty()) {
+            return;
+        }
+        const std::string arrow = options_.terminal.utf8 ? " \u2192 " : " > ";
+        const std::string gap = options_.terminal.utf8 ? "\u2026" : "...";
+        const std::string share =
+            "  " + percent_text(profile_.node(nodes.back()).total_ns, total_ns_);
+        const std::size_t available =
+            room(kLabelColumn + share.size() + display_width(gap) + display_width(arrow));
+        std::string text;
+        std::size_t taken = 0;
+        for (; taken < nodes.size(); ++taken) {
+            const NodeId id = nodes[nodes.size() - 1 - taken];
+            std::string name =
+                shorten_name(node_label(profile_, id), available / 2, options_.terminal);
+            name += text.empty() ? "" : arrow;
+            if (display_width(name) + display_width(text) > available) {
+                break;
+            }
+            text.insert(0, name);
+        }
+        row("heaviest", (taken < nodes.size() ? gap + arrow : "") + text +
+                            styled(options_.terminal, Style::bold, share));
+    }
+
+    void functions() {
+        constexpr std::size_t kShare = 7;
+        constexpr std::size_t kTime = 11;
+        const char* label = "self time";
+        for (const FunctionId id : top_functions(profile_, options_.functions)) {
+            const callgraph::Function& function = profile_.function(id);
+            const std::string location =
+                function.name.empty() ? "" : location_text(function, false);
+            const std::size_t used = kLabelColumn + kShare + 1 + kTime + 2;
+            const std::string place =
+                location.empty() ? ""
+                                 : "  " + shorten_name(location, room(used) / 3, options_.terminal);
+            const std::string share = pad_left(percent_text(function.self_ns, total_ns_), kShare);
+            row(label,
+                styled(options_.terminal, heat(percent_of(function.self_ns, total_ns_)), share) +
+                    " " + pad_left(short_duration(function.self_ns), kTime) + "  " +
+                    shorten_name(function_label(function), room(used + display_width(place)),
+                                 options_.terminal) +
+                    styled(options_.terminal, Style::dim, place));
+            label = "";
+        }
+    }
+
+    void trust() {
+        const callgraph::Truth& truth = profile_.truth;
+        if (truth.requested_hz == 0) {
+            return;  // An imported profile: nothing is known of how it was made.
+        }
+        std::string rate;
+        if (truth.achieved_hz) {
+            rate += grouped(static_cast<std::uint64_t>(std::llround(*truth.achieved_hz))) + " of ";
+        }
+        rate += grouped(truth.requested_hz) + " Hz by " + printable(truth.source);
+        row("rate", rate + ", " + counted(truth.lost, "sample") + " lost");
+        const std::uint64_t broken = truth.incomplete_stacks + truth.truncated_stacks;
+        std::string stacks =
+            broken == 0 ? "all complete" : percent_text(broken, truth.samples) + " incomplete";
+        if (truth.process_cpu_ns && *truth.process_cpu_ns > 0) {
+            stacks += "; " + percent_text(truth.sampled_ns, *truth.process_cpu_ns) +
+                      " of the CPU time has one";
+        }
+        row("stacks", stacks);
+    }
+
+    void notes() {
+        constexpr std::size_t kMost = 3;
+        const std::vector<std::string> lines = warnings(profile_);
+        for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i) {
+            row("note", styled(options_.terminal, Style::warning, lines[i]));
+        }
+        if (lines.size() > kMost) {
+            row("note", grouped(lines.size() - kMost) + " more: see the view stats");
+        }
+    }
+
+    void kept() {
+        if (options_.kept_file.empty()) {
+            return;
+        }
+        const std::string file = printable(options_.kept_file);
+        row("kept", styled(options_.terminal, Style::bold, file));
+        row("look", "sample report --view callgraph " + file + "   (or functions, threads, stats)");
+    }
+
+    const callgraph::Profile& profile_;
+    const SummaryOptions& options_;
+    std::uint64_t total_ns_;
+    std::size_t width_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string summary_view(const callgraph::Profile& profile, const SummaryOptions& options) {
+    return SummaryPrinter{profile, options}.print();
+}
+
+std::string summary_json(const callgraph::Profile& profile) {
+    constexpr std::size_t kTop = 10;
+    Json out = session_json(profile);
+    bool badly = false;
+    const std::string end = ending(profile, badly);
+    out["ending"] = end.empty() ? Json{} : Json(end);
+    out["ended_badly"] = badly;
+    Json categories = Json::array();
+    for (const callgraph::Category& category : profile.categories) {
+        categories.push_back({{"name", category.name},
+                              {"total_us", microseconds(profile.node(category.node).total_ns)}});
+    }
+    out["categories"] = std::move(categories);
+    Json path = Json::array();
+    for (const NodeId id : heaviest_path(profile)) {
+        path.push_back({{"name", node_label(profile, id)},
+                        {"total_us", microseconds(profile.node(id).total_ns)}});
+    }
+    out["heaviest_path"] = std::move(path);
+    Json functions = Json::array();
+    for (const FunctionId id : top_functions(profile, kTop)) {
+        const callgraph::Function& function = profile.function(id);
+        functions.push_back({{"name", function_label(function)},
+                             {"source", function.source},
+                             {"line", function.line},
+                             {"self_us", microseconds(function.self_ns)},
+                             {"total_us", microseconds(function.total_ns)}});
+    }
+    out["top_functions"] = std::move(functions);
+    out["stats"] = Json::parse(stats_json(profile), nullptr, false);
+    return dump(out);
+}
+
+}  // namespace sample::cli
