@@ -1,0 +1,182 @@
+#include "callgraph/build_profile.h"
+
+#include "recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+namespace sample::callgraph {
+namespace {
+
+TEST(BuildProfile, merges_addresses_of_one_function_and_sums_totals) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.frame({}, "main");
+    const NodeId main_later = maker.frame({}, "main", {}, 8);
+    maker.sample(thread, maker.frame(main, "work"), 30);
+    maker.sample(thread, maker.frame(main_later, "work", {}, 4), 20);
+    maker.sample(thread, maker.frame(main_later, "rest"), 7);
+    maker.sample(thread, main, 5);
+    EXPECT_EQ(drawing(maker.profile()),
+              "main 62/0\n"
+              "  main 62/5\n"
+              "    work 50/50\n"
+              "    rest 7/7\n");
+}
+
+TEST(BuildProfile, counts_recursion_once_in_a_functions_total) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "fib", "fib", "leaf", "fib"}), 10);
+    maker.sample(thread, maker.stack({"main", "fib"}), 3);
+    const Function fib = function_named(maker.profile(), "fib");
+    EXPECT_EQ(fib.total_ns, 13U);
+    EXPECT_EQ(fib.self_ns, 13U);
+    EXPECT_EQ(fib.samples, 2U);
+    EXPECT_EQ(fib.self_samples, 2U);
+}
+
+TEST(BuildProfile, puts_booked_time_into_totals_but_not_into_samples) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main"}), 10);
+    maker.book(thread, maker.frame({}, "not looked at", maker.pseudo(trace::kNotSampled)), 4);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile), "main 14/0\n  main 10/10\n  [not sampled] 4/4\n");
+    EXPECT_EQ(profile.nodes[0].samples, 1U);
+    EXPECT_EQ(profile.truth.sampled_ns, 10U);
+    EXPECT_EQ(profile.truth.booked_ns, 4U);
+    const Function pseudo = function_named(profile, "[not sampled]");
+    EXPECT_EQ(pseudo.source, "");
+    EXPECT_EQ(pseudo.module, "");
+    EXPECT_EQ(pseudo.samples, 0U);
+}
+
+TEST(BuildProfile, puts_one_gc_node_above_the_outermost_memory_function) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "_Znwm", "malloc", "_int_malloc"}), 10);
+    maker.sample(thread, maker.stack({"main", "free"}), 2);
+    maker.sample(thread, maker.stack({"main"}), 1);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile),
+              "main 13/0\n"
+              "  main 13/1\n"
+              "    GC 12/0\n"
+              "      _Znwm 10/0\n"
+              "        malloc 10/0\n"
+              "          _int_malloc 10/10\n"
+              "      free 2/2\n");
+    ASSERT_TRUE(profile.gc.has_value());
+    EXPECT_EQ(profile.function(*profile.gc).name, "GC");
+    EXPECT_EQ(profile.function(*profile.gc).total_ns, 12U);
+}
+
+TEST(BuildProfile, has_no_gc_without_memory_functions) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 1);
+    EXPECT_FALSE(maker.profile().gc.has_value());
+}
+
+TEST(BuildProfile, flags_a_plugin_and_what_it_calls) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId plugin = maker.module("/opt/p/libfilter.so", trace::ModuleKind::elf, true);
+    const NodeId main = maker.frame({}, "main");
+    maker.sample(thread, maker.frame(maker.frame(main, "filter", plugin), "helper"), 5);
+    maker.sample(thread, maker.frame(main, "helper"), 3);
+    const Profile profile = maker.profile();
+    std::uint64_t plain = 0;
+    std::uint64_t below_plugin = 0;
+    for (const Function& function : profile.functions) {
+        if (function.name == "helper") {
+            (function.flags == kPlugin ? below_plugin : plain) += function.total_ns;
+        }
+    }
+    EXPECT_EQ(plain, 3U);
+    EXPECT_EQ(below_plugin, 5U);
+    EXPECT_EQ(function_named(profile, "filter").flags, kPlugin);
+    EXPECT_EQ(function_named(profile, "filter").source, "libfilter.so");
+    EXPECT_EQ(function_named(profile, "main").flags, kNoFlags);
+}
+
+TEST(BuildProfile, flags_code_made_at_run_time) {
+    RecordingMaker maker;
+    const ModuleId jit = maker.module("[jit]", trace::ModuleKind::jit);
+    maker.sample(maker.main_thread(), maker.frame({}, "compiled", jit), 5);
+    EXPECT_EQ(function_named(maker.profile(), "compiled").flags, kNative);
+}
+
+TEST(BuildProfile, keeps_functions_of_different_modules_apart) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.frame({}, "init", maker.module("/a/lib.so")), 5);
+    maker.sample(thread, maker.frame({}, "init", maker.module("/b/lib.so")), 3);
+    EXPECT_EQ(drawing(maker.profile()), "main 8/0\n  init 5/5\n  init 3/3\n");
+}
+
+TEST(BuildProfile, names_what_no_symbol_names_by_its_offset) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.frame({}, "x", maker.module("/a/lib.so")), 5);
+    maker.symbols.clear();
+    EXPECT_EQ(drawing(maker.profile()), "main 5/0\n  lib.so+0x1000 5/5\n");
+}
+
+TEST(BuildProfile, keeps_the_time_of_a_sample_whose_stack_is_unknown) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), NodeId{77}, 5);
+    maker.sample(ThreadId{9}, maker.stack({"main"}), 4);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile), "main 5/5\n[unknown] 4/0\n  main 4/4\n");
+    EXPECT_EQ(maker.recording.bad_records(), 2U);
+}
+
+TEST(BuildProfile, of_an_empty_recording_is_an_empty_tree) {
+    const Profile profile = build_profile(Recording{}, {}, {});
+    ASSERT_EQ(profile.nodes.size(), 1U);
+    EXPECT_EQ(profile.nodes[0].total_ns, 0U);
+    EXPECT_TRUE(profile.categories.empty());
+    EXPECT_FALSE(profile.truth.whole);
+}
+
+TEST(BuildProfile, survives_very_deep_stacks) {
+    constexpr std::uint32_t kDepth = 200'000;
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    NodeId node;
+    for (std::uint32_t i = 0; i < kDepth; ++i) {
+        node = maker.frame(node, i % 2 == 0 ? "even" : "odd");
+    }
+    maker.sample(thread, node, 5);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(profile.nodes.size(), kDepth + 2);
+    EXPECT_EQ(function_named(profile, "even").total_ns, 5U);
+}
+
+TEST(Recording, refuses_weights_that_would_overflow_the_sum) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId node = maker.stack({"main"});
+    maker.sample(thread, node, ~std::uint64_t{0} - 5);
+    maker.sample(thread, node, 6);
+    maker.sample(thread, node, 5);
+    EXPECT_EQ(maker.recording.bad_records(), 1U);
+    EXPECT_EQ(maker.profile().nodes[0].total_ns, ~std::uint64_t{0});
+}
+
+TEST(Recording, refuses_nodes_out_of_order) {
+    Recording recording;
+    recording.add(trace::StackNode{NodeId{2}, NodeId{}, ModuleId{}, 0});
+    recording.add(trace::StackNode{NodeId{1}, NodeId{1}, ModuleId{}, 0});
+    EXPECT_EQ(recording.bad_records(), 2U);
+    EXPECT_TRUE(recording.nodes().empty());
+}
+
+TEST(Recording, lists_each_address_once) {
+    RecordingMaker maker;
+    maker.stack({"main", "main", "work"});
+    maker.stack({"main", "work"});
+    EXPECT_EQ(maker.recording.addresses().size(), 2U);
+}
+
+}  // namespace
+}  // namespace sample::callgraph

@@ -1,0 +1,165 @@
+// Random recordings against a naive reading of the rules: what every profile must satisfy, whatever
+// was recorded and whatever was done to it.
+#include "callgraph/transforms.h"
+#include "callgraph/tree.h"
+#include "recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sample::callgraph {
+namespace {
+
+struct RandomRecording {
+    RecordingMaker maker;
+    std::uint64_t sum_ns = 0;
+    std::uint64_t samples = 0;
+    /// By function name: the time of the stacks that it is on.
+    std::map<std::string, std::uint64_t> total_of_function;
+};
+
+RandomRecording make_random(std::uint32_t seed) {
+    // NOLINTNEXTLINE(bugprone-random-generator-seed): the same tree in every run, on purpose
+    std::mt19937 random{seed};
+    const auto below = [&random](std::size_t limit) {
+        return static_cast<std::uint32_t>(random() % limit);
+    };
+    const std::vector<std::string> names{"a", "b", "c", "malloc", "free", "d"};
+    RandomRecording result;
+    RecordingMaker& maker = result.maker;
+    const ProcessId process = maker.process("/usr/bin/app");
+    std::vector<ThreadId> threads;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        threads.push_back(maker.thread(process, "t" + std::to_string(i / 2), 100 + i));
+    }
+    std::vector<NodeId> nodes{NodeId{}};
+    std::vector<std::set<std::string>> names_on{{}};
+    for (int i = 0; i < 300; ++i) {
+        const std::uint32_t parent = below(nodes.size());
+        const std::string& name = names[below(names.size())];
+        nodes.push_back(maker.frame(nodes[parent], name, {}, below(4)));
+        names_on.push_back(names_on[parent]);
+        names_on.back().insert(name);
+    }
+    for (int i = 0; i < 2000; ++i) {
+        const std::uint32_t at = below(nodes.size());
+        const std::uint64_t weight = below(3000);
+        const bool is_booking = below(10) == 0;
+        if (is_booking) {
+            maker.book(threads[below(3)], nodes[at], weight);
+        } else {
+            maker.sample(threads[below(3)], nodes[at], weight);
+            ++result.samples;
+        }
+        result.sum_ns += weight;
+        for (const std::string& name : names_on[at]) {
+            result.total_of_function[name] += weight;
+        }
+    }
+    maker.end();
+    return result;
+}
+
+void expect_consistent(const Profile& profile) {
+    constexpr std::uint64_t kNsPerUs = 1000;
+    std::uint64_t self_sum = 0;
+    std::uint64_t self_samples = 0;
+    for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
+        const Node& node = profile.nodes[id];
+        std::uint64_t children_ns = 0;
+        std::uint64_t children_us = 0;
+        std::uint64_t samples = node.self_samples;
+        std::set<std::uint32_t> functions;
+        std::uint64_t previous = ~std::uint64_t{0};
+        for (const NodeId child_id : node.children) {
+            const Node& child = profile.node(child_id);
+            EXPECT_EQ(child.parent, NodeId{id});
+            EXPECT_LE(child.total_ns, previous) << "children are not heaviest first";
+            previous = child.total_ns;
+            children_ns += child.total_ns;
+            children_us += child.total_ns / kNsPerUs;
+            samples += child.samples;
+            if (id != 0) {
+                EXPECT_TRUE(functions.insert(child.function.value).second);
+            }
+        }
+        EXPECT_EQ(node.total_ns, node.self_ns + children_ns);
+        EXPECT_GE(node.total_ns / kNsPerUs, children_us);
+        EXPECT_EQ(node.samples, samples);
+        self_sum += node.self_ns;
+        self_samples += node.self_samples;
+    }
+    EXPECT_EQ(profile.nodes[0].total_ns, self_sum);
+    EXPECT_EQ(profile.nodes[0].samples, self_samples);
+    EXPECT_EQ(preorder(profile).size(), profile.nodes.size());
+    EXPECT_EQ(profile.categories.size(), profile.nodes[0].children.size());
+    for (const Function& function : profile.functions) {
+        EXPECT_LE(function.self_ns, function.total_ns);
+        EXPECT_LE(function.total_ns, profile.nodes[0].total_ns);
+    }
+}
+
+class RandomProfile : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(RandomProfile, sums_up_to_the_recorded_weights) {
+    const RandomRecording random = make_random(GetParam());
+    for (const CategoryBy by : {CategoryBy::thread, CategoryBy::process, CategoryBy::module}) {
+        const Profile profile = random.maker.profile(by);
+        expect_consistent(profile);
+        EXPECT_EQ(profile.nodes[0].total_ns, random.sum_ns);
+        EXPECT_EQ(profile.nodes[0].samples, random.samples);
+        for (const auto& [name, total_ns] : random.total_of_function) {
+            EXPECT_EQ(function_named(profile, name).total_ns, total_ns) << name;
+        }
+    }
+}
+
+TEST_P(RandomProfile, never_nests_gc) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    ASSERT_TRUE(profile.gc.has_value());
+    for (const Node& node : profile.nodes) {
+        for (NodeId up = node.parent; node.function == *profile.gc && up != NodeId{};
+             up = profile.node(up).parent) {
+            EXPECT_NE(profile.node(up).function, *profile.gc);
+        }
+    }
+}
+
+TEST_P(RandomProfile, stays_consistent_under_every_transform) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    expect_consistent(hide_gc(profile));
+    expect_consistent(hide_plugins(profile));
+    expect_consistent(focus(profile, "b"));
+    expect_consistent(search(profile, "c"));
+    expect_consistent(average(profile, 0.37));
+    expect_consistent(average(hide_gc(search(profile, "b")), 600));
+}
+
+TEST_P(RandomProfile, loses_exactly_gc_when_gc_is_hidden) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    ASSERT_TRUE(profile.gc.has_value());
+    const std::uint64_t gc_ns = profile.function(*profile.gc).total_ns;
+    EXPECT_EQ(hide_gc(profile).nodes[0].total_ns, profile.nodes[0].total_ns - gc_ns);
+}
+
+TEST_P(RandomProfile, focuses_on_a_functions_total) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    EXPECT_EQ(focus(profile, "b").nodes[0].total_ns, function_named(profile, "b").total_ns);
+    EXPECT_EQ(search(profile, "b").nodes[0].total_ns, function_named(profile, "b").total_ns);
+}
+
+TEST_P(RandomProfile, scales_its_sum_to_the_nanosecond) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    const double expected = static_cast<double>(profile.nodes[0].total_ns) * 0.37 / 2;
+    EXPECT_NEAR(static_cast<double>(average(profile, 0.37).nodes[0].total_ns), expected, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomProfile, testing::Range(0U, 12U));
+
+}  // namespace
+}  // namespace sample::callgraph

@@ -1,0 +1,148 @@
+#include "callgraph/transforms.h"
+
+#include "recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+namespace sample::callgraph {
+namespace {
+
+TEST(HideGc, subtracts_gc_from_ancestors_and_from_functions) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "parse", "malloc", "callback"}), 10);
+    maker.sample(thread, maker.stack({"main", "parse"}), 5);
+    maker.sample(thread, maker.stack({"main", "callback"}), 2);
+    maker.sample(thread, maker.stack({"main", "only_frees", "free"}), 4);
+    const Profile profile = hide_gc(maker.profile());
+    EXPECT_EQ(drawing(profile), "main 7/0\n  main 7/0\n    parse 5/5\n    callback 2/2\n");
+    EXPECT_FALSE(profile.gc.has_value());
+    EXPECT_EQ(function_named(profile, "callback").total_ns, 2U);
+    EXPECT_EQ(function_named(profile, "main").samples, 2U);
+    EXPECT_EQ(function_named(profile, "malloc").name, "");
+    EXPECT_EQ(profile.truth.samples, 4U);
+}
+
+TEST(HideGc, keeps_a_profile_without_gc) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 10);
+    EXPECT_EQ(drawing(hide_gc(maker.profile())), drawing(maker.profile()));
+}
+
+TEST(HidePlugins, subtracts_the_topmost_plugin_nodes) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId plugin = maker.module("/opt/p.so", trace::ModuleKind::elf, true);
+    const NodeId main = maker.frame({}, "main");
+    const NodeId filter = maker.frame(main, "filter", plugin);
+    maker.sample(thread, maker.frame(maker.frame(filter, "helper"), "malloc"), 5);
+    maker.sample(thread, maker.frame(main, "helper"), 3);
+    const Profile profile = hide_plugins(maker.profile());
+    EXPECT_EQ(drawing(profile), "main 3/0\n  main 3/0\n    helper 3/3\n");
+    EXPECT_EQ(function_named(profile, "helper").total_ns, 3U);
+    EXPECT_FALSE(profile.gc.has_value());
+}
+
+TEST(Average, scales_by_the_sessions_length) {
+    RecordingMaker maker;  // a session of 2 s
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "work"}), 1'000'000);
+    maker.sample(thread, maker.stack({"main"}), 200'000);
+    maker.end();
+    const Profile minute = average(maker.profile(), 60);
+    EXPECT_DOUBLE_EQ(minute.scale, 30);
+    EXPECT_EQ(drawing(minute),
+              "main 36000000/0\n  main 36000000/6000000\n    work 30000000/30000000\n");
+    EXPECT_EQ(function_named(minute, "work").total_ns, 30'000'000U);
+    EXPECT_EQ(function_named(minute, "work").samples, 1U);
+    EXPECT_EQ(minute.threads[0].cpu_ns, 36'000'000U);
+    EXPECT_EQ(minute.truth.sampled_ns, 1'200'000U);
+}
+
+TEST(Average, of_an_averaged_profile_starts_from_the_recorded_one) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 1'000'000);
+    maker.end();
+    const Profile twice = average(average(maker.profile(), 60), 1);
+    EXPECT_DOUBLE_EQ(twice.scale, 0.5);
+    EXPECT_EQ(twice.nodes[0].total_ns, 500'000U);
+}
+
+TEST(Average, changes_nothing_where_it_has_no_meaning) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 0);
+    EXPECT_EQ(average(maker.profile(), 60).scale, 1.0);
+    maker.end();
+    EXPECT_EQ(average(maker.profile(), 0).scale, 1.0);
+    maker.sample(ThreadId{1}, NodeId{1}, ~std::uint64_t{0} >> 2);
+    EXPECT_EQ(average(maker.profile(), 600).scale, 1.0);
+}
+
+TEST(Focus, merges_the_subtrees_of_every_outermost_match) {
+    RecordingMaker maker;
+    const ThreadId main = maker.main_thread();
+    const ThreadId worker = maker.thread(ProcessId{1}, "worker", 101);
+    maker.sample(main, maker.stack({"main", "ns::run(int)", "leaf"}), 10);
+    maker.sample(worker, maker.stack({"start", "ns::run(int)", "leaf", "ns::run(int)"}), 5);
+    maker.sample(worker, maker.stack({"start", "other"}), 1);
+    const std::string expected =
+        " 15/0\n  ns::run(int) 15/0\n    leaf 15/10\n      ns::run(int) 5/5\n";
+    EXPECT_EQ(drawing(focus(maker.profile(), "run")), "run" + expected);
+    EXPECT_EQ(drawing(focus(maker.profile(), "ns::run")), "ns::run" + expected);
+    EXPECT_EQ(drawing(focus(maker.profile(), "ns::run(int)")), "ns::run(int)" + expected);
+    EXPECT_EQ(function_named(focus(maker.profile(), "run"), "ns::run(int)").total_ns, 15U);
+}
+
+TEST(Focus, prefers_a_whole_name_to_a_part_of_one) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main", "runner", "run"}), 10);
+    EXPECT_EQ(drawing(focus(maker.profile(), "run")), "run 10/0\n  run 10/10\n");
+    EXPECT_EQ(drawing(focus(maker.profile(), "unne")), "unne 10/0\n  runner 10/0\n    run 10/10\n");
+}
+
+TEST(Focus, without_a_match_is_empty) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 10);
+    const Profile profile = focus(maker.profile(), "absent");
+    EXPECT_TRUE(profile.categories.empty());
+    ASSERT_EQ(profile.nodes.size(), 1U);
+    EXPECT_EQ(profile.nodes[0].total_ns, 0U);
+}
+
+TEST(Search, keeps_the_stacks_that_contain_a_match) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "parse_json", "read"}), 10);
+    maker.sample(thread, maker.stack({"main", "render", "parse_font"}), 4);
+    maker.sample(thread, maker.stack({"main", "render"}), 100);
+    maker.sample(thread, maker.stack({"main", "idle"}), 50);
+    EXPECT_EQ(drawing(search(maker.profile(), "parse")),
+              "main 14/0\n"
+              "  main 14/0\n"
+              "    parse_json 10/0\n"
+              "      read 10/10\n"
+              "    render 4/0\n"
+              "      parse_font 4/4\n");
+}
+
+TEST(Search, finds_categories_too) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"f"}), 10);
+    maker.sample(maker.thread(ProcessId{1}, "loader", 101), maker.stack({"g"}), 4);
+    EXPECT_EQ(drawing(search(maker.profile(), "load")), "loader 4/0\n  g 4/4\n");
+}
+
+TEST(FindFunctions, looks_at_names_and_sources) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main"}), 10);
+    maker.sample(thread, maker.frame({}, "inflate", maker.module("/lib/libz.so.1")), 4);
+    const Profile profile = maker.profile();
+    ASSERT_EQ(find_functions(profile, "libz").size(), 1U);
+    EXPECT_EQ(profile.function(find_functions(profile, "libz")[0]).name, "inflate");
+    EXPECT_EQ(find_functions(profile, "mai").size(), 1U);
+    EXPECT_TRUE(find_functions(profile, "zzz").empty());
+}
+
+}  // namespace
+}  // namespace sample::callgraph

@@ -1,0 +1,145 @@
+#include "callgraph/truth.h"
+
+#include "recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+
+namespace sample::callgraph {
+namespace {
+
+bool has_note(const Profile& profile, const std::string& part) {
+    const auto& notes = profile.truth.notes;
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+        return note.find(part) != std::string::npos;
+    });
+}
+
+TEST(Truth, describes_endings) {
+    const auto ending = [](trace::EndKind kind, int code) {
+        trace::ProcessEnd end;
+        end.kind = kind;
+        end.code = code;
+        return describe_ending(end);
+    };
+    EXPECT_EQ(ending(trace::EndKind::exited, 3), "exited with 3");
+    EXPECT_EQ(ending(trace::EndKind::signaled, SIGSEGV), "killed by SIGSEGV (11)");
+    EXPECT_EQ(ending(trace::EndKind::signaled, 40), "killed by signal 40");
+    EXPECT_EQ(ending(trace::EndKind::replaced, 0), "replaced by an exec");
+    EXPECT_EQ(ending(trace::EndKind::still_running, 0), "still running");
+    EXPECT_EQ(ending(trace::EndKind::unknown, 0), "ending unknown");
+}
+
+TEST(Truth, of_a_whole_recording_has_every_measured_figure) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    for (int i = 0; i < 10; ++i) {
+        maker.sample(thread, maker.stack({"main"}), 100'000);
+    }
+    trace::ProcessEnd end;
+    end.id = ProcessId{1};
+    end.kind = trace::EndKind::exited;
+    end.cpu_ns = 1'010'000;
+    end.handler_count = 10;
+    end.handler_sum_ns = 4'000;
+    end.handler_p99_ns = 700;
+    end.agent_rss_bytes = 4096;
+    maker.recording.add(end);
+    maker.end();
+    const Profile profile = maker.profile();
+    const Truth& truth = profile.truth;
+    EXPECT_TRUE(truth.whole);
+    EXPECT_TRUE(truth.notes.empty()) << truth.notes.front();
+    EXPECT_EQ(truth.requested_hz, 10'000U);
+    EXPECT_EQ(truth.wall_ns, 2'000'000'000U);
+    EXPECT_EQ(truth.samples, 10U);
+    EXPECT_EQ(truth.process_cpu_ns, 1'010'000U);
+    EXPECT_NEAR(truth.achieved_hz.value_or(0), 9901, 1);
+    EXPECT_EQ(truth.handler_ns_mean, 400.0);
+    EXPECT_EQ(truth.handler_ns_p99, 700U);
+    EXPECT_EQ(truth.agent_rss_bytes, 4096U);
+    EXPECT_EQ(truth.clock, "cpu");
+    EXPECT_EQ(truth.threads, 1U);
+    EXPECT_EQ(truth.processes, 1U);
+    EXPECT_EQ(profile.start_unix_ms, 1'700'000'000'000U);
+    EXPECT_EQ(profile.end_unix_ms, 1'700'000'002'000U);
+    ASSERT_EQ(profile.processes.size(), 1U);
+    EXPECT_EQ(profile.processes[0].cpu_ns, 1'010'000U);
+    ASSERT_EQ(profile.threads.size(), 1U);
+    EXPECT_EQ(profile.threads[0].cpu_ns, 1'000'000U);
+    EXPECT_EQ(profile.threads[0].process, "app");
+}
+
+TEST(Truth, leaves_out_what_was_not_measured) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    const Truth truth = maker.profile().truth;
+    EXPECT_FALSE(truth.process_cpu_ns.has_value());
+    EXPECT_FALSE(truth.handler_ns_mean.has_value());
+    EXPECT_FALSE(truth.handler_ns_p99.has_value());
+    EXPECT_FALSE(truth.agent_rss_bytes.has_value());
+    EXPECT_EQ(Recording{}.weights().size(), 0U);
+    EXPECT_FALSE(build_profile(Recording{}, {}).truth.achieved_hz.has_value());
+}
+
+TEST(Truth, counts_stacks_whose_root_says_that_they_broke_off) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId incomplete = maker.frame({}, "-", maker.pseudo(trace::kStackIncomplete));
+    const NodeId truncated = maker.frame({}, "-", maker.pseudo(trace::kStackTruncated));
+    maker.sample(thread, maker.frame(maker.frame(incomplete, "f"), "g"), 1);
+    maker.sample(thread, maker.frame(truncated, "f"), 1);
+    maker.sample(thread, maker.frame(truncated, "g"), 1);
+    maker.sample(thread, maker.stack({"main"}), 1);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(profile.truth.incomplete_stacks, 1U);
+    EXPECT_EQ(profile.truth.truncated_stacks, 2U);
+    EXPECT_EQ(profile.threads[0].incomplete_stacks, 1U);
+}
+
+TEST(Truth, says_that_the_end_is_missing) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    maker.recording.set_read_outcome("cut off at byte 77", 0);
+    const Profile profile = maker.profile();
+    EXPECT_FALSE(profile.truth.whole);
+    EXPECT_TRUE(has_note(profile, "end of the recording is missing (cut off at byte 77)"));
+    EXPECT_EQ(profile.truth.wall_ns, 100'000U);
+}
+
+TEST(Truth, notes_what_a_reader_has_to_know) {
+    RecordingMaker maker;
+    const ProcessId app = maker.process("/usr/bin/app", 100);
+    maker.process("/usr/bin/static", 101);
+    maker.process("/usr/bin/static", 102);
+    maker.sample(maker.thread(app, "app", 100), maker.stack({"main"}), 1);
+    trace::ProcessEnd end;
+    end.id = app;
+    end.kind = trace::EndKind::signaled;
+    end.code = SIGKILL;
+    end.lost = 7;
+    maker.recording.add(end);
+    trace::Process go;
+    go.id = ProcessId{4};
+    go.pid = 103;
+    go.executable = "/usr/bin/gopher";
+    go.source = "perf";
+    go.source_reason = "a Go program";
+    maker.recording.add(go);
+    maker.recording.set_read_outcome("", 3);
+    const Profile profile = maker.profile();
+    EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
+    EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));
+    EXPECT_TRUE(has_note(profile, "7 samples were lost"));
+    EXPECT_TRUE(has_note(profile, "gopher (1 process) was sampled with source perf: a Go program"));
+    EXPECT_TRUE(has_note(profile, "3 events of kinds"));
+    EXPECT_EQ(profile.processes[0].ending, "killed by SIGKILL (9)");
+    EXPECT_TRUE(profile.processes[0].ended_badly);
+    EXPECT_EQ(profile.truth.lost, 7U);
+}
+
+}  // namespace
+}  // namespace sample::callgraph

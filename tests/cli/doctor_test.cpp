@@ -1,0 +1,116 @@
+// What the doctor says of machines that are not this one.
+#include "cli/doctor_view.h"
+#include "sampler/source/capabilities.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+sampler::Capabilities good_machine() {
+    sampler::Capabilities machine;
+    machine.kernel_release = "6.1.0";
+    machine.perf_event_paranoid = 1;
+    machine.perf_event_max_sample_rate = 100'000;
+    machine.perf_cpu_time_max_percent = 25;
+    machine.sigtrap.works = true;
+    machine.perf.works = true;
+    return machine;
+}
+
+TEST(Doctor, has_no_advice_where_all_is_well) {
+    const sampler::Capabilities machine = good_machine();
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
+    EXPECT_TRUE(sampler::choose_source(machine).reason.empty());
+    EXPECT_TRUE(sampler::advise(machine).empty());
+    EXPECT_EQ(doctor_view(machine, {}), R"(kernel                      6.1.0
+perf_event_paranoid         1
+perf_event_max_sample_rate  100000
+perf_cpu_time_max_percent   25
+capabilities                none of CAP_PERFMON, CAP_SYS_ADMIN
+seccomp                     off
+traced by                   nobody
+source sigtrap              works
+source perf                 works
+--source auto takes         sigtrap
+)");
+}
+
+TEST(Doctor, gives_the_command_that_unlocks_sampling) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_paranoid = 3;
+    machine.sigtrap = {false, EACCES, false};
+    machine.perf = {false, EACCES, false};
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::none);
+    ASSERT_FALSE(sampler::advise(machine).empty());
+    EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
+    EXPECT_NE(doctor_view(machine, {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
+              std::string::npos);
+}
+
+TEST(Doctor, says_that_kernel_time_is_not_sampled) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_paranoid = 2;
+    machine.sigtrap = {true, EACCES, true};
+    machine.perf = {true, EACCES, true};
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
+    const std::string text = doctor_view(machine, {});
+    EXPECT_NE(text.find("works, but not for time inside the kernel"), std::string::npos);
+    EXPECT_NE(text.find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
+}
+
+TEST(Doctor, falls_back_to_perf_on_an_old_kernel) {
+    sampler::Capabilities machine = good_machine();
+    machine.sigtrap = {false, EINVAL, false};
+    const sampler::SourceChoice choice = sampler::choose_source(machine);
+    EXPECT_EQ(choice.kind, sampler::SourceKind::perf);
+    EXPECT_NE(choice.reason.find("Linux 5.13"), std::string::npos);
+}
+
+TEST(Doctor, knows_containers) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_paranoid = 1;
+    machine.process.seccomp_mode = 2;
+    machine.sigtrap = {false, EPERM, false};
+    machine.perf = {false, EPERM, false};
+    ASSERT_FALSE(sampler::advise(machine).empty());
+    EXPECT_NE(sampler::advise(machine)[0].command.find("--cap-add PERFMON"), std::string::npos);
+}
+
+TEST(Doctor, advises_a_higher_sample_rate) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_max_sample_rate = 2'000;
+    ASSERT_EQ(sampler::advise(machine).size(), 1U);
+    EXPECT_EQ(sampler::advise(machine)[0].command,
+              "sudo sysctl kernel.perf_event_max_sample_rate=100000");
+}
+
+TEST(Doctor, speaks_json) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_paranoid.reset();
+    machine.sigtrap = {false, EINVAL, false};
+    const nlohmann::json json = nlohmann::json::parse(doctor_json(machine));
+    EXPECT_EQ(json.at("auto_source"), "perf");
+    EXPECT_TRUE(json.at("perf_event_paranoid").is_null());
+    EXPECT_EQ(json.at("sigtrap").at("refusal"), "EINVAL");
+    EXPECT_EQ(json.at("advice").size(), 1U);
+}
+
+TEST(ProcessStatus, reads_what_proc_says) {
+    const sampler::ProcessStatus status = sampler::parse_process_status(
+        "Name:\tx\nTracerPid:\t42\nCapInh:\tffffffffffffffff\nCapEff:\t0000004000000000\n"
+        "NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+    EXPECT_EQ(status.tracer_pid, 42U);
+    EXPECT_TRUE(status.cap_perfmon);
+    EXPECT_FALSE(status.cap_sys_admin);
+    EXPECT_EQ(status.seccomp_mode, 2);
+    EXPECT_TRUE(sampler::parse_process_status("CapEff:\t0000000000200000").cap_sys_admin);
+    EXPECT_FALSE(sampler::parse_process_status("CapEff\nCapEff:\n:\n").cap_sys_admin);
+}
+
+}  // namespace
+}  // namespace sample::cli

@@ -1,0 +1,21 @@
+// A small Profile with known figures, for the tests of the views.
+#pragma once
+
+#include "callgraph/profile.h"
+
+namespace sample::cli {
+
+/// 1 s in two categories:
+///
+///     <root> 1000.000
+///       app 900.000
+///         main 900.000 (self 0.500)
+///           parse(…) 600.000
+///             (unnamed, tree.cpp:7) 100.000, native and plugin
+///           print 299.000
+///           tiny 0.500
+///       worker 100.000
+///         (nothing known) 100.000
+[[nodiscard]] callgraph::Profile made_up_profile();
+
+}  // namespace sample::cli

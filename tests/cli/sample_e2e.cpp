@@ -1,0 +1,278 @@
+// The program itself: exit codes, where output goes, what it says of bad files.
+#include "core/fd.h"
+#include "trace/recording_writer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Outcome {
+    int code = -1;  ///< Exit status, or 128 + signal.
+    std::string out;
+    std::string err;
+};
+
+class SampleProgram : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+    [[nodiscard]] std::string content(const std::string& name) const {
+        std::ifstream file{path(name), std::ios::binary};
+        return {std::istreambuf_iterator<char>{file}, {}};
+    }
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream{path(name), std::ios::binary} << text;
+    }
+
+    /// Runs `sample WORDS` by the shell in the test's folder.
+    [[nodiscard]] Outcome run(const std::string& words) const {
+        const std::string line = "cd '" + folder_.string() + "' && { LC_ALL=C.UTF-8 '" +
+                                 SAMPLE_PROGRAM + "' " + words + "; } >.out 2>.err </dev/null";
+        // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): a test's own words
+        const int status = std::system(line.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(".out"),
+                content(".err")};
+    }
+
+    /// 1000 samples of 1 ms: 600 in a stack of two frames, 400 in its first frame. Without the end
+    /// of the session if not `whole`.
+    void record(const std::string& name, bool whole = true) const {
+        Fd file{::open(path(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+        trace::SessionStart session;
+        session.start_ns = 5'000'000'000;
+        session.start_unix_ns = 1'700'000'000'000'000'000;
+        session.period_ns = 1'000'000;
+        session.requested_hz = 1000;
+        session.source = "sigtrap";
+        session.command_line = "./app --fast";
+        session.tool_version = "test";
+        auto writer = trace::RecordingWriter::create(std::move(file), session);
+        ASSERT_TRUE(writer.has_value());
+        trace::Process process;
+        process.id = ProcessId{1};
+        process.pid = 100;
+        process.executable = "/usr/bin/app";
+        process.command_line = "./app --fast";
+        process.source = "sigtrap";
+        writer->process(process);
+        writer->thread({ThreadId{1}, ProcessId{1}, 100, session.start_ns, "app"});
+        writer->module({ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/app", {}});
+        const NodeId outer = writer->node(NodeId{}, ModuleId{1}, 0x1000);
+        const NodeId inner = writer->node(outer, ModuleId{1}, 0x2000);
+        for (std::uint64_t i = 0; i < 1000; ++i) {
+            writer->sample({ThreadId{1}, session.start_ns + i * 1'000'000,
+                            i % 5 < 3 ? inner : outer, 1'000'000});
+        }
+        ASSERT_TRUE(writer->flush(trace::FlushMode::everything).has_value());
+        if (whole) {
+            trace::ProcessEnd end;
+            end.id = ProcessId{1};
+            end.kind = trace::EndKind::signaled;
+            end.code = 11;
+            end.cpu_ns = 1'000'000'000;
+            writer->process_end(end);
+            ASSERT_TRUE(writer->finish({session.start_ns + 1'100'000'000, false, {}}).has_value());
+        }
+    }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(SampleProgram, prints_help_and_version_on_stdout) {
+    const Outcome help = run("--help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.out.find("Usage: sample"), std::string::npos);
+    EXPECT_EQ(help.err, "");
+    EXPECT_EQ(run("version").code, 0);
+}
+
+TEST_F(SampleProgram, ends_with_2_when_its_words_are_wrong) {
+    for (const char* words : {"", "--freq 20k -- true", "report", "report --view tree x",
+                              "export --format svg x", "doctor me", "attach 1"}) {
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, 2) << words;
+        EXPECT_EQ(outcome.out, "") << words;
+        EXPECT_TRUE(outcome.err.starts_with("sample: ")) << words;
+        EXPECT_NE(outcome.err.find("\nTry: sample"), std::string::npos) << words;
+    }
+}
+
+TEST_F(SampleProgram, shows_every_view_of_a_recording) {
+    record("a.utrace");
+    for (const std::string view : {"summary", "callgraph", "functions", "threads", "stats"}) {
+        const Outcome text = run("report --view " + view + " a.utrace");
+        EXPECT_EQ(text.code, 0) << text.err;
+        EXPECT_EQ(text.err, "");
+        EXPECT_NE(text.out.find("./app --fast  00:00:01.100"), std::string::npos) << text.out;
+        const Outcome json = run("report --json --view " + view + " a.utrace");
+        EXPECT_EQ(json.code, 0);
+        EXPECT_FALSE(Json::parse(json.out, nullptr, false).is_discarded()) << view;
+    }
+    const Outcome functions = run("report --view functions a.utrace");
+    EXPECT_NE(functions.out.find("     600.000      600.000        600  app+0x2000"),
+              std::string::npos)
+        << functions.out;
+    EXPECT_NE(run("report a.utrace").out.find("killed by SIGSEGV (11)"), std::string::npos);
+}
+
+TEST_F(SampleProgram, applies_the_choice_of_what_to_show) {
+    record("a.utrace");
+    const Json focus = Json::parse(
+        run("report --json --view callgraph --focus app+0x2000 a.utrace").out, nullptr, false);
+    EXPECT_EQ(focus.at("total_us"), 600'000);
+    const Outcome average = run("report --view callgraph --average 1m a.utrace");
+    EXPECT_NE(average.out.find("×54.5"), std::string::npos) << average.out;
+    const Outcome search = run("report --view functions --search 0x1000 a.utrace");
+    EXPECT_EQ(search.out.find("app+0x2000"), std::string::npos);
+    for (const char* words : {"--focus nobody", "--search nothing"}) {
+        const Outcome none = run(std::string{"report "} + words + " a.utrace");
+        EXPECT_EQ(none.code, 1);
+        EXPECT_NE(none.err.find("--view functions lists the names"), std::string::npos);
+    }
+}
+
+TEST_F(SampleProgram, reads_its_own_json_back) {
+    record("a.utrace");
+    ASSERT_EQ(run("export --format json -o a.json a.utrace").code, 0);
+    const Outcome from_json = run("report --view callgraph a.json");
+    EXPECT_EQ(from_json.code, 0) << from_json.err;
+    EXPECT_NE(from_json.out.find("     600.000      600.000"), std::string::npos) << from_json.out;
+    EXPECT_EQ(run("export --format json a.json").out, content("a.json"));
+    EXPECT_EQ(run("report --category process a.json").code, 1);
+}
+
+TEST_F(SampleProgram, exports_whole_private_files) {
+    record("a.utrace");
+    const Outcome to_stdout = run("export --format folded a.utrace");
+    EXPECT_EQ(to_stdout.code, 0);
+    EXPECT_NE(to_stdout.out.find("app+0x1000;app+0x2000 600000\n"), std::string::npos)
+        << to_stdout.out;
+    ASSERT_EQ(run("export --format folded -o a.folded a.utrace").code, 0);
+    EXPECT_EQ(content("a.folded"), to_stdout.out);
+    struct stat info {};
+    ASSERT_EQ(::stat(path("a.folded").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0600U);
+    const Outcome again = run("export --format folded -o a.folded a.utrace");
+    EXPECT_EQ(again.code, 1);
+    EXPECT_NE(again.err.find("--force"), std::string::npos);
+    EXPECT_EQ(run("export --format folded --force -o a.folded a.utrace").code, 0);
+}
+
+TEST_F(SampleProgram, reports_a_full_disk) {
+    record("a.utrace");
+    for (const char* words :
+         {"export --format json a.utrace >/dev/full", "export --format json -o /dev/full a.utrace",
+          "report a.utrace >/dev/full"}) {
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, 1) << words;
+        EXPECT_NE(outcome.err.find("No space left on device"), std::string::npos) << words;
+    }
+}
+
+TEST_F(SampleProgram, is_quiet_when_its_reader_has_gone) {
+    record("a.utrace");
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    Fd errors{::open(path("errors").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+    const std::string recording = path("a.utrace");
+    ::close(ends[0]);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        ::dup2(ends[1], STDOUT_FILENO);
+        ::dup2(errors.get(), STDERR_FILENO);
+        ::execl(SAMPLE_PROGRAM, "sample", "report", recording.c_str(), nullptr);
+        ::_exit(126);
+    }
+    ::close(ends[1]);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_EQ(content("errors"), "");
+}
+
+TEST_F(SampleProgram, shows_a_recording_without_its_end) {
+    record("a.utrace", false);
+    const Outcome outcome = run("report a.utrace");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("the end of the recording is missing"), std::string::npos)
+        << outcome.out;
+    EXPECT_EQ(Json::parse(run("report --view stats --json a.utrace").out).at("whole"), false);
+}
+
+TEST_F(SampleProgram, stands_a_recording_cut_off_anywhere) {
+    record("a.utrace");
+    const std::string whole = content("a.utrace");
+    for (std::size_t size = 1; size < whole.size(); size += 1 + whole.size() / 40) {
+        write("cut.utrace", whole.substr(0, size));
+        const Outcome outcome = run("report --view stats --json cut.utrace");
+        EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << size << outcome.err;
+        if (outcome.code == 0) {
+            EXPECT_EQ(Json::parse(outcome.out).at("whole"), false) << size;
+        } else {
+            EXPECT_NE(outcome.err.find("cut.utrace"), std::string::npos) << outcome.err;
+        }
+    }
+}
+
+TEST_F(SampleProgram, says_what_is_wrong_with_a_file_and_what_to_do) {
+    write("empty", "");
+    write("text", "hello\n");
+    write("json", "{\"Version\": 3}");
+    const std::pair<const char*, const char*> cases[] = {
+        {"missing", "missing does not exist: make a recording with sample -o missing -- COMMAND"},
+        {"empty", "empty is empty: nothing was recorded into it; record again"},
+        {"text", "text is neither a recording of sample nor a profile in JSON"},
+        {"json", "json is no profile of version 2"},
+        {".", ". is a directory: name a recording in it"},
+        {"/dev/null", "/dev/null is not a regular file"},
+    };
+    for (const auto& [file, message] : cases) {
+        for (const char* verb : {"report ", "export --format json "}) {
+            const Outcome outcome = run(std::string{verb} + file);
+            EXPECT_EQ(outcome.code, 1) << file;
+            EXPECT_EQ(outcome.out, "") << file;
+            EXPECT_TRUE(outcome.err.starts_with(std::string{"sample: "} + message)) << outcome.err;
+        }
+    }
+}
+
+TEST_F(SampleProgram, knows_its_machine) {
+    const Outcome text = run("doctor");
+    EXPECT_EQ(text.code, 0);
+    EXPECT_NE(text.out.find("--source auto takes"), std::string::npos);
+    const Json json = Json::parse(run("doctor --json").out, nullptr, false);
+    EXPECT_TRUE(json.at("auto_source").is_string());
+}
+
+TEST_F(SampleProgram, writes_plain_text_into_a_pipe_unless_told) {
+    record("a.utrace");
+    EXPECT_EQ(run("report --view callgraph a.utrace").out.find('\x1b'), std::string::npos);
+    EXPECT_NE(run("report --view callgraph --color=always a.utrace").out.find('\x1b'),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace sample::cli

@@ -1,0 +1,130 @@
+#include "cli/text.h"
+
+#include <gtest/gtest.h>
+
+namespace sample::cli {
+namespace {
+
+constexpr Terminal kUtf8{false, true, 80};
+constexpr Terminal kAscii{false, false, 80};
+
+TEST(Numbers, are_floored_and_grouped) {
+    EXPECT_EQ(milliseconds(1'234'567'999), "1234.567");
+    EXPECT_EQ(milliseconds(999), "0.000");
+    EXPECT_EQ(short_duration(3'214'999'999), "3.214 s");
+    EXPECT_EQ(short_duration(12'345'678), "12.345 ms");
+    EXPECT_EQ(short_duration(640'999), "640 us");
+    EXPECT_EQ(short_duration(0), "0 ns");
+    EXPECT_EQ(session_length(3'723'004), "01:02:03.004");
+    EXPECT_EQ(session_length(360'000'000), "100:00:00.000");
+    EXPECT_EQ(grouped(999), "999");
+    EXPECT_EQ(grouped(1'000), "1,000");
+    EXPECT_EQ(grouped(1'234'567), "1,234,567");
+    EXPECT_EQ(counted(1, "process"), "1 process");
+    EXPECT_EQ(counted(2, "process"), "2 processes");
+    EXPECT_EQ(counted(0, "thread"), "0 threads");
+}
+
+TEST(Percent, of_nothing_is_nothing_and_little_is_not) {
+    EXPECT_EQ(percent_text(1, 0), "<0.1 %");
+    EXPECT_EQ(percent_text(0, 0), "0.0 %");
+    EXPECT_EQ(percent_text(1, 3), "33.3 %");
+    EXPECT_EQ(percent_text(1, 10'000), "<0.1 %");
+}
+
+TEST(Scale, is_shown_unless_it_is_one) {
+    EXPECT_EQ(scale_text(1.0, kUtf8), "");
+    EXPECT_EQ(scale_text(5.0, kUtf8), "×5");
+    EXPECT_EQ(scale_text(0.25, kAscii), "x0.25");
+}
+
+TEST(Printable, keeps_letters_and_nothing_that_a_terminal_obeys) {
+    EXPECT_EQ(printable("größe → 5"), "größe → 5");
+    EXPECT_EQ(printable("a\x1b[31mb\tc\x7f"), "a?[31mb?c?");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m"),
+              "?31m");  // C1 control
+    EXPECT_EQ(printable("\xe2\x80\xae"
+                        "abc"),
+              "?abc");  // right-to-left override
+    EXPECT_EQ(printable("\xff\xc3"), "??");
+    EXPECT_EQ(printable("a\xf0\x9f\x98\x80 \xf4\x90\x80\x80"),
+              "a\xf0\x9f\x98\x80 ????");          // beyond Unicode
+    EXPECT_EQ(printable("\xe0\x80\x80"), "???");  // overlong
+}
+
+TEST(Padding, counts_code_points) {
+    EXPECT_EQ(pad_left("ü", 3), "  ü");
+    EXPECT_EQ(pad_right("ü", 3), "ü  ");
+    EXPECT_EQ(pad_left("long", 3), "long");
+}
+
+TEST(ShortenName, leaves_what_fits) {
+    EXPECT_EQ(shorten_name("main", 4, kUtf8), "main");
+    EXPECT_EQ(shorten_name(std::string(500, 'x'), 0, kUtf8), std::string(500, 'x'));
+}
+
+TEST(ShortenName, drops_template_arguments_first) {
+    EXPECT_EQ(
+        shorten_name("std::map<std::string, int, std::less<int> >::find(int const&)", 30, kUtf8),
+        "std::map<…>::find(int const&)");
+    EXPECT_EQ(shorten_name("std::map<std::string, int>::find(int)", 25, kAscii),
+              "std::map<...>::find(int)");
+}
+
+TEST(ShortenName, then_the_contents_of_argument_lists) {
+    EXPECT_EQ(shorten_name("std::map<std::string, int>::find(std::string const&)", 20, kUtf8),
+              "std::map<…>::find(…)");
+    EXPECT_EQ(
+        shorten_name("f(int (*)(int, int), long)::{lambda(int)#1}::operator()() const", 48, kUtf8),
+        "f(…)::{lambda(…)#1}::operator()() const");
+}
+
+TEST(ShortenName, then_the_middle) {
+    EXPECT_EQ(shorten_name("abcdefghijklmnopqrstuvwxyz", 11, kUtf8), "abcd…uvwxyz");
+    EXPECT_EQ(shorten_name("abcdefghijklmnopqrstuvwxyz", 11, kAscii), "abc...vwxyz");
+    EXPECT_EQ(shorten_name("äöüäöüäöüäöü", 5, kUtf8), "ä…äöü");
+    EXPECT_EQ(shorten_name("abcdef", 1, kUtf8), "…");
+    EXPECT_EQ(shorten_name("abcdef", 2, kAscii), "..");
+}
+
+TEST(ShortenName, takes_operators_for_no_brackets) {
+    EXPECT_EQ(shorten_name("ns::operator<< <int, char, long, short>(A const&)", 40, kUtf8),
+              "ns::operator<< <…>(A const&)");
+    EXPECT_EQ(shorten_name("Very<Long, Template>::operator->() const", 30, kUtf8),
+              "Very<…>::operator->() const");
+    EXPECT_EQ(shorten_name("Very<Long, Template>::operator()(int, long) const", 40, kUtf8),
+              "Very<…>::operator()(int, long) const");
+}
+
+TEST(ShortenName, keeps_rust_types_and_anonymous_namespaces) {
+    EXPECT_EQ(shorten_name("<alloc::vec::Vec<T,A> as core::ops::Drop>::drop", 46, kUtf8),
+              "<alloc::vec::Vec<…> as core::ops::Drop>::drop");
+    EXPECT_EQ(shorten_name("(anonymous namespace)::parse(std::string, std::string)", 33, kUtf8),
+              "(anonymous namespace)::parse(…)");
+}
+
+TEST(ShortenName, stands_brackets_that_do_not_match) {
+    for (const char* name : {"a<b<c(((((((((((((((((", "a>>>>>>>>>>>>>>>>>>>>>",
+                             "f)))))))))))))))))))(", "operator<operator<operator<"}) {
+        EXPECT_EQ(display_width(shorten_name(name, 10, kUtf8)), 10U) << name;
+    }
+}
+
+TEST(Labels, name_functions_by_what_is_known) {
+    callgraph::Function function;
+    EXPECT_EQ(function_label(function), "<anonymous>");
+    function.source = "/src/a.cpp";
+    EXPECT_EQ(function_label(function), "/src/a.cpp");
+    function.line = 3;
+    EXPECT_EQ(function_label(function), "/src/a.cpp:3");
+    function.name = "run";
+    function.flags = callgraph::kNative;
+    EXPECT_EQ(function_label(function), "run <native>");
+    function.flags = callgraph::kPlugin;
+    EXPECT_EQ(function_label(function), "run <plugin>");
+    EXPECT_EQ(location_text(function, false), "a.cpp:3");
+}
+
+}  // namespace
+}  // namespace sample::cli

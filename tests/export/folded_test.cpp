@@ -1,0 +1,79 @@
+#include "export/folded.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sample::exports {
+namespace {
+
+using callgraph::Node;
+using callgraph::Profile;
+
+/// Category "a;b" → main (self 1600 ns, 2 samples) → two children of 700 ns and 1 sample each.
+Profile small_profile() {
+    Profile profile;
+    profile.functions.resize(3);
+    profile.functions[0].name = "main";
+    profile.functions[1].name = "operator;\n";
+    profile.functions[2].source = "x.c";
+    profile.functions[2].line = 4;
+    const auto add = [&](std::uint32_t parent, std::uint32_t function, std::uint64_t self_ns,
+                         std::uint64_t samples) {
+        Node node;
+        node.parent = NodeId{parent};
+        node.function = FunctionId{function};
+        node.self_ns = self_ns;
+        node.self_samples = samples;
+        const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};
+        profile.nodes.push_back(node);
+        if (id.value != 0) {
+            profile.nodes[parent].children.push_back(id);
+        }
+    };
+    add(0, 0, 0, 0);
+    add(0, 0, 0, 0);
+    add(1, 1, 1600, 2);
+    add(2, 2, 700, 1);
+    add(2, 3, 700, 1);
+    profile.categories = {{"a;b", NodeId{1}}};
+    return profile;
+}
+
+TEST(Folded, writes_a_line_for_each_stack_with_time_of_its_own) {
+    std::string text;
+    ASSERT_TRUE(write_folded(small_profile(), to_string_sink(text)).has_value());
+    EXPECT_EQ(text,
+              "a:b;main 1\n"
+              "a:b;main;operator:  1\n"
+              "a:b;main;x.c:4 1\n");
+}
+
+TEST(Folded, adds_up_to_the_floored_total) {
+    Profile profile = small_profile();
+    profile.nodes[3].self_ns = 399;
+    profile.nodes[4].self_ns = 1;
+    std::string text;
+    ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
+    EXPECT_EQ(text, "a:b;main 1\na:b;main;x.c:4 1\n");
+}
+
+TEST(Folded, counts_samples_on_request) {
+    std::string text;
+    ASSERT_TRUE(
+        write_folded(small_profile(), to_string_sink(text), FoldedUnit::samples).has_value());
+    EXPECT_EQ(text,
+              "a:b;main 2\n"
+              "a:b;main;operator:  1\n"
+              "a:b;main;x.c:4 1\n");
+}
+
+TEST(Folded, passes_a_sinks_failure_on) {
+    const Sink full = [](std::string_view) -> Result<void> {
+        return unexpected(ErrorCode::system, "full");
+    };
+    EXPECT_FALSE(write_folded(small_profile(), full).has_value());
+}
+
+}  // namespace
+}  // namespace sample::exports

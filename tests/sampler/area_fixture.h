@@ -1,0 +1,177 @@
+// What the tests of sampler/ share: an area as the collector makes it, filled through the handler's
+// own functions, and a sink that keeps what comes out.
+#pragma once
+
+#include "sampler/capture/chunk_writer.h"
+#include "sampler/collector/area_reader.h"
+#include "sampler/collector/profiled_process.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::collector {
+
+inline constexpr std::uint64_t kPeriodNs = 100'000;
+
+/// A sample as the handler would write it.
+struct HandSample {
+    std::vector<std::uint64_t> fresh;  ///< FrameAddress bits, leaf first.
+    std::uint16_t kept = 0;
+    std::uint64_t weight_ns = kPeriodNs;
+    std::uint32_t unseen_ns = 0;
+    std::uint32_t stop = 0;
+    std::uint64_t ticks = 0;
+};
+
+/// An area, and what threads of its process do to it.
+class TestArea {
+public:
+    TestArea() {
+        auto created = AreaMapping::create(kPeriodNs, 2.0, false);
+        if (!created) {
+            ADD_FAILURE() << created.error().message();
+            return;
+        }
+        mapping_ = *created;
+    }
+
+    [[nodiscard]] const std::shared_ptr<AreaMapping>& mapping() const { return mapping_; }
+    [[nodiscard]] capture::Area& area() const { return mapping_->area(); }
+    [[nodiscard]] capture::ThreadSlot& slot(std::uint32_t index) const {
+        return area().slots[index];
+    }
+    [[nodiscard]] capture::Chunk& chunk_of(std::uint32_t slot_index) const {
+        return area().chunks[slot(slot_index).chunk];
+    }
+
+    /// A thread's first sample: a slot, and the record of its start.
+    [[nodiscard]] std::uint32_t start_thread(std::uint32_t tid, const std::string& name = "worker",
+                                             std::uint64_t spent_ns = 0) const {
+        const std::uint32_t index = capture::claim_bit(area().header.free_slots);
+        write_start(index, tid, name, spent_ns);
+        return index;
+    }
+    /// The same in a slot that is the thread's already.
+    void write_start(std::uint32_t index, std::uint32_t tid, const std::string& name,
+                     std::uint64_t spent_ns = 0) const {
+        slot(index).chunk = capture::kNoIndex;
+        slot(index).tid.store(tid);
+        thread_record(index, capture::RecordKind::thread_start, spent_ns, name);
+    }
+    void end_thread(std::uint32_t index, std::uint64_t cpu_ns,
+                    const std::string& name = "worker") const {
+        thread_record(index, capture::RecordKind::thread_end, cpu_ns, name);
+        chunk_of(index).full.store(1);
+    }
+    void add_sample(std::uint32_t index, const HandSample& sample) const {
+        capture::SampleRecord record;
+        record.head.kind = capture::RecordKind::sample;
+        record.head.a = static_cast<std::uint16_t>(sample.fresh.size());
+        record.head.b = sample.kept;
+        record.ticks = sample.ticks;
+        record.weight_ns = sample.weight_ns;
+        record.unseen_ns = sample.unseen_ns;
+        record.stop = sample.stop;
+        write(index, record, sample.fresh.data(), sample.fresh.size() * 8);
+        slot(index).samples.fetch_add(1);
+    }
+    void add_module(std::uint32_t index, const std::string& path, std::uint64_t start,
+                    std::uint64_t end, std::uint32_t flags = 0) const {
+        capture::ModuleRecord record;
+        record.head = {capture::RecordKind::module, 0, static_cast<std::uint16_t>(path.size()), 2};
+        record.build_id = {0xab, 0xcd};
+        record.start = start;
+        record.end = end;
+        record.bias = start;
+        record.flags = flags;
+        write(index, record, path.data(), path.size());
+    }
+    /// A record and what follows it, in a new chunk if it does not fit.
+    template <class Record>
+    void write(std::uint32_t index, Record record, const void* rest, std::size_t rest_bytes) const {
+        const auto words = static_cast<std::uint32_t>((sizeof record + rest_bytes + 7) / 8);
+        capture::Reservation room = capture::reserve(area(), slot(index), words);
+        if (room.words == nullptr) {
+            ASSERT_TRUE(capture::change_chunk(area(), slot(index)));
+            room = capture::reserve(area(), slot(index), words);
+        }
+        ASSERT_NE(room.words, nullptr);
+        record.head.size_words = static_cast<std::uint16_t>(words);
+        std::memcpy(room.words, &record, sizeof record);
+        if (rest_bytes != 0) {
+            std::memcpy(room.words + sizeof record / 8, rest, rest_bytes);
+        }
+        capture::commit(area(), slot(index), room);
+    }
+
+private:
+    void thread_record(std::uint32_t index, capture::RecordKind kind, std::uint64_t cpu_ns,
+                       const std::string& name) const {
+        capture::ThreadRecord record;
+        record.head.kind = kind;
+        record.tid = slot(index).tid.load();
+        record.cpu_ns = cpu_ns;
+        std::copy_n(name.data(), std::min(name.size(), record.name.size()), record.name.data());
+        write(index, record, nullptr, 0);
+    }
+
+    std::shared_ptr<AreaMapping> mapping_;
+};
+
+/// Keeps everything.
+class KeepingSink : public RecordSink {
+public:
+    struct Kept {
+        std::uint32_t slot = 0;
+        std::uint64_t ticks = 0;
+        std::uint64_t weight_ns = 0;
+        std::uint64_t unseen_ns = 0;
+        std::uint32_t stop = 0;
+        std::uint32_t kept = 0;
+        std::vector<std::uint64_t> frames;  ///< Root first.
+    };
+    std::vector<Kept> samples;
+    std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> starts;
+    std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> ends;
+    std::vector<std::pair<std::string, capture::ModuleRecord>> modules;
+
+    void on_sample(std::uint32_t slot, const DrainedSample& sample) override {
+        samples.push_back({slot,
+                           sample.ticks,
+                           sample.weight_ns,
+                           sample.unseen_ns,
+                           sample.stop,
+                           sample.kept,
+                           {sample.frames.begin(), sample.frames.end()}});
+    }
+    void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override {
+        starts.emplace_back(slot, record);
+    }
+    void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
+        ends.emplace_back(slot, record);
+    }
+    void on_module(const capture::ModuleRecord& record, const char* path) override {
+        modules.emplace_back(path, record);
+    }
+    [[nodiscard]] std::size_t records() const {
+        return samples.size() + starts.size() + ends.size() + modules.size();
+    }
+};
+
+/// Bits that are set: what is free.
+inline std::size_t count_free(const capture::Bitmap& bitmap) {
+    std::size_t count = 0;
+    for (const auto& word : bitmap) {
+        count += static_cast<std::size_t>(__builtin_popcountll(word.load()));
+    }
+    return count;
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,129 @@
+#include "sampler/collector/gatekeeper.h"
+
+#include "tests/sampler/area_fixture.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <semaphore>
+
+namespace sample::collector {
+namespace {
+
+/// The agent's side of the gate: see agent/gate.cpp.
+class GatekeeperTest : public ::testing::Test {
+protected:
+    static constexpr std::chrono::seconds kLong{60};
+
+    void SetUp() override {
+        auto started = Gatekeeper::start([this] { finished.release(); });
+        ASSERT_TRUE(started) << started.error().message();
+        gatekeeper = std::move(*started);
+        void* mapped =
+            ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, gatekeeper->page_fd(), 0);
+        ASSERT_NE(mapped, MAP_FAILED);
+        page = static_cast<capture::SessionPage*>(mapped);
+        gatekeeper->add(kPid, test.mapping(), {});
+    }
+    void TearDown() override { ::munmap(page, 4096); }
+
+    void ring() const {
+        page->doorbell.fetch_add(1, std::memory_order_release);
+        ::syscall(SYS_futex, &page->doorbell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    }
+    /// Until `word` is `wanted`. False: not within a minute.
+    [[nodiscard]] static bool await(std::atomic<std::uint32_t>& word, std::uint32_t wanted) {
+        const auto end = std::chrono::steady_clock::now() + kLong;
+        for (;;) {
+            const std::uint32_t seen = word.load(std::memory_order_acquire);
+            if (seen == wanted || std::chrono::steady_clock::now() > end) {
+                return seen == wanted;
+            }
+            const timespec timeout{1, 0};
+            ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
+        }
+    }
+    [[nodiscard]] capture::AreaHeader& header() const { return test.area().header; }
+
+    static constexpr pid_t kPid = 4242;
+    TestArea test;
+    std::binary_semaphore finished{0};
+    std::unique_ptr<Gatekeeper> gatekeeper;
+    capture::SessionPage* page = nullptr;
+};
+
+TEST_F(GatekeeperTest, acknowledges_each_request) {
+    for (std::uint32_t request = 1; request <= 200; ++request) {
+        header().gate_closers.store(request % 2);
+        header().gate_requests.store(request);
+        ring();
+        ASSERT_TRUE(await(header().gate_acks, request)) << request;
+    }
+}
+
+TEST_F(GatekeeperTest, calls_back_once_when_a_process_finishes) {
+    header().finish_request.store(1);
+    ring();
+    ASSERT_TRUE(finished.try_acquire_for(kLong));
+    header().gate_requests.store(1);
+    ring();
+    ASSERT_TRUE(await(header().gate_acks, 1));
+    EXPECT_FALSE(finished.try_acquire());
+    EXPECT_EQ(header().finish_ack.load(), 0U) << "the session says when it is done";
+}
+
+TEST_F(GatekeeperTest, answers_every_process) {
+    const TestArea second;
+    gatekeeper->add(kPid + 1, second.mapping(), {});
+    second.area().header.gate_requests.store(1);
+    header().gate_requests.store(5);
+    ring();
+    EXPECT_TRUE(await(header().gate_acks, 5));
+    EXPECT_TRUE(await(second.area().header.gate_acks, 1));
+}
+
+TEST_F(GatekeeperTest, answers_no_more_once_a_process_is_removed) {
+    const TestArea second;
+    gatekeeper->add(kPid + 1, second.mapping(), {});
+    gatekeeper->remove(kPid);
+    header().gate_requests.store(1);
+    second.area().header.gate_requests.store(1);
+    ring();
+    ASSERT_TRUE(await(second.area().header.gate_acks, 1));
+    EXPECT_EQ(header().gate_acks.load(), 0U);
+    gatekeeper->remove_all();
+}
+
+TEST_F(GatekeeperTest, closes_the_descriptors_of_a_process_that_is_removed) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const Fd reader{ends[0]};
+    gatekeeper->add_event(kPid, Fd{ends[1]});
+    char byte = 0;
+    EXPECT_EQ(::read(reader.get(), &byte, 1), -1) << "still open";
+    gatekeeper->remove(kPid);
+    EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "closed";
+}
+
+TEST_F(GatekeeperTest, drops_an_event_of_an_unknown_process) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const Fd reader{ends[0]};
+    gatekeeper->add_event(kPid + 7, Fd{ends[1]});
+    char byte = 0;
+    EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "closed";
+}
+
+TEST(Gatekeeper, ends_at_any_moment) {
+    for (int i = 0; i < 1'000; ++i) {
+        auto started = Gatekeeper::start([] {});
+        ASSERT_TRUE(started) << started.error().message();
+    }
+}
+
+}  // namespace
+}  // namespace sample::collector

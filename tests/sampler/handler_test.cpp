@@ -1,0 +1,292 @@
+// The handler at work, in the test program itself and without the agent: by real signals where the
+// kernel has them, and by calls with a context that getcontext(3) made.
+#include "tests/sampler/area_fixture.h"
+#include "tests/sampler/own_process.h"
+#include "unwind/walk/walk.h"
+
+#include <fcntl.h>
+#include <ucontext.h>
+
+#include <cerrno>
+
+namespace sample::capture {
+namespace {
+
+using collector::AreaReader;
+using collector::KeepingSink;
+using collector::TestArea;
+
+constexpr std::uint64_t kPeriodNs = 100'000;
+
+volatile std::uint64_t sink_value = 0;
+int foreign_signals = 0;
+
+// Called twice a round with known shares of the work.
+[[gnu::noinline]] void work(std::uint64_t rounds) {
+    for (std::uint64_t i = 0; i < rounds; ++i) {
+        sink_value = sink_value * 31 + i;
+    }
+}
+[[gnu::noinline]] void three_parts() {
+    work(60'000);
+    sink_value = sink_value + 1;
+}
+[[gnu::noinline]] void one_part() {
+    work(20'000);
+    sink_value = sink_value + 1;
+}
+[[gnu::noinline]] void burn(std::uint64_t ns) {
+    const std::uint64_t end = thread_cpu_ns() + ns;
+    while (thread_cpu_ns() < end) {
+        three_parts();
+        one_part();
+    }
+}
+
+class Handler : public ::testing::Test {
+protected:
+    void SetUp() override {
+        foreign_signals = 0;
+        attach(&test.area(), modules.table(), [](int, siginfo_t*, void*) { ++foreign_signals; });
+        tell_own_stack();
+        test.area().header.gap_ticks =
+            static_cast<std::uint64_t>(1.5 * kPeriodNs * collector::TickClock{}.ticks_per_ns());
+    }
+    void TearDown() override { detach_after_fork(); }
+
+    /// As if the event had expired here.
+    [[gnu::noinline]] void take_one(siginfo_t info = sample_info()) const {
+        ucontext_t context;
+        ::getcontext(&context);
+        on_signal(info.si_signo, &info, &context);
+    }
+    KeepingSink& drain() {
+        reader.drain(sink);
+        return sink;
+    }
+    [[nodiscard]] bool holds(const KeepingSink::Kept& sample, void (*function)()) const {
+        return std::any_of(sample.frames.begin(), sample.frames.end(), [&](std::uint64_t frame) {
+            return modules.function_of(frame) == reinterpret_cast<std::uint64_t>(function);
+        });
+    }
+    [[nodiscard]] AreaHeader& header() const { return test.area().header; }
+
+    TestArea test;
+    OwnModules modules;
+    AreaReader reader{test.area()};
+    KeepingSink sink;
+};
+
+TEST_F(Handler, takes_all_of_a_busy_threads_time) {
+    const SignalAction action{SIGTRAP, on_signal};
+    const TrapEvent event{kPeriodNs};
+    SAMPLE_NEEDS_EVENT(event);
+    const std::uint64_t before = thread_cpu_ns();
+    add_early_thread({static_cast<std::uint32_t>(::gettid()), before});
+    event.on();
+    burn(300'000'000);
+    event.off();
+    const std::uint64_t spent = thread_cpu_ns() - before;
+    drain();
+
+    EXPECT_GT(sink.samples.size() * 10, spent / kPeriodNs * 9) << "of the periods";
+    // The event's timer also runs through interrupts, which the thread's clock does not count.
+    EXPECT_LT(sink.samples.size() * 100, spent / kPeriodNs * 102);
+    std::uint64_t weights = 0;
+    std::size_t three = 0;
+    std::size_t one = 0;
+    std::size_t in_work = 0;
+    for (const KeepingSink::Kept& sample : sink.samples) {
+        weights += sample.weight_ns;
+        EXPECT_EQ(sample.stop, static_cast<std::uint32_t>(unwind::StopReason::root));
+        three += holds(sample, three_parts) ? 1 : 0;
+        one += holds(sample, one_part) ? 1 : 0;
+        in_work += FrameAddress::from_bits(sample.frames.back()).is_exact() ? 1 : 0;
+    }
+    EXPECT_NEAR(static_cast<double>(weights), static_cast<double>(spent),
+                0.02 * static_cast<double>(spent));
+    EXPECT_EQ(in_work, sink.samples.size()) << "each has its leaf";
+    EXPECT_NEAR(static_cast<double>(three) / static_cast<double>(three + one), 0.75, 0.05);
+    EXPECT_GT((three + one) * 10, sink.samples.size() * 9);
+    ASSERT_EQ(sink.starts.size(), 1U);
+    EXPECT_EQ(sink.starts[0].second.cpu_ns, before);
+    EXPECT_EQ(reader.corrupt_chunks(), 0U);
+    const collector::HandlerTotals totals = reader.totals();
+    EXPECT_EQ(totals.samples, sink.samples.size());
+    EXPECT_EQ(totals.lost, 0U);
+    EXPECT_GT(totals.ticks, 0U);
+    std::uint64_t in_classes = 0;
+    for (const std::uint64_t count : totals.histogram) {
+        in_classes += count;
+    }
+    EXPECT_EQ(in_classes, totals.samples);
+}
+
+TEST_F(Handler, leaves_errno_alone) {
+    const SignalAction action{SIGTRAP, on_signal};
+    const TrapEvent event{kPeriodNs};
+    SAMPLE_NEEDS_EVENT(event);
+    event.on();
+    // Volatile: the compiler sees nobody here who could change it.
+    volatile int& number = errno;
+    number = ENOTRECOVERABLE;
+    bool kept = true;
+    for (int i = 0; i < 300; ++i) {
+        work(100'000);
+        kept = kept && number == ENOTRECOVERABLE;
+    }
+    event.off();
+    EXPECT_TRUE(kept);
+    EXPECT_GT(drain().samples.size(), 10U);
+}
+
+TEST_F(Handler, counts_a_signal_that_meets_it_at_work) {
+    const SignalAction action{SIGTRAP, on_signal};
+    const TrapEvent event{kPeriodNs};
+    SAMPLE_NEEDS_EVENT(event);
+    event.on();
+    const std::uint64_t end = thread_cpu_ns() + 2'000'000'000;
+    std::uint64_t by_hand = 0;
+    while (header().lost_reentry.load() == 0 && thread_cpu_ns() < end) {
+        for (int i = 0; i < 100; ++i) {
+            take_one();
+            ++by_hand;
+        }
+        drain();
+    }
+    event.off();
+    drain();
+    EXPECT_GT(header().lost_reentry.load(), 0U);
+    EXPECT_EQ(reader.totals().lost, header().lost_reentry.load());
+    EXPECT_EQ(reader.corrupt_chunks(), 0U);
+    EXPECT_GT(sink.samples.size(), by_hand / 2);
+}
+
+TEST_F(Handler, takes_the_stack_of_a_context) {
+    take_one();
+    drain();
+    ASSERT_EQ(sink.samples.size(), 1U);
+    const KeepingSink::Kept& sample = sink.samples[0];
+    EXPECT_EQ(sample.stop, static_cast<std::uint32_t>(unwind::StopReason::root));
+    EXPECT_GT(sample.frames.size(), 5U) << "gtest's frames, main, _start";
+    EXPECT_TRUE(FrameAddress::from_bits(sample.frames.back()).is_exact());
+    EXPECT_GT(sample.weight_ns, 0U) << "the thread's time so far";
+    ASSERT_EQ(sink.starts.size(), 1U);
+    EXPECT_EQ(sink.starts[0].second.tid, static_cast<std::uint32_t>(::gettid()));
+}
+
+TEST_F(Handler, sends_only_the_frames_that_changed) {
+    for (int i = 0; i < 3; ++i) {
+        take_one();
+    }
+    drain();
+    ASSERT_EQ(sink.samples.size(), 3U);
+    EXPECT_EQ(sink.samples[0].kept, 0U);
+    // One call site in one loop: all but the leaf's own frames are the same.
+    EXPECT_GE(sink.samples[1].kept + 2, sink.samples[1].frames.size());
+    EXPECT_EQ(sink.samples[2].frames, sink.samples[1].frames);
+}
+
+TEST_F(Handler, carries_the_time_of_a_lost_sample_on) {
+    take_one();
+    ThreadSlot& slot = test.area().slots[0];
+    // The chunk is full, and there is no other.
+    Bitmap& chunks = header().free_chunks;
+    std::array<std::uint64_t, std::tuple_size_v<Bitmap>> free{};
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        free[i] = chunks[i].exchange(0);
+    }
+    test.area().chunks[slot.chunk].committed.store(Chunk::kDataBytes - 8);
+    const std::uint64_t before = slot.accounted_ns.load();
+    burn(3'000'000);
+    take_one();
+    EXPECT_EQ(slot.lost.load(), 1U);
+    EXPECT_EQ(slot.accounted_ns.load(), before);
+    EXPECT_EQ(slot.samples.load(), 1U);
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+        chunks[i].store(free[i]);
+    }
+    take_one();
+    EXPECT_EQ(slot.samples.load(), 2U);
+    EXPECT_GE(slot.accounted_ns.load(), before + 3'000'000);
+}
+
+TEST_F(Handler, weighs_the_whole_of_a_gap) {
+    take_one();
+    burn(3'000'000);
+    take_one();
+    drain();
+    ASSERT_EQ(sink.samples.size(), 2U);
+    EXPECT_GE(sink.samples[1].weight_ns, 3'000'000U);
+    EXPECT_EQ(sink.samples[0].weight_ns + sink.samples[1].weight_ns,
+              test.area().slots[0].accounted_ns.load());
+}
+
+TEST_F(Handler, counts_samples_of_threads_without_a_slot) {
+    for (auto& word : header().free_slots) {
+        word.store(0);
+    }
+    take_one();
+    take_one();
+    EXPECT_EQ(header().lost_no_slot.load(), 2U);
+}
+
+TEST_F(Handler, puts_what_the_source_did_not_see_apart) {
+    take_one();
+    header().kernel_excluded.store(1);
+    burn(3'000'000);
+    take_one();
+    drain();
+    ASSERT_EQ(sink.samples.size(), 2U);
+    EXPECT_EQ(sink.samples[1].weight_ns, kPeriodNs);
+    EXPECT_GE(sink.samples[1].unseen_ns, 3'000'000U - kPeriodNs);
+}
+
+// Its time is booked from the clock, so nothing is lost.
+TEST_F(Handler, takes_nothing_after_the_threads_end) {
+    take_one();
+    end_thread();
+    take_one();
+    EXPECT_EQ(header().lost_reentry.load(), 0U);
+    drain();
+    EXPECT_EQ(sink.samples.size(), 1U);
+    EXPECT_EQ(sink.ends.size(), 1U);
+}
+
+TEST_F(Handler, takes_nothing_once_it_is_stopped) {
+    header().stopped.store(1);
+    take_one();
+    end_thread();
+    drain();
+    EXPECT_EQ(sink.records(), 0U);
+    EXPECT_EQ(collector::count_free(header().free_slots), kMaxThreads);
+}
+
+TEST_F(Handler, passes_on_signals_that_are_not_its_own) {
+    take_one(sample_info(kPerfCookie + 1));
+    siginfo_t trap{};
+    trap.si_signo = SIGTRAP;
+    trap.si_code = SI_USER;
+    take_one(trap);
+    EXPECT_EQ(foreign_signals, 2);
+    EXPECT_EQ(drain().records(), 0U);
+}
+
+TEST_F(Handler, knows_its_descriptors_signal) {
+    siginfo_t info{};
+    info.si_signo = SIGURG;
+    info.si_code = POLL_IN;
+    info.si_fd = 77;
+    take_one(info);
+    EXPECT_EQ(foreign_signals, 1) << "not told yet";
+    add_perf_descriptor(77);
+    take_one(info);
+    EXPECT_EQ(foreign_signals, 1);
+    EXPECT_EQ(drain().samples.size(), 1U);
+    info.si_code = SI_USER;
+    take_one(info);
+    EXPECT_EQ(foreign_signals, 2);
+}
+
+}  // namespace
+}  // namespace sample::capture

@@ -1,0 +1,336 @@
+#include "sampler/collector/profiled_process.h"
+
+#include "tests/sampler/area_fixture.h"
+#include "tests/sampler/child_process.h"
+#include "tests/sampler/recorder_fixture.h"
+
+#include <atomic>
+#include <thread>
+
+namespace sample::collector {
+namespace {
+
+using Stack = std::vector<std::string>;
+
+constexpr std::uint64_t kApp = 0x10000;
+constexpr std::uint64_t kAgent = 0x30000;
+constexpr std::uint32_t kRoot = 0;        // unwind::StopReason::root
+constexpr std::uint32_t kDepthLimit = 1;  // unwind::StopReason::depth_limit
+constexpr std::uint32_t kNoModule = 2;    // unwind::StopReason::no_module
+
+/// A return address whose call lies at `address`.
+std::uint64_t calls_at(std::uint64_t address) {
+    return FrameAddress{ReturnAddress{address + 1}}.bits();
+}
+std::uint64_t exact(std::uint64_t address) {
+    return FrameAddress{Pc{address}}.bits();
+}
+
+class ProfiledProcessTest : public RecorderFixture {
+protected:
+    /// The process joins: its main thread has a slot, two modules are known, some time is spent.
+    void start(std::uint64_t spent_ns, std::uint64_t carried_ns = 0) {
+        ProfiledProcess::Identity identity;
+        identity.pid = ::getpid();
+        identity.parent = ::getppid();
+        identity.carried_cpu_ns = carried_ns;
+        identity.source = "test";
+        process = std::make_unique<ProfiledProcess>(identity, test.mapping(), recorder, clock);
+        main = test.start_thread(static_cast<std::uint32_t>(::getpid()), "main", spent_ns);
+        test.add_module(main, "/bin/app", kApp, kApp + 0x10000);
+        test.add_module(main, "/lib/agent", kAgent, kAgent + 0x1000, capture::kModuleAgent);
+        test.area().header.start_cpu_ns.store(spent_ns);
+        process->begin();
+    }
+    void end(std::optional<std::uint64_t> cpu_ns) {
+        process->end(trace::EndKind::exited, 3, cpu_ns);
+        read_back();
+    }
+    [[nodiscard]] std::uint32_t own_tid() const { return static_cast<std::uint32_t>(::getpid()); }
+
+    TestArea test;
+    TickClock clock;
+    std::unique_ptr<ProfiledProcess> process;
+    std::uint32_t main = 0;
+};
+
+TEST_F(ProfiledProcessTest, records_who_it_is) {
+    start(0);
+    end(1'000'000);
+    ASSERT_EQ(read.processes.size(), 1U);
+    EXPECT_EQ(read.processes[0].pid, own_tid());
+    EXPECT_EQ(read.processes[0].source, "test");
+    EXPECT_NE(read.processes[0].executable.find("sampler_collector_test"), std::string::npos);
+    ASSERT_EQ(read.threads.size(), 1U);
+    EXPECT_EQ(read.threads[0].tid, own_tid());
+    EXPECT_EQ(read.threads[0].name, "main");
+    ASSERT_EQ(read.module_loads.size(), 2U);
+    EXPECT_EQ(path_of(read.module_loads[0].module), "/bin/app");
+    EXPECT_EQ(read.module_loads[0].base, kApp);
+    EXPECT_EQ(read.module_loads[0].start, kApp);
+    EXPECT_EQ(read.module_loads[0].size, 0x10000U);
+}
+
+TEST_F(ProfiledProcessTest, books_all_of_the_processs_clock) {
+    start(2'000'000);
+    for (int i = 0; i < 10; ++i) {
+        test.add_sample(main, {{exact(kApp + 0x20), calls_at(kApp + 0x10)}});
+    }
+    const std::uint32_t worker = test.start_thread(999'999, "worker", 50'000);
+    test.add_sample(worker, {{exact(kApp + 0x30)}, 0, 200'000});
+    test.end_thread(worker, 400'000);
+    end(7'777'777);
+    EXPECT_EQ(recorded_ns(), 7'777'777U);
+    EXPECT_EQ(booked_ns(trace::kBeforeStart), 2'000'000U);
+    ASSERT_EQ(read.samples.size(), 11U);
+    // The worker's own rest, and the main thread's.
+    ASSERT_EQ(read.bookings.size(), 3U);
+    std::uint64_t workers = 0;
+    for (const trace::Booking& booking : read.bookings) {
+        workers += booking.thread.value == 2 ? booking.weight_ns : 0;
+    }
+    EXPECT_EQ(workers, 150'000U);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    EXPECT_EQ(read.process_ends[0].cpu_ns, 7'777'777U);
+    EXPECT_EQ(read.process_ends[0].kind, trace::EndKind::exited);
+    EXPECT_EQ(read.process_ends[0].code, 3);
+    EXPECT_EQ(read.process_ends[0].handler_count, 11U);
+}
+
+TEST_F(ProfiledProcessTest, books_the_rest_on_the_main_thread_though_it_has_ended) {
+    start(0);
+    test.end_thread(main, 0);
+    end(5'000'000);
+    EXPECT_EQ(recorded_ns(), 5'000'000U);
+    EXPECT_EQ(booked_ns(trace::kNotSampled), 5'000'000U);
+}
+
+TEST_F(ProfiledProcessTest, leaves_out_what_earlier_images_spent) {
+    start(30'000'000, 28'000'000);
+    test.add_sample(main, {{exact(kApp)}});
+    end(40'000'000);
+    EXPECT_EQ(booked_ns(trace::kBeforeStart), 2'000'000U);
+    EXPECT_EQ(recorded_ns(), 12'000'000U);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    EXPECT_EQ(read.process_ends[0].cpu_ns, 12'000'000U);
+}
+
+TEST_F(ProfiledProcessTest, invents_no_time_when_the_clock_is_unknown) {
+    start(0);
+    test.add_sample(main, {{exact(kApp)}});
+    end(std::nullopt);
+    EXPECT_EQ(recorded_ns(), kPeriodNs);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    EXPECT_EQ(read.process_ends[0].cpu_ns, 0U);
+}
+
+TEST_F(ProfiledProcessTest, names_stacks_by_module_and_address) {
+    start(0);
+    // A return address is looked up inside of the call; the leaf as it stands.
+    test.add_sample(main, {{exact(kApp + 0x300), calls_at(kApp + 0x200), calls_at(kApp + 0x100)}});
+    test.add_sample(main, {{exact(kApp + 0x304)}, 2});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 2U);
+    EXPECT_EQ(stack_of(read.samples[0].node),
+              (Stack{"/bin/app+256", "/bin/app+512", "/bin/app+768"}));
+    EXPECT_EQ(stack_of(read.samples[1].node),
+              (Stack{"/bin/app+256", "/bin/app+512", "/bin/app+772"}));
+}
+
+TEST_F(ProfiledProcessTest, leaves_our_own_frames_out) {
+    start(0);
+    test.add_sample(main, {{exact(kApp + 0x300), calls_at(kAgent + 0x10), calls_at(kApp + 0x100)}});
+    // The agent's frame counts among those that are kept.
+    test.add_sample(main, {{exact(kApp + 0x304)}, 2});
+    test.add_sample(main, {{exact(kAgent + 0x20), calls_at(kAgent + 0x10)}});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 3U);
+    EXPECT_EQ(stack_of(read.samples[0].node), (Stack{"/bin/app+256", "/bin/app+768"}));
+    EXPECT_EQ(stack_of(read.samples[1].node), (Stack{"/bin/app+256", "/bin/app+772"}));
+    EXPECT_EQ(stack_of(read.samples[2].node), Stack{});
+}
+
+TEST_F(ProfiledProcessTest, hangs_stacks_without_their_root_on_a_node_that_says_so) {
+    start(0);
+    const std::vector<std::uint64_t> frames{exact(kApp + 0x200), calls_at(kApp + 0x100)};
+    test.add_sample(main, {frames, 0, kPeriodNs, 0, kNoModule});
+    test.add_sample(main, {frames, 0, kPeriodNs, 0, kDepthLimit});
+    test.add_sample(main, {frames, 0, kPeriodNs, 0, kRoot});
+    // The same frames, kept; but the stack hangs elsewhere now.
+    test.add_sample(main, {{}, 2, kPeriodNs, 0, kNoModule});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 4U);
+    EXPECT_EQ(stack_of(read.samples[0].node),
+              (Stack{trace::kStackIncomplete, "/bin/app+256", "/bin/app+512"}));
+    EXPECT_EQ(stack_of(read.samples[1].node),
+              (Stack{trace::kStackTruncated, "/bin/app+256", "/bin/app+512"}));
+    EXPECT_EQ(stack_of(read.samples[2].node), (Stack{"/bin/app+256", "/bin/app+512"}));
+    EXPECT_EQ(read.samples[3].node, read.samples[0].node);
+}
+
+TEST_F(ProfiledProcessTest, keeps_time_that_the_source_could_not_see_apart) {
+    start(0);
+    test.add_sample(main, {{exact(kApp + 0x200)}, 0, kPeriodNs, 3'000'000});
+    end(10'000'000);
+    ASSERT_EQ(read.samples.size(), 1U);
+    EXPECT_EQ(read.samples[0].weight_ns, kPeriodNs);
+    EXPECT_EQ(booked_ns(trace::kKernelUnseen), 3'000'000U);
+    EXPECT_EQ(recorded_ns(), 10'000'000U);
+}
+
+TEST_F(ProfiledProcessTest, names_code_that_nobody_knows) {
+    start(0);
+    test.add_sample(main, {{exact(0x123)}});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 1U);
+    EXPECT_EQ(stack_of(read.samples[0].node), Stack{trace::kUnknownCode});
+}
+
+TEST_F(ProfiledProcessTest, notes_a_threads_last_name) {
+    start(0);
+    const std::uint32_t worker = test.start_thread(999'999, "before");
+    test.end_thread(worker, 1, "after");
+    end(1'000'000);
+    ASSERT_FALSE(read.thread_names.empty());
+    EXPECT_EQ(read.thread_names[0].id.value, 2U);
+    EXPECT_EQ(read.thread_names[0].name, "after");
+}
+
+TEST_F(ProfiledProcessTest, counts_what_the_handler_cost) {
+    start(0);
+    test.slot(main).samples.store(100);
+    test.slot(main).lost.store(4);
+    test.slot(main).handler_ticks.store(static_cast<std::uint64_t>(5e6 * clock.ticks_per_ns()));
+    test.slot(main).handler_histogram[capture::histogram_class(1'000)].store(99);
+    test.slot(main).handler_histogram[capture::histogram_class(100'000)].store(1);
+    end(1'000'000);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    const trace::ProcessEnd& last = read.process_ends[0];
+    EXPECT_EQ(last.handler_count, 100U);
+    EXPECT_EQ(last.lost, 4U);
+    EXPECT_NEAR(static_cast<double>(last.handler_sum_ns), 5e6, 2.0);
+    // 99 of 100: the longest one is left out; rounded up to its class.
+    EXPECT_GE(last.handler_p99_ns, static_cast<std::uint64_t>(1'000 / clock.ticks_per_ns()));
+    EXPECT_LE(last.handler_p99_ns, static_cast<std::uint64_t>(1'300 / clock.ticks_per_ns()));
+    EXPECT_GT(last.agent_rss_bytes, 0U);
+}
+
+TEST_F(ProfiledProcessTest, gives_the_slots_of_killed_threads_back) {
+    Child dead{[] { ::_exit(0); }};
+    ASSERT_NE(dead.reap(), -1);
+    start(0);
+    const std::uint32_t worker = test.start_thread(static_cast<std::uint32_t>(dead.pid()));
+    test.add_sample(worker, {{exact(kApp + 0x200)}});
+    process->collect_dead_threads();
+    EXPECT_EQ(count_free(test.area().header.free_slots), capture::kMaxThreads - 1);
+    EXPECT_EQ(test.slot(main).tid.load(), own_tid()) << "the main thread lives";
+    end(1'000'000);
+    EXPECT_EQ(read.samples.size(), 1U);
+    EXPECT_EQ(recorded_ns(), 1'000'000U);
+}
+
+TEST_F(ProfiledProcessTest, gives_slots_back_whose_threads_could_write_nothing) {
+    Child dead{[] { ::_exit(0); }};
+    ASSERT_NE(dead.reap(), -1);
+    start(0);
+    // No chunk was free when it came, so that its start is not there.
+    const std::uint32_t worker = capture::claim_bit(test.area().header.free_slots);
+    test.slot(worker).chunk = capture::kNoIndex;
+    test.slot(worker).tid.store(static_cast<std::uint32_t>(dead.pid()));
+    process->collect_dead_threads();
+    EXPECT_EQ(count_free(test.area().header.free_slots), capture::kMaxThreads - 1);
+}
+
+// Threads that ended leave slots to others while the dead are collected: who came is not who died.
+TEST_F(ProfiledProcessTest, takes_no_slot_from_a_thread_that_came_a_moment_ago) {
+    Child dead{[] { ::_exit(0); }};
+    ASSERT_NE(dead.reap(), -1);
+    const auto dead_tid = static_cast<std::uint32_t>(dead.pid());
+    start(0);
+    // Chunks in use make each look around slow enough for the newcomer.
+    for (int i = 0; i < 1'000; ++i) {
+        ASSERT_NE(capture::claim_bit(test.area().header.free_chunks), capture::kNoIndex);
+    }
+    std::uint32_t last = 0;
+    for (int i = 0; i < 3'000; ++i) {
+        last = test.start_thread(dead_tid);
+        test.end_thread(last, 0);
+    }
+    auto& bits = test.area().header.free_slots[last / 64];
+    const std::uint64_t mask = std::uint64_t{1} << (last % 64);
+    std::atomic<bool> waiting{false};
+    std::thread newcomer{[&] {
+        waiting.store(true);
+        while ((bits.load(std::memory_order_acquire) & mask) == 0) {
+        }
+        bits.fetch_and(~mask);
+        test.write_start(last, own_tid(), "newcomer");
+    }};
+    while (!waiting.load()) {
+        std::this_thread::yield();
+    }
+    process->collect_dead_threads();
+    newcomer.join();
+    process->drain();
+    EXPECT_EQ(test.slot(last).tid.load(), own_tid());
+    EXPECT_EQ(bits.load() & mask, 0U) << "its slot is free to be taken a second time";
+}
+
+TEST_F(ProfiledProcessTest, survives_weights_and_times_from_nowhere) {
+    start(0);
+    for (const std::uint64_t wild : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{0}}) {
+        test.add_sample(main, {{exact(wild)}, 0, wild, 0xffffffff, 0xffffffff, wild});
+    }
+    end(1'000'000);
+    EXPECT_EQ(read.samples.size(), 3U);
+}
+
+TEST(Recorder, gives_a_module_one_id) {
+    const trace::TemporaryFile file;
+    Recorder recorder{file.open(), trace::a_session()};
+    recorder.begin("first", "");
+    recorder.begin("second", "");
+    trace::Module module;
+    module.path = "/lib/one";
+    module.build_id = {1};
+    const ModuleId one = recorder.module(module);
+    EXPECT_EQ(recorder.module(module), one);
+    module.plugin = true;
+    const ModuleId plugin = recorder.module(module);
+    EXPECT_NE(plugin, one);
+    module.plugin = false;
+    module.build_id = {2};
+    EXPECT_NE(recorder.module(module), one);
+    EXPECT_GT(one.value, kPseudoCount);
+    ASSERT_TRUE(recorder.finish({1, false, ""}));
+    trace::KeepingVisitor read;
+    ASSERT_TRUE(trace::read_recording(file.bytes(), read));
+    ASSERT_EQ(read.sessions.size(), 1U);
+    EXPECT_EQ(read.sessions[0].source, "first");
+    EXPECT_EQ(read.modules.at(plugin.value - 1).path, "/lib/one");
+    EXPECT_TRUE(read.modules.at(plugin.value - 1).plugin);
+    EXPECT_EQ(read.modules.at(recorder.pseudo(Pseudo::jit).value - 1).kind, trace::ModuleKind::jit);
+    EXPECT_EQ(read.modules.at(recorder.pseudo(Pseudo::before_start).value - 1).path,
+              trace::kBeforeStart);
+}
+
+TEST(Recorder, keeps_the_first_failure) {
+    Recorder recorder{Fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}, trace::a_session()};
+    recorder.begin("test", "");
+    EXPECT_TRUE(recorder.failure());
+    EXPECT_FALSE(recorder.has_begun());
+    EXPECT_FALSE(recorder.finish({1, false, ""}));
+}
+
+TEST(Recorder, says_that_nobody_was_profiled) {
+    const trace::TemporaryFile file;
+    Recorder recorder{file.open(), trace::a_session()};
+    ASSERT_TRUE(recorder.finish({1, false, ""}));
+    trace::KeepingVisitor read;
+    ASSERT_TRUE(trace::read_recording(file.bytes(), read));
+    ASSERT_EQ(read.sessions.size(), 1U);
+    EXPECT_EQ(read.sessions[0].source, "none");
+}
+
+}  // namespace
+}  // namespace sample::collector

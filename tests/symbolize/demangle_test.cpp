@@ -1,0 +1,74 @@
+#include "symbolize/demangle.h"
+
+#include <gtest/gtest.h>
+
+namespace sample::symbolize {
+namespace {
+
+TEST(Demangle, shows_cpp_names_with_their_arguments) {
+    EXPECT_EQ(demangle("_ZN3foo3barEi"), "foo::bar(int)");
+    EXPECT_EQ(demangle("_ZNK6shapes6Circle4areaEv"), "shapes::Circle::area() const");
+    EXPECT_EQ(demangle("_ZN12_GLOBAL__N_110unexportedEi"),
+              "(anonymous namespace)::unexported(int)");
+}
+
+TEST(Demangle, shows_parts_and_copies_of_a_function_as_clones) {
+    EXPECT_EQ(demangle("_ZN3foo3barEi.cold"), "foo::bar(int) [clone .cold]");
+    EXPECT_EQ(demangle("_Z3foov.constprop.0.part.1"), "foo() [clone .constprop.0] [clone .part.1]");
+}
+
+TEST(Demangle, shows_rust_names_without_their_hashes) {
+    EXPECT_EQ(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
+              "core::fmt::Write::write_fmt");
+    EXPECT_EQ(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$"
+                       "$GT$3bar17h930b740aa94f1d3aE"),
+              "<Test + 'static as foo::Bar<Test>>::bar");
+    EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+    EXPECT_EQ(demangle("_RNvMs_NtCs9ltgdHTiPiY_8allocate3vecINtB4_3VecpE3newB6_"),
+              "<allocate::vec::Vec<_>>::new");
+}
+
+TEST(Demangle, shows_rust_names_that_the_compiler_split) {
+    EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo.cold"), "mycrate::foo [clone .cold]");
+    EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo.llvm.4711"), "mycrate::foo");
+    EXPECT_EQ(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.cold"),
+              "core::fmt::Write::write_fmt [clone .cold]");
+    EXPECT_EQ(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.4711"),
+              "core::fmt::Write::write_fmt");
+}
+
+TEST(Demangle, shows_d_names) {
+    EXPECT_EQ(demangle("_D8demangle4testFiZv"), "demangle.test(int)");
+}
+
+TEST(Demangle, leaves_every_other_name_as_it_is) {
+    for (const char* name : {"", "_", "_Z", "_R", "_D", "main", "_init", "_DYNAMIC", "_ZN", "_Z3fo",
+                             "printf.cold", "$s4main3fooyyF", "_RNvC"}) {
+        EXPECT_EQ(demangle(name), name);
+    }
+}
+
+TEST(Demangle, gives_up_on_names_that_unfold_without_end) {
+    // Each pair holds the one before it twice: 17 MB if it were printed. Every pair adds two
+    // substitutions, "pair" and the pair itself: S1_ and S2_, S3_ and S4_, …
+    const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::string name = "_Z1fSt4pairIiiE";
+    for (std::size_t i = 0; i < 18; ++i) {
+        const char previous = digits.at(2 * i);
+        name.append("St4pairIS").append(1, previous).append("_S").append(1, previous).append("_E");
+    }
+    EXPECT_EQ(demangle(name), name);
+}
+
+TEST(Demangle, returns_very_long_names_as_they_are) {
+    const std::string name = "_Z3foo" + std::string(100'000, 'i');
+    EXPECT_EQ(demangle(name), name);
+}
+
+TEST(Demangle, survives_deep_nesting) {
+    const std::string name = "_Z3foo" + std::string(60'000, 'P') + "i";
+    EXPECT_EQ(demangle(name), name);
+}
+
+}  // namespace
+}  // namespace sample::symbolize

@@ -1,0 +1,189 @@
+// Which file is taken for a module: stripped ones with their debug files, replaced, missing and
+// foreign ones.
+#include "tests/symbolize/support.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sample::symbolize {
+namespace {
+
+constexpr const char* kObjcopy = OBJCOPY;
+
+class ModuleFileTest : public TempFolderTest {
+protected:
+    /// A copy of a fixture without symbols and debug information, which are in NAME.debug then.
+    std::string strip(const std::string& name, const std::string& link_options = "") {
+        std::string stripped = path(name);
+        run(std::string{kObjcopy} + " --only-keep-debug " + fixture(name) + " " + stripped +
+            ".debug");
+        run(std::string{kObjcopy} + " --strip-all " + link_options + " " + fixture(name) + " " +
+            stripped);
+        return stripped;
+    }
+
+    /// "hidden" is not exported: only .symtab or debug information names it.
+    static Symbol hidden(const std::string& file, const std::string& built_as,
+                         const std::string& debug_root = "/nowhere") {
+        return symbolize_one(file, symbols_of(fixture(built_as)).at("hidden"), {debug_root});
+    }
+
+    static void expect_hidden_is_named(const Symbol& symbol) {
+        EXPECT_EQ(symbol.name, "hidden");
+        EXPECT_EQ(symbol.line, begin_of("hidden", "functions.c"));
+    }
+
+    static void expect_no_names(const ModuleSymbols& result, const std::string& name) {
+        ASSERT_EQ(result.symbols.size(), 2U);
+        EXPECT_FALSE(result.symbols[0].found);
+        EXPECT_EQ(result.symbols[0].name, name + "+0x1234");
+        EXPECT_EQ(result.symbols[1].name, name + "+0x10");
+    }
+    const std::vector<std::uint64_t> addresses_{0x1234, 0x10};
+};
+
+TEST_F(ModuleFileTest, puts_the_unnamed_addresses_of_one_function_together) {
+    const std::string file = strip("no_debug");
+    const std::uint64_t start = symbols_of(fixture("no_debug")).at("hidden");
+    const Symbol first = symbolize_one(file, start);
+    const Symbol later = symbolize_one(file, start + 3);
+    EXPECT_FALSE(later.found);
+    EXPECT_EQ(later.start, start);
+    EXPECT_EQ(later.name, first.name);
+}
+
+TEST_F(ModuleFileTest, names_what_a_stripped_program_exports) {
+    const std::string file = strip("dwarf5_pie");
+    const auto symbols = symbols_of(fixture("dwarf5_pie"));
+    const Symbol leaf = symbolize_one(file, symbols.at("leaf"), {"/nowhere"});
+    EXPECT_EQ(leaf.name, "leaf");
+    EXPECT_EQ(leaf.source, "");
+    EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
+}
+
+TEST_F(ModuleFileTest, finds_a_debug_file_by_build_id) {
+    const std::string file = strip("dwarf5_pie");
+    const std::string id = to_hex(build_id_of(fixture("dwarf5_pie")));
+    const std::string folder = path("root/.build-id/") + id.substr(0, 2);
+    std::filesystem::create_directories(folder);
+    std::filesystem::rename(file + ".debug", folder + "/" + id.substr(2) + ".debug");
+    expect_hidden_is_named(hidden(file, "dwarf5_pie", path("root")));
+    EXPECT_FALSE(hidden(file, "dwarf5_pie", path("elsewhere")).found);
+}
+
+TEST_F(ModuleFileTest, finds_a_debug_file_by_link) {
+    strip("dwarf5_pie");
+    const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
+    expect_hidden_is_named(hidden(file, "dwarf5_pie"));
+    std::filesystem::create_directory(path(".debug"));
+    std::filesystem::rename(file + ".debug", path(".debug/dwarf5_pie.debug"));
+    expect_hidden_is_named(hidden(file, "dwarf5_pie"));
+    const std::string below_root = path("root") + path("");
+    std::filesystem::create_directories(below_root);
+    std::filesystem::rename(path(".debug/dwarf5_pie.debug"), below_root + "/dwarf5_pie.debug");
+    EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
+    expect_hidden_is_named(hidden(file, "dwarf5_pie", path("root")));
+}
+
+TEST_F(ModuleFileTest, checks_a_linked_file_without_build_id_by_its_checksum) {
+    strip("no_build_id");
+    const std::string file =
+        strip("no_build_id", "--add-gnu-debuglink=" + path("no_build_id.debug"));
+    expect_hidden_is_named(hidden(file, "no_build_id"));
+    std::ofstream{file + ".debug", std::ios::app} << "changed";
+    EXPECT_FALSE(hidden(file, "no_build_id").found);
+}
+
+TEST_F(ModuleFileTest, does_not_take_another_builds_debug_file) {
+    strip("dwarf5_pie");
+    const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
+    std::stringstream debug;
+    debug << std::ifstream{file + ".debug", std::ios::binary}.rdbuf();
+    std::string bytes = debug.str();
+    const auto build_id = build_id_of(fixture("dwarf5_pie"));
+    const std::size_t at = bytes.find(std::string{build_id.begin(), build_id.end()});
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = static_cast<char>(~bytes[at]);
+    std::ofstream{file + ".debug", std::ios::binary} << bytes;
+    EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
+}
+
+TEST_F(ModuleFileTest, reads_mini_debug_information) {
+    if (std::string{XZ}.empty()) {
+        GTEST_SKIP() << "xz is not installed: no .gnu_debugdata can be made";
+    }
+    const std::string file = strip("dwarf5_pie");
+    run(std::string{kObjcopy} + " -S --remove-section=.comment --keep-symbol=hidden " + file +
+        ".debug " + path("mini"));
+    run(std::string{XZ} + " " + path("mini"));
+    run(std::string{kObjcopy} + " --add-section .gnu_debugdata=" + path("mini.xz") + " " + file);
+    EXPECT_EQ(hidden(file, "dwarf5_pie").name, "hidden");
+}
+
+TEST_F(ModuleFileTest, is_used_if_its_build_id_is_the_recorded_one) {
+    const std::string file = fixture("dwarf5_pie");
+    const std::vector<std::uint64_t> addresses{symbols_of(file).at("leaf")};
+    const ModuleSymbols result = symbolize({file, build_id_of(file)}, addresses);
+    EXPECT_EQ(result.problem, "");
+    EXPECT_EQ(result.symbols.at(0).name, "leaf");
+}
+
+TEST_F(ModuleFileTest, is_not_used_if_it_was_replaced) {
+    const ModuleSymbols result =
+        symbolize({fixture("dwarf5_pie"), build_id_of(fixture("dwarf4_fixed"))}, addresses_);
+    expect_no_names(result, "dwarf5_pie");
+    EXPECT_NE(result.problem.find("was replaced"), std::string::npos) << result.problem;
+}
+
+TEST_F(ModuleFileTest, is_not_used_if_its_build_id_went) {
+    const ModuleSymbols result = symbolize({fixture("no_build_id"), {1, 2, 3}}, addresses_);
+    expect_no_names(result, "no_build_id");
+    EXPECT_NE(result.problem.find("was replaced"), std::string::npos) << result.problem;
+}
+
+TEST_F(ModuleFileTest, may_be_gone) {
+    const ModuleSymbols result = symbolize({path("libgone.so.1"), {}}, addresses_);
+    expect_no_names(result, "libgone.so.1");
+    EXPECT_NE(result.problem.find("is gone"), std::string::npos) << result.problem;
+}
+
+TEST_F(ModuleFileTest, may_be_back_after_a_deletion) {
+    const std::string file = fixture("dwarf5_pie");
+    const std::vector<std::uint64_t> addresses{symbols_of(file).at("leaf")};
+    const std::string deleted = file + " (deleted)";
+    EXPECT_EQ(symbolize({deleted, build_id_of(file)}, addresses).symbols.at(0).name, "leaf");
+    // Nobody can tell whether it is the same, without a build-id.
+    EXPECT_FALSE(symbolize({deleted, {}}, addresses).symbols.at(0).found);
+    EXPECT_NE(symbolize({deleted, {}}, addresses).problem, "");
+}
+
+TEST_F(ModuleFileTest, may_be_anything_else) {
+    std::ofstream{path("text")} << "#!/bin/sh\necho hello\n";
+    std::ofstream{path("empty")} << "";
+    ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+    std::filesystem::create_directory(path("folder"));
+    for (const char* name : {"text", "empty", "fifo", "folder"}) {
+        const ModuleSymbols result = symbolize({path(name), {}}, addresses_);
+        expect_no_names(result, name);
+        EXPECT_NE(result.problem.find(path(name)), std::string::npos) << result.problem;
+    }
+}
+
+TEST_F(ModuleFileTest, may_be_an_object_file_by_mistake) {
+    run("echo 'int f(void){return 1;}' | " + std::string{CC} + " -xc -c - -o " + path("f.o"));
+    const ModuleSymbols result = symbolize({path("f.o"), {}}, addresses_);
+    expect_no_names(result, "f.o");
+    EXPECT_NE(result.problem, "");
+}
+
+TEST_F(ModuleFileTest, without_a_name_is_said_to_have_none) {
+    const ModuleSymbols result = symbolize({"", {}}, addresses_);
+    expect_no_names(result, "[no name]");
+    EXPECT_NE(result.problem, "");
+}
+
+}  // namespace
+}  // namespace sample::symbolize

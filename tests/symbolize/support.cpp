@@ -1,0 +1,124 @@
+#include "tests/symbolize/support.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace sample::symbolize {
+
+std::string fixture(const std::string& name) {
+    return std::string{FIXTURES} + "/" + name;
+}
+
+std::uint32_t begin_of(const std::string& name, const std::string& file) {
+    std::ifstream source{std::string{FIXTURE_SOURCES} + "/" + file};
+    std::string text;
+    for (std::uint32_t line = 1; std::getline(source, text); ++line) {
+        if (text.ends_with("// begins " + name)) {
+            return line;
+        }
+    }
+    ADD_FAILURE() << file << " does not say where " << name << " begins";
+    return 0;
+}
+
+std::string run(const std::string& command) {
+    FILE* const pipe = ::popen(command.c_str(), "re");
+    if (pipe == nullptr) {
+        ADD_FAILURE() << "cannot run " << command;
+        return {};
+    }
+    std::string output;
+    std::array<char, 4096> buffer{};
+    for (std::size_t size = 0; (size = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+        output.append(buffer.data(), size);
+    }
+    EXPECT_EQ(::pclose(pipe), 0) << command;
+    return output;
+}
+
+std::map<std::string, std::uint64_t> symbols_of(const std::string& path) {
+    std::istringstream lines{run(std::string{NM} + " --defined-only " + path)};
+    std::map<std::string, std::uint64_t> result;
+    std::string address;
+    std::string type;
+    std::string name;
+    while (lines >> address >> type >> name) {
+        result[name.substr(0, name.find('@'))] = std::stoull(address, nullptr, 16);
+    }
+    return result;
+}
+
+std::map<std::string, std::uint64_t> stubs_of(const std::string& path) {
+    std::istringstream lines{run(std::string{OBJDUMP} + " -d " + path)};
+    std::map<std::string, std::uint64_t> result;
+    std::string line;
+    while (std::getline(lines, line)) {
+        const std::size_t open = line.find(" <");
+        if (open == 16 && line.ends_with("@plt>:")) {
+            result[line.substr(open + 2, line.size() - open - 4)] =
+                std::stoull(line.substr(0, open), nullptr, 16);
+        }
+    }
+    return result;
+}
+
+std::uint64_t section_start(const std::string& path, const std::string& section) {
+    std::istringstream lines{run(std::string{OBJDUMP} + " -hw " + path)};
+    std::string line;
+    while (std::getline(lines, line)) {
+        std::istringstream fields{line};
+        std::string index;
+        std::string name;
+        std::string size;
+        std::string address;
+        if (fields >> index >> name >> size >> address && name == section) {
+            return std::stoull(address, nullptr, 16);
+        }
+    }
+    ADD_FAILURE() << path << " has no " << section;
+    return 0;
+}
+
+std::vector<std::uint8_t> build_id_of(const std::string& path) {
+    // The note's section: 16 bytes of header and owner, then the build-id.
+    const std::string note =
+        run(std::string{OBJCOPY} + " -O binary --only-section=.note.gnu.build-id " + path +
+            " /dev/stdout");
+    EXPECT_GT(note.size(), 16U) << path << " has no build-id";
+    std::vector<std::uint8_t> result;
+    for (std::size_t i = 16; i < note.size(); ++i) {
+        result.push_back(static_cast<std::uint8_t>(note[i]));
+    }
+    return result;
+}
+
+std::string to_hex(const std::vector<std::uint8_t>& bytes) {
+    std::string result;
+    for (const std::uint8_t byte : bytes) {
+        result += "0123456789abcdef"[byte >> 4];
+        result += "0123456789abcdef"[byte & 15];
+    }
+    return result;
+}
+
+Symbol symbolize_one(const std::string& path, std::uint64_t address, const Options& options) {
+    const std::vector<std::uint64_t> addresses{address};
+    ModuleSymbols result = symbolize({path, {}}, addresses, options);
+    EXPECT_EQ(result.symbols.size(), 1U);
+    return result.symbols.empty() ? Symbol{} : result.symbols.front();
+}
+
+TempFolderTest::TempFolderTest() {
+    std::string pattern = ::testing::TempDir() + "symbolize-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+}
+
+TempFolderTest::~TempFolderTest() {
+    std::filesystem::remove_all(folder_);
+}
+
+}  // namespace sample::symbolize

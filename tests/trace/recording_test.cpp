@@ -1,0 +1,380 @@
+#include "tests/trace/recording_fixture.h"
+#include "trace/schema.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+#include <random>
+
+namespace sample::trace {
+namespace {
+
+/// Records one file: `fill` gets the writer; the session's end follows.
+template <class Fill>
+std::vector<std::byte> record(const SessionStart& session, const Fill& fill) {
+    const TemporaryFile file;
+    auto writer = RecordingWriter::create(file.open(), session);
+    EXPECT_TRUE(writer) << writer.error().message();
+    fill(*writer);
+    const auto finished = writer->finish(SessionEnd{});
+    EXPECT_TRUE(finished) << finished.error().message();
+    return file.bytes();
+}
+
+KeepingVisitor read_whole(std::span<const std::byte> file) {
+    KeepingVisitor visitor;
+    const auto outcome = read_recording(file, visitor);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    if (outcome) {
+        EXPECT_TRUE(outcome->whole) << outcome->problem;
+        EXPECT_EQ(outcome->bytes_used, file.size());
+        EXPECT_EQ(outcome->unknown_events, 0U);
+    }
+    return visitor;
+}
+
+/// A process, a module and a thread: what samples need.
+void define_one_of_each(RecordingWriter& writer) {
+    writer.process(Process{ProcessId{1}, 10, 1, 0, "/bin/a", "a", "perf", "no sigtrap"});
+    writer.module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/a", {}});
+    writer.thread(Thread{ThreadId{1}, ProcessId{1}, 10, 0, "a"});
+}
+
+TEST(Recording, gives_back_every_record) {
+    const KeepingVisitor kept = read_whole(small_recording());
+    const std::uint64_t start = a_session().start_ns;
+
+    ASSERT_EQ(kept.sessions.size(), 1U);
+    const SessionStart& session = kept.sessions[0];
+    EXPECT_EQ(session.start_ns, start);
+    EXPECT_EQ(session.start_unix_ns, a_session().start_unix_ns);
+    EXPECT_EQ(session.period_ns, 100'000U);
+    EXPECT_EQ(session.requested_hz, 10'000U);
+    EXPECT_EQ(session.clock, Clock::wall);
+    EXPECT_EQ(session.source, "sigtrap");
+    EXPECT_EQ(session.source_reason, "");
+    EXPECT_EQ(session.command_line, "/opt/app/bin/app --mode fast");
+    EXPECT_EQ(session.tool_version, "0.1.0");
+
+    ASSERT_EQ(kept.processes.size(), 1U);
+    const Process& process = kept.processes[0];
+    EXPECT_EQ(process.id, ProcessId{1});
+    EXPECT_EQ(process.pid, 4321U);
+    EXPECT_EQ(process.parent_pid, 4320U);
+    EXPECT_EQ(process.start_ns, start);
+    EXPECT_EQ(process.executable, "/opt/app/bin/app");
+    EXPECT_EQ(process.command_line, "app --mode fast");
+    EXPECT_EQ(process.source, "sigtrap");
+
+    ASSERT_EQ(kept.modules.size(), 2U);
+    EXPECT_EQ(kept.modules[0].kind, ModuleKind::elf);
+    EXPECT_EQ(kept.modules[0].path, "/opt/app/bin/app");
+    EXPECT_EQ(kept.modules[0].build_id, (std::vector<std::uint8_t>{1, 2, 3, 4}));
+    EXPECT_FALSE(kept.modules[0].plugin);
+    EXPECT_EQ(kept.modules[1].kind, ModuleKind::pseudo);
+    EXPECT_EQ(kept.modules[1].path, kNotSampled);
+
+    ASSERT_EQ(kept.module_loads.size(), 1U);
+    EXPECT_EQ(kept.module_loads[0].module, ModuleId{1});
+    EXPECT_EQ(kept.module_loads[0].process, ProcessId{1});
+    EXPECT_EQ(kept.module_loads[0].base, 0x555500000000U);
+    EXPECT_EQ(kept.module_loads[0].start, 0x555500001000U);
+    EXPECT_EQ(kept.module_loads[0].size, 0x20000U);
+    EXPECT_EQ(kept.module_loads[0].time_ns, start);
+
+    ASSERT_EQ(kept.threads.size(), 2U);
+    EXPECT_EQ(kept.threads[1].id, ThreadId{2});
+    EXPECT_EQ(kept.threads[1].process, ProcessId{1});
+    EXPECT_EQ(kept.threads[1].tid, 4322U);
+    EXPECT_EQ(kept.threads[1].start_ns, start + 10);
+    EXPECT_EQ(kept.threads[1].name, "app");
+    ASSERT_EQ(kept.thread_names.size(), 1U);
+    EXPECT_EQ(kept.thread_names[0].id, ThreadId{2});
+    EXPECT_EQ(kept.thread_names[0].name, "worker");
+
+    ASSERT_EQ(kept.process_ends.size(), 1U);
+    const ProcessEnd& end = kept.process_ends[0];
+    EXPECT_EQ(end.id, ProcessId{1});
+    EXPECT_EQ(end.kind, EndKind::signaled);
+    EXPECT_EQ(end.code, 11);
+    EXPECT_EQ(end.end_ns, start + 6'000'000);
+    EXPECT_EQ(end.cpu_ns, 5'900'000U);
+    EXPECT_EQ(end.lost, 3U);
+    EXPECT_EQ(end.handler_count, 40U);
+    EXPECT_EQ(end.handler_sum_ns, 80'000U);
+    EXPECT_EQ(end.handler_p99_ns, 9'000U);
+    EXPECT_EQ(end.agent_rss_bytes, 1U << 20);
+
+    ASSERT_EQ(kept.session_ends.size(), 1U);
+    EXPECT_EQ(kept.session_ends[0].end_ns, start + 7'000'000);
+    EXPECT_TRUE(kept.session_ends[0].stopped_early);
+    EXPECT_EQ(kept.session_ends[0].note, "stopped by --time");
+}
+
+TEST(Recording, gives_back_samples_and_bookings_with_their_stacks) {
+    const KeepingVisitor kept = read_whole(small_recording());
+    const std::uint64_t start = a_session().start_ns;
+    ASSERT_EQ(kept.samples.size(), 40U);
+    for (const std::uint32_t thread : {0U, 1U}) {
+        std::uint32_t i = thread;
+        for (const Sample& sample : kept.samples) {
+            if (sample.thread.value != thread + 1) {
+                continue;
+            }
+            const std::uint64_t time = start + 100'000 * std::uint64_t{i} + 17 * std::uint64_t{i};
+            EXPECT_EQ(sample.time_ns, time / 1000 * 1000);
+            EXPECT_EQ(sample.weight_ns, i == 5 ? 123'457U : 100'000U);
+            const StackNode& leaf = kept.nodes.at(sample.node.value - 1);
+            EXPECT_EQ(leaf.address, 0x1200 + 4 * (i % 7));
+            const StackNode& caller = kept.nodes.at(leaf.parent.value - 1);
+            EXPECT_EQ(caller.address, 0x1100U);
+            const StackNode& root = kept.nodes.at(caller.parent.value - 1);
+            EXPECT_EQ(root.address, 0x1000U);
+            EXPECT_EQ(root.parent, NodeId{});
+            i += 2;
+        }
+    }
+    ASSERT_EQ(kept.bookings.size(), 1U);
+    EXPECT_EQ(kept.bookings[0].thread, ThreadId{2});
+    EXPECT_EQ(kept.bookings[0].time_ns, start + 5'000'000);
+    EXPECT_EQ(kept.bookings[0].weight_ns, 77'777U);
+    EXPECT_EQ(kept.nodes.at(kept.bookings[0].node.value - 1).module, ModuleId{2});
+}
+
+TEST(Recording, keeps_the_extremes_of_every_number) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t kMostWeight = (std::uint64_t{1} << 62) - 1;
+    SessionStart session = a_session();
+    session.start_ns = session.start_unix_ns = session.period_ns = kMost;
+    const auto file = record(session, [&](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        writer.process_end(ProcessEnd{ProcessId{1}, EndKind::exited,
+                                      std::numeric_limits<std::int32_t>::min(), kMost, kMost, kMost,
+                                      kMost, kMost, kMost, kMost});
+        const NodeId high = writer.node(NodeId{}, ModuleId{1}, kMost);
+        const NodeId low = writer.node(high, ModuleId{1}, 0);
+        writer.sample(Sample{ThreadId{1}, kMost, high, 0});
+        writer.sample(Sample{ThreadId{1}, 0, low, kMostWeight});
+        writer.sample(Sample{ThreadId{1}, 1'000'000, NodeId{}, 1});
+        writer.booking(Booking{ThreadId{1}, kMost, low, kMostWeight});
+        writer.booking(Booking{ThreadId{1}, 0, low, 0});
+    });
+    const KeepingVisitor kept = read_whole(file);
+    EXPECT_EQ(kept.sessions.at(0).period_ns, kMost);
+    EXPECT_EQ(kept.process_ends.at(0).code, std::numeric_limits<std::int32_t>::min());
+    EXPECT_EQ(kept.process_ends.at(0).agent_rss_bytes, kMost);
+    ASSERT_EQ(kept.nodes.size(), 2U);
+    EXPECT_EQ(kept.nodes[0].address, kMost);
+    EXPECT_EQ(kept.nodes[1].address, 0U);
+    ASSERT_EQ(kept.samples.size(), 3U);
+    EXPECT_EQ(kept.samples[0].time_ns, kMost / 1000 * 1000);
+    EXPECT_EQ(kept.samples[0].weight_ns, 0U);
+    EXPECT_EQ(kept.samples[1].time_ns, 0U);
+    EXPECT_EQ(kept.samples[1].weight_ns, kMostWeight);
+    EXPECT_EQ(kept.samples[2].node, NodeId{});
+    EXPECT_EQ(kept.samples[2].weight_ns, 1U);
+    ASSERT_EQ(kept.bookings.size(), 2U);
+    EXPECT_EQ(kept.bookings[0].weight_ns, kMostWeight);
+    EXPECT_EQ(kept.bookings[1].weight_ns, 0U);
+}
+
+TEST(Recording, keeps_text_as_it_is_whatever_its_script) {
+    const std::string text = "日本語 \xF0\x9F\x94\xA5 na\u00efve \xff\xfe|";
+    SessionStart session = a_session();
+    session.command_line = text;
+    session.source_reason = text;
+    const auto file = record(session, [&](RecordingWriter& writer) {
+        writer.process(Process{ProcessId{1}, 1, 0, 0, text, text, text, text});
+        writer.thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, text});
+        writer.module(Module{ModuleId{1}, ModuleKind::jit, true, text, {0xff}});
+    });
+    const KeepingVisitor kept = read_whole(file);
+    EXPECT_EQ(kept.sessions.at(0).command_line, text);
+    EXPECT_EQ(kept.sessions.at(0).source_reason, text);
+    EXPECT_EQ(kept.processes.at(0).executable, text);
+    EXPECT_EQ(kept.processes.at(0).source_reason, text);
+    EXPECT_EQ(kept.threads.at(0).name, text);
+    EXPECT_EQ(kept.modules.at(0).path, text);
+    EXPECT_EQ(kept.modules.at(0).kind, ModuleKind::jit);
+    EXPECT_TRUE(kept.modules.at(0).plugin);
+}
+
+TEST(Recording, cuts_long_text_at_its_limit_and_marks_the_cut) {
+    const std::string huge(200'000, 'x');
+    SessionStart session = a_session();
+    session.command_line = huge;
+    session.source = huge;
+    const auto file = record(session, [&](RecordingWriter& writer) {
+        writer.process(Process{ProcessId{1}, 1, 0, 0, huge, huge, huge, huge});
+        writer.module(Module{ModuleId{1}, ModuleKind::elf, false, huge,
+                             std::vector<std::uint8_t>(100'000, 7)});
+        writer.module_load(ModuleLoad{ModuleId{1}, ProcessId{1}, 0, 0, 0, 0});
+        writer.thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, huge});
+    });
+    const KeepingVisitor kept = read_whole(file);
+    const auto is_cut = [](const std::string& text, std::size_t limit) {
+        return text.size() == limit && text.starts_with("xxx") && text.ends_with("x\u2026");
+    };
+    EXPECT_TRUE(is_cut(kept.sessions.at(0).command_line, schema::kMaxCommandLineBytes));
+    EXPECT_TRUE(is_cut(kept.sessions.at(0).source, schema::kMaxTextBytes));
+    EXPECT_TRUE(is_cut(kept.processes.at(0).command_line, schema::kMaxCommandLineBytes));
+    EXPECT_TRUE(is_cut(kept.processes.at(0).executable, schema::kMaxPathBytes));
+    EXPECT_TRUE(is_cut(kept.modules.at(0).path, schema::kMaxPathBytes));
+    EXPECT_EQ(kept.modules.at(0).build_id.size(), schema::kMaxBuildIdBytes);
+    EXPECT_TRUE(is_cut(kept.threads.at(0).name, schema::kMaxTextBytes));
+}
+
+TEST(Recording, gives_one_id_to_one_stack) {
+    record(a_session(), [](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        writer.module(Module{ModuleId{2}, ModuleKind::elf, false, "/lib/b.so", {}});
+        const NodeId a = writer.node(NodeId{}, ModuleId{1}, 16);
+        EXPECT_EQ(a, NodeId{1});
+        EXPECT_EQ(writer.node(NodeId{}, ModuleId{1}, 16), a);
+        EXPECT_EQ(writer.node(NodeId{}, ModuleId{2}, 16), NodeId{2});
+        EXPECT_EQ(writer.node(a, ModuleId{1}, 16), NodeId{3});
+        EXPECT_EQ(writer.node(NodeId{}, ModuleId{1}, 17), NodeId{4});
+        for (std::uint64_t i = 0; i < 100'000; ++i) {
+            EXPECT_EQ(writer.node(a, ModuleId{1}, 1'000 + 8 * i).value, 5 + i);
+        }
+        for (std::uint64_t i = 0; i < 100'000; ++i) {
+            EXPECT_EQ(writer.node(a, ModuleId{1}, 1'000 + 8 * i).value, 5 + i);
+        }
+    });
+}
+
+TEST(Recording, gives_back_random_stacks_and_samples) {
+    std::mt19937 random{42};  // NOLINT(*-msc51-cpp): the same run every time
+    std::vector<StackNode> nodes;
+    std::vector<Sample> samples;
+    const auto file = record(a_session(), [&](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        for (std::uint32_t i = 2; i <= 9; ++i) {
+            writer.module(Module{ModuleId{i}, ModuleKind::elf, false, std::to_string(i), {}});
+        }
+        std::uint64_t time = 0;
+        for (std::uint32_t i = 0; i < 20'000; ++i) {
+            NodeId node;
+            for (auto depth = random() % 12; depth > 0; --depth) {
+                const ModuleId module{1 + static_cast<std::uint32_t>(random() % 9)};
+                const std::uint64_t address =
+                    random() % 8 == 0 ? (std::uint64_t{random()} << 32) | random() : random() % 50;
+                const NodeId child = writer.node(node, module, address);
+                if (child.value == nodes.size() + 1) {
+                    nodes.push_back(StackNode{child, node, module, address});
+                }
+                node = child;
+            }
+            time += random() % 4 == 0 ? random() : 100'000;
+            samples.push_back(Sample{ThreadId{1}, time / 1000 * 1000, node,
+                                     random() % 4 == 0 ? random() : 100'000U});
+            writer.sample(samples.back());
+            if (random() % 64 == 0) {
+                ASSERT_TRUE(writer.flush());
+            }
+        }
+    });
+    const KeepingVisitor kept = read_whole(file);
+    ASSERT_EQ(kept.nodes.size(), nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        ASSERT_EQ(kept.nodes[i].parent, nodes[i].parent) << i;
+        ASSERT_EQ(kept.nodes[i].module, nodes[i].module) << i;
+        ASSERT_EQ(kept.nodes[i].address, nodes[i].address) << i;
+    }
+    ASSERT_EQ(kept.samples.size(), samples.size());
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+        ASSERT_EQ(kept.samples[i].time_ns, samples[i].time_ns) << i;
+        ASSERT_EQ(kept.samples[i].node, samples[i].node) << i;
+        ASSERT_EQ(kept.samples[i].weight_ns, samples[i].weight_ns) << i;
+    }
+}
+
+TEST(Recording, writes_important_events_at_every_flush_and_samples_once_a_second) {
+    const TemporaryFile file;
+    auto writer = RecordingWriter::create(file.open(), a_session());
+    ASSERT_TRUE(writer);
+    define_one_of_each(*writer);
+    const NodeId node = writer->node(NodeId{}, ModuleId{1}, 1);
+    writer->sample(Sample{ThreadId{1}, 5'000'000'000, node, 100'000});
+    ASSERT_TRUE(writer->flush());
+    KeepingVisitor early;
+    ASSERT_TRUE(read_recording(file.bytes(), early));
+    EXPECT_EQ(early.threads.size(), 1U);
+    EXPECT_EQ(early.samples.size(), 0U);
+    const std::uint64_t size = writer->bytes_written();
+    ASSERT_TRUE(writer->flush());
+    EXPECT_EQ(writer->bytes_written(), size);
+
+    writer->sample(Sample{ThreadId{1}, 6'000'000'000, node, 100'000});
+    ASSERT_TRUE(writer->flush());
+    KeepingVisitor late;
+    const auto outcome = read_recording(file.bytes(), late);
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(late.samples.size(), 2U);
+    EXPECT_FALSE(outcome->whole);
+    EXPECT_EQ(outcome->problem, "the end of the session is missing: the recording was broken off");
+}
+
+TEST(Recording, holds_more_threads_than_the_container_numbers) {
+    constexpr std::uint32_t kThreads = 17'000;
+    const auto file = record(a_session(), [](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        for (std::uint32_t i = 2; i <= kThreads; ++i) {
+            writer.thread(Thread{ThreadId{i}, ProcessId{1}, i, 0, "t"});
+        }
+        writer.sample(Sample{ThreadId{kThreads}, 0, NodeId{}, 1});
+    });
+    const KeepingVisitor kept = read_whole(file);
+    EXPECT_EQ(kept.threads.size(), kThreads);
+    EXPECT_EQ(kept.samples.at(0).thread, ThreadId{kThreads});
+}
+
+TEST(Recording, reports_records_that_refer_to_nothing) {
+    const auto error_of = [](auto fill) {
+        const TemporaryFile file;
+        auto writer = RecordingWriter::create(file.open(), a_session());
+        EXPECT_TRUE(writer);
+        fill(*writer);
+        const auto status = writer->flush();
+        EXPECT_FALSE(status);
+        EXPECT_FALSE(writer->finish(SessionEnd{}));
+        KeepingVisitor kept;
+        EXPECT_TRUE(read_recording(file.bytes(), kept));
+        EXPECT_EQ(kept.sessions.size(), 1U);
+        return status ? std::string{} : status.error().message();
+    };
+    EXPECT_NE(error_of([](RecordingWriter& writer) {
+                  writer.process(Process{ProcessId{2}, 1, 0, 0, "", "", "", ""});
+              }).find("process id out of order"),
+              std::string::npos);
+    EXPECT_NE(error_of([](RecordingWriter& writer) {
+                  writer.sample(Sample{ThreadId{1}, 0, NodeId{}, 1});
+              }).find("sample of an undefined thread"),
+              std::string::npos);
+    EXPECT_NE(error_of([](RecordingWriter& writer) {
+                  writer.node(NodeId{1}, ModuleId{1}, 1);
+              }).find("node below an undefined one"),
+              std::string::npos);
+    EXPECT_NE(error_of([](RecordingWriter& writer) {
+                  define_one_of_each(writer);
+                  writer.sample(Sample{ThreadId{1}, 0, NodeId{1}, 1});
+              }).find("sample at an undefined node"),
+              std::string::npos);
+}
+
+TEST(Recording, writer_can_be_moved) {
+    const TemporaryFile file;
+    auto created = RecordingWriter::create(file.open(), a_session());
+    ASSERT_TRUE(created);
+    RecordingWriter writer = std::move(created).value();
+    write_small_recording(writer);
+    RecordingWriter other = std::move(writer);
+    ASSERT_TRUE(other.finish(SessionEnd{}));
+    EXPECT_EQ(read_whole(file.bytes()).samples.size(), 40U);
+}
+
+}  // namespace
+}  // namespace sample::trace

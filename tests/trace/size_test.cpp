@@ -1,0 +1,143 @@
+// How large recordings get, on input that is made up to be like real programs'. A size, not a time:
+// it is the same everywhere.
+#include "tests/trace/recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace sample::trace {
+namespace {
+
+constexpr std::uint32_t kSamples = 50'000;
+
+using Random = std::mt19937;
+
+/// A 10 kHz clock that is some microseconds off now and then, and sometimes off the processor.
+class SampleClock {
+public:
+    std::uint64_t next(Random& random) {
+        time_ns_ += 100'000;
+        if (random() % 500 == 0) {
+            time_ns_ += random() % 4'000'000;
+        }
+        return time_ns_ + random() % 3'000;
+    }
+
+private:
+    std::uint64_t time_ns_ = a_session().start_ns;
+};
+
+struct Size {
+    double bytes_per_sample = 0;
+    double nodes_per_sample = 0;
+};
+
+/// Records kSamples stacks, as `next_stack` makes them: code addresses, root first.
+template <class NextStack>
+Size record(Random& random, const NextStack& next_stack) {
+    const TemporaryFile file;
+    auto writer = RecordingWriter::create(file.open(), a_session());
+    EXPECT_TRUE(writer);
+    writer->process(Process{ProcessId{1}, 1, 0, 0, "/bin/program", "program", "sigtrap", ""});
+    writer->module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/program", {}});
+    writer->thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, "program"});
+    SampleClock clock;
+    std::uint32_t nodes = 0;
+    for (std::uint32_t i = 0; i < kSamples; ++i) {
+        NodeId node;
+        for (const std::uint64_t address : next_stack()) {
+            node = writer->node(node, ModuleId{1}, address);
+            nodes = std::max(nodes, node.value);
+        }
+        const std::uint64_t weight = random() % 200 == 0 ? random() % 1'000'000 : 100'000;
+        writer->sample(Sample{ThreadId{1}, clock.next(random), node, weight});
+        if (i % 200 == 0) {
+            EXPECT_TRUE(writer->flush());  // As the collector does, every 20 ms.
+        }
+    }
+    EXPECT_TRUE(writer->finish(SessionEnd{}));
+    return Size{static_cast<double>(writer->bytes_written()) / kSamples,
+                static_cast<double>(nodes) / kSamples};
+}
+
+TEST(RecordingSize, few_stacks_take_at_most_6_bytes_a_sample) {
+    Random random{1};  // NOLINT(*-msc51-cpp): the same run every time
+    const Size size = record(random, [&] {
+        const std::uint32_t share = static_cast<std::uint32_t>(random() % 10);
+        const std::uint64_t function = share < 5 ? 0x2000 : share < 8 ? 0x3000 : 0x4000;
+        return std::vector<std::uint64_t>{0x1000, 0x1040, 0x1100, function + 4 * (random() % 24)};
+    });
+    RecordProperty("bytes_per_sample", std::to_string(size.bytes_per_sample));
+    EXPECT_LE(size.bytes_per_sample, 6.0);
+}
+
+/// A compiler, roughly: thousands of functions, deep stacks, hardly a leaf address twice.
+class ManyFunctions {
+public:
+    explicit ManyFunctions(Random& random) : random_{random} {
+        std::uint64_t base = 0x400000;
+        for (std::uint32_t i = 0; i < kFunctions; ++i) {
+            Function function{base, 64 + random_() % 4000, {}};
+            for (auto calls = 2 + random_() % 10; calls > 0; --calls) {
+                function.calls.push_back(Call{base + random_() % function.size, callee()});
+            }
+            base += function.size;
+            functions_.push_back(std::move(function));
+        }
+    }
+
+    std::vector<std::uint64_t> next_stack() {
+        const auto pops = std::min<std::size_t>(stack_.size(), random_() % 6);
+        stack_.resize(stack_.size() - pops);
+        for (auto pushes = random_() % 6; pushes > 0 && stack_.size() < 40; --pushes) {
+            const Function& top = functions_[stack_.empty() ? 0 : stack_.back().callee];
+            // The first call of a function is its hot one.
+            const std::size_t call = random_() % 3 == 0 ? random_() % top.calls.size() : 0;
+            stack_.push_back(top.calls[call]);
+        }
+        std::vector<std::uint64_t> addresses;
+        for (const Call& call : stack_) {
+            addresses.push_back(call.address);
+        }
+        const Function& leaf = functions_[stack_.empty() ? 0 : stack_.back().callee];
+        addresses.push_back(leaf.base + random_() % leaf.size);
+        return addresses;
+    }
+
+private:
+    static constexpr std::uint32_t kFunctions = 4000;
+    struct Call {
+        std::uint64_t address;
+        std::uint32_t callee;
+    };
+    struct Function {
+        std::uint64_t base;
+        std::uint64_t size;
+        std::vector<Call> calls;
+    };
+    /// Some functions are called from everywhere, most from few places.
+    std::uint32_t callee() {
+        const auto any = static_cast<std::uint32_t>(random_() % kFunctions);
+        return random_() % 2 == 0 ? any % 200 : any;
+    }
+
+    Random& random_;
+    std::vector<Function> functions_;
+    std::vector<Call> stack_;
+};
+
+TEST(RecordingSize, a_new_leaf_with_nearly_each_sample_takes_at_most_12_bytes) {
+    Random random{2};  // NOLINT(*-msc51-cpp): the same run every time
+    ManyFunctions program{random};
+    const Size size = record(random, [&] { return program.next_stack(); });
+    RecordProperty("bytes_per_sample", std::to_string(size.bytes_per_sample));
+    RecordProperty("nodes_per_sample", std::to_string(size.nodes_per_sample));
+    EXPECT_GE(size.nodes_per_sample, 2.0) << "the input is too easy to prove anything";
+    EXPECT_LE(size.bytes_per_sample, 12.0) << size.nodes_per_sample << " nodes a sample";
+}
+
+}  // namespace
+}  // namespace sample::trace
