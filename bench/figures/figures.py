@@ -1,0 +1,213 @@
+"""The figures of the main job, one function each: measures, and adds rows to the table."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import workloads
+from harness import ROOT, Failed, note, run, told
+
+HZ = 10_000
+MEGABYTE = 1_000_000
+
+
+def delivered(bench, table):
+    """Samples delivered to a CPU-bound program, of those its CPU time holds."""
+    for name in ("deep", "three_leaves"):
+        done, seen = bench.record([bench.target(name), str(bench.seconds(10))])
+        share = seen.stats["samples"] / (told(done, "process_cpu_us") / 1e6 * HZ)
+        table.row("delivered: " + name, "%.2f %%" % (100 * share), ">= 99 %", share >= 0.99, 1)
+
+
+def sums(bench, table):
+    """The sum over the roots against getrusage."""
+    jobs = [("deep", ["deep"]), ("threads", ["threads", "4"])]
+    jobs += [("syscalls " + mode, ["syscalls", mode]) for mode in ("read", "tiny", "mixed")]
+    for name, words in jobs:
+        seconds = bench.seconds(10) / (4 if name == "threads" else 1)
+        done, seen = bench.record([bench.target(words[0]), *words[1:], str(seconds)])
+        error = seen.roots_us() / told(done, "process_cpu_us") - 1
+        table.row("sum of roots against getrusage: " + name, "%+.2f %%" % (100 * error),
+                  "within 1 %", abs(error) <= 0.01, 1)
+
+
+def shares(bench, table):
+    """50/30/20."""
+    runs = bench.count(3, 1)
+    worst = 0.0
+    for _ in range(runs):
+        _, seen = bench.record([bench.target("three_leaves"), str(bench.seconds(10))])
+        found = [100 * seen.self_us(name) / seen.roots_us()
+                 for name in ("leaf_fifty", "leaf_thirty", "leaf_twenty")]
+        note("  shares %.2f %.2f %.2f" % tuple(found))
+        worst = max([worst] + [abs(one - truth) for one, truth in zip(found, (50, 30, 20))])
+    table.row("50/30/20: the worst leaf", "%.2f points off" % worst, "within 1", worst <= 1, runs)
+
+
+def stacks(bench, table):
+    """Complete stacks in real programs."""
+    for name, workload in workloads.ALL.items():
+        what = "complete stacks: " + name
+        try:
+            _, seen = bench.record(workload(bench))
+        except Failed as failure:
+            table.failed(what, failure)
+            continue
+        samples = seen.stats["samples"]
+        broken = seen.stats["incomplete_stacks"]
+        cut = seen.stats["truncated_stacks"]
+        share = 1 - (broken + cut) / samples if samples else 0.0
+        note("  %s: %d samples, %d incomplete, %d truncated" % (name, samples, broken, cut))
+        table.row(what, "%.3f %%" % (100 * share), ">= 99.5 %", share >= 0.995, 1)
+
+
+def overhead(bench, table):
+    """Own wall time at 10 kHz against an empty handler on the same source."""
+    rounds = bench.count(7, 3)
+    words = [os.path.join(ROOT, "bench", "overhead", "run"), "--json", "--build", bench.build,
+             "--sample", bench.sample_path, "--only", "bare,empty,sample-10k", "--rounds",
+             str(rounds), "--seconds", str(bench.seconds(5)), "deep", "three_leaves"]
+    done = run([sys.executable, *words])
+    for program, result in json.loads(done.stdout).items():
+        try:
+            ratio = result["variants"]["sample-10k"]["own_vs_empty"]
+        except KeyError:
+            table.failed("overhead: " + program, "build empty_handler and sample first")
+            continue
+        table.row("own wall time at 10 kHz / empty handler: " + program,
+                  "%.3f (%.3f-%.3f)" % (ratio["median"], ratio["min"], ratio["max"]), "<= 1.08",
+                  ratio["median"] <= 1.08, rounds)
+
+
+def size(bench, table):
+    """Bytes of the recording per million samples."""
+    for name, limit in (("three_leaves", 6), ("cc1plus", 12)):
+        what = "megabytes per million samples: " + name
+        try:
+            _, seen = bench.record(workloads.ALL[name](bench))
+        except Failed as failure:
+            table.failed(what, failure)
+            continue
+        figure = seen.bytes / max(1, seen.stats["samples"])
+        table.row(what, "%.2f MB" % figure, "<= %d MB" % limit, figure <= limit, 1)
+
+
+def strace_counts(bench, command, env):
+    """system call -> count, of the process itself (without -f: not of the collector it starts)."""
+    out = bench.file("strace")
+    given = [word for name, value in env.items() for word in ("-E", "%s=%s" % (name, value))]
+    run(["strace", "-c", "-U", "calls,name", "-o", out, *given, *command])
+    counts = {}
+    with open(out, encoding="utf-8") as lines:
+        for line in lines:
+            found = re.match(r"\s*(\d+)\s+(\w+)\s*$", line)
+            if found and found.group(2) != "total":
+                counts[found.group(2)] = int(found.group(1))
+    return counts
+
+
+def syscalls(bench, table):
+    """System calls that sampling adds while samples are regular.
+
+    The difference between a long and a short run of the same program, so that starting and ending
+    cancel. At 1 kHz: each stop under strace is itself a gap, which must stay below half a
+    period. rt_sigreturn, how every handler ends, is left out; clock_gettime, the one read after a
+    gap, has a row of its own: near 0 on an idle machine, one a sample at most on a busy one.
+    """
+    env = {"LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "1k", "SAMPLE_SOURCE": "sigtrap",
+           "SAMPLE_FORCE": "1", "SAMPLE_OUTPUT": bench.file("strace.utrace")}
+    probe = run([bench.target("deep"), "1"])
+    per_second = told(probe, "rounds")
+    added = {}
+    for factor, seconds in ((-1, 1), (1, 4)):
+        command = [bench.target("deep"), "--rounds", str(per_second * seconds)]
+        if os.path.exists(env["SAMPLE_OUTPUT"]):
+            os.remove(env["SAMPLE_OUTPUT"])
+        for sign, extra in ((1, env), (-1, {})):
+            for name, calls in strace_counts(bench, command, extra).items():
+                added[name] = added.get(name, 0) + factor * sign * calls
+    samples = added.pop("rt_sigreturn", 0)
+    clock = added.pop("clock_gettime", 0)
+    others = {name: calls for name, calls in added.items() if calls != 0}
+    if samples <= 0:
+        raise Failed("no handler ran under strace")
+    table.row("system calls added while samples are regular (%d)" % samples,
+              str(sum(others.values())) + (" " + str(others) if others else ""), "0",
+              not others, 2)
+    table.row("clock reads after a gap, per 100 samples", "%.1f" % (100 * clock / samples), "<= 20",
+              5 * clock <= samples, 2)
+
+
+def execs(bench, table):
+    """Many execs at 10 kHz: no death, no hang, sampling afterwards."""
+    count = bench.count(10_000, 300)
+    for mode in ("execve", "shell", "fexecve"):
+        done, _ = bench.record([bench.target("self_exec"), mode, str(count)], check=False)
+        good = done.returncode == 0 and told(done, "execs") == count
+        table.row("%d execs at 10 kHz: %s" % (count, mode),
+                  "survived" if good else "ended with %d" % done.returncode, "0 deaths", good, 1)
+    done, seen = bench.record([bench.target("failing_exec"), str(count), str(bench.seconds(5))])
+    after = [one["total_us"] for one in seen.functions if "after_failure" in (one["name"] or "")]
+    share = sum(after) / (bench.seconds(5) * 1e6)
+    table.row("%d failing execs, then work: seen of that work" % count, "%.1f %%" % (100 * share),
+              ">= 99 %", share >= 0.99 and told(done, "failures") == count, 1)
+
+
+def resident_kib(pid):
+    try:
+        with open("/proc/%d/status" % pid, encoding="utf-8") as status:
+            found = re.search(r"^VmRSS:\s+(\d+) kB", status.read(), re.M)
+    except FileNotFoundError:
+        return 0
+    return int(found.group(1)) if found else 0
+
+
+def highest_resident_kib(command, env):
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **env}) as program:
+        highest = 0
+        while program.poll() is None:
+            highest = max(highest, resident_kib(program.pid))
+            time.sleep(0.02)
+    return highest
+
+
+def memory(bench, table):
+    """Memory added to a target of four threads."""
+    command = [bench.target("threads"), "4", str(bench.seconds(10))]
+    output = bench.file("memory.utrace")
+    env = {"LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "10k", "SAMPLE_OUTPUT": output}
+    added = (highest_resident_kib(command, env) - highest_resident_kib(command, {})) / 1024
+    if not os.path.exists(output):
+        raise Failed("the agent made no recording")
+    table.row("memory added to the target (RSS), 4 threads", "%.1f MiB" % added, "<= 8 MiB",
+              added <= 8, 1)
+
+
+def summary_time(bench, table):
+    """From the program's end to the end of the printed summary."""
+    program = bench.target("big_dwarf")
+    seconds = bench.seconds(60)
+    done, _ = bench.record([program, str(seconds)], quiet=False)
+    took = (done.ended_ns - told(done, "end_ns")) / 1e9
+    if not done.stderr.strip():
+        raise Failed("no summary was printed")
+    table.row("exit to summary, %d s at 10 kHz, large DWARF" % seconds, "%.2f s" % took, "<= 2 s",
+              took <= 2, 1)
+
+
+def survival(bench, table):
+    """Targets that are killed."""
+    for how, name in (("kill", "SIGKILL"), ("segv", "SIGSEGV"), ("abort", "SIGABRT")):
+        done, seen = bench.record([bench.target("killed"), how, str(bench.seconds(5))], check=False)
+        share = seen.stats["sampled_us"] * 1000 / told(done, "work_cpu_ns")
+        said = name in bench.sample("report", seen.path)
+        table.row("killed by %s: kept of what it did" % name,
+                  "%.2f %%%s" % (100 * share, "" if said else ", cause unsaid"), ">= 99 %",
+                  share >= 0.99 and said, 1)
+
+
+ALL = {"delivered": delivered, "sums": sums, "shares": shares, "stacks": stacks,
+       "overhead": overhead, "size": size, "syscalls": syscalls, "execs": execs, "memory": memory,
+       "summary": summary_time, "survival": survival}

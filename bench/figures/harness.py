@@ -1,0 +1,140 @@
+"""What the figures share: where things are, running them, and what a recording says."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Failed(Exception):
+    """A figure that could not be measured; its text says why."""
+
+
+class Recording:
+    """A recording, by the commands that a user has."""
+
+    def __init__(self, bench, path):
+        self.path = path
+        self.bytes = os.path.getsize(path)
+        self.stats = json.loads(bench.sample("report", "--view", "stats", "--json", path))
+        self._bench = bench
+        self._functions = None
+        self._profile = None
+
+    @property
+    def functions(self):
+        if self._functions is None:
+            text = self._bench.sample("report", "--view", "functions", "--min", "0", "--json",
+                                      self.path)
+            self._functions = json.loads(text)["functions"]
+        return self._functions
+
+    def roots_us(self):
+        """The sum of the roots' TotalDuration, from the exported profile."""
+        if self._profile is None:
+            self._profile = json.loads(self._bench.sample("export", "--format", "json", "-o", "-",
+                                                          self.path))
+        nodes = self._profile["Nodes"]
+        return sum(nodes[category["NodeId"] - 1]["TotalDuration"]
+                   for category in self._profile["Categories"])
+
+    def self_us(self, name):
+        return sum(one["self_us"] for one in self.functions if name in (one["name"] or ""))
+
+
+class Bench:
+    """One run of the figures: its options and a folder that goes away."""
+
+    def __init__(self, build, sample, agent, quick):
+        self.build = os.path.abspath(build)
+        self.sample_path = os.path.abspath(sample or os.path.join(build, "bin", "sample"))
+        self.agent_path = os.path.abspath(agent or self._built_agent())
+        self.quick = quick
+        self._folder = tempfile.TemporaryDirectory(prefix="figures-")
+        self.folder = self._folder.name
+
+    def _built_agent(self):
+        for folder, _, files in os.walk(self.build):
+            if "libsample.so" in files:
+                return os.path.join(folder, "libsample.so")
+        return os.path.join(self.build, "libsample.so")
+
+    def target(self, name):
+        path = os.path.join(self.build, "tests", "targets", name)
+        if not os.path.exists(path):
+            raise Failed("build the target %s first: cmake --build %s --target %s"
+                         % (name, os.path.basename(self.build), name))
+        return path
+
+    def seconds(self, full):
+        return full / 10 if self.quick else full
+
+    def count(self, full, quick):
+        return quick if self.quick else full
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def sample(self, *arguments):
+        done = subprocess.run([self.sample_path, *arguments], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if done.returncode != 0:
+            raise Failed("sample %s: %s" % (" ".join(arguments[:3]),
+                                            done.stderr.decode(errors="replace").strip()))
+        return done.stdout.decode()
+
+    def record(self, command, frequency="10k", options=(), quiet=True, check=True):
+        """Records a command; (what it did, its Recording)."""
+        path = self.file("recording.utrace")
+        words = [self.sample_path, *(["--quiet"] if quiet else []), "--force", "--freq", frequency,
+                 "-o", path, *options, "--", *command]
+        done = run(words, check=check)
+        return done, Recording(self, path)
+
+
+def run(words, check=True, env=None, timeout=None):
+    """Runs with stdin empty; what it printed is kept, and when it had ended (ended_ns)."""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env={**os.environ, **(env or {})},
+                              timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as expired:
+        raise Failed("%s hung for %d s" % (" ".join(words[-4:]), timeout)) from expired
+    done.ended_ns = time.monotonic_ns()
+    if check and done.returncode != 0:
+        raise Failed("%s ended with %d: %s" % (" ".join(words[-4:]), done.returncode,
+                                               done.stderr.decode(errors="replace").strip()))
+    return done
+
+
+def told(done, key):
+    """The number after key= in what a target printed."""
+    found = re.search(rb"^" + key.encode() + rb"=(\d+)$", done.stdout, re.M)
+    if not found:
+        raise Failed("the target did not print " + key)
+    return int(found.group(1))
+
+
+class Table:
+    """Rows of: what, figure, required, PASS or MISS, runs."""
+
+    def __init__(self):
+        self.missed = 0
+        print("%-58s %-22s %-14s %-5s %s" % ("what", "figure", "required", "", "runs"))
+
+    def row(self, what, figure, required, passed, runs):
+        self.missed += 0 if passed else 1
+        print("%-58s %-22s %-14s %-5s %s" % (what, figure, required,
+                                             "PASS" if passed else "MISS", runs), flush=True)
+
+    def failed(self, what, why):
+        self.missed += 1
+        print("%-58s not measured: %s" % (what, why), flush=True)
+
+
+def note(text):
+    print(text, file=sys.stderr, flush=True)
