@@ -1,0 +1,230 @@
+// Looking for callers without rules; the contract is in the header.
+#include "unwind/walk/guess.h"
+
+#include "unwind/cfi/row.h"
+
+namespace sample::unwind {
+
+namespace {
+
+using cfi::Row;
+using cfi::RowKind;
+
+constexpr std::uint64_t kUserBegin = 4096;
+constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
+
+// The longest call instruction: ff /2 with a SIB byte and a 32-bit displacement.
+constexpr std::uint64_t kLongestCall = 7;
+
+bool is_user_address(std::uint64_t address) noexcept {
+    return address >= kUserBegin && address < kUserEnd;
+}
+
+/// Code bytes of a module.
+class Code {
+public:
+    explicit Code(const Module& module) noexcept : module_{module} {}
+
+    /// All zero where [address, address + sizeof(T)) is not in the module's code.
+    template <class T>
+    [[nodiscard]] T at(std::uint64_t address) const noexcept {
+        T value{};
+        if (address >= module_.code.begin && address < module_.code.end &&
+            module_.code.end - address >= sizeof(T)) {
+            __builtin_memcpy(&value, reinterpret_cast<const void*>(address + module_.image_delta),
+                             sizeof(T));
+        }
+        return value;
+    }
+    [[nodiscard]] std::uint8_t byte(std::uint64_t address) const noexcept {
+        return at<std::uint8_t>(address);
+    }
+    /// What a 32-bit displacement at `address`, which ends its instruction, points to.
+    [[nodiscard]] std::uint64_t relative(std::uint64_t address) const noexcept {
+        return address + 4 + static_cast<std::uint64_t>(std::int64_t{at<std::int32_t>(address)});
+    }
+
+private:
+    const Module& module_;
+};
+
+enum class CallKind : std::uint8_t {
+    none,
+    direct,    ///< To `target`.
+    slot,      ///< To what the word at `target` holds.
+    computed,  ///< Through a register or other memory.
+};
+struct Call {
+    CallKind kind = CallKind::none;
+    std::uint64_t target = 0;
+};
+
+/// The call instruction that ends at `end`. Source: Intel SDM volume 2, CALL and table 2-2.
+Call call_before(const Code& code, std::uint64_t end) noexcept {
+    constexpr std::uint8_t kCallRelative = 0xe8;
+    constexpr std::uint8_t kGroup5 = 0xff;
+    if (code.byte(end - 5) == kCallRelative) {
+        return {CallKind::direct, code.relative(end - 4)};
+    }
+    for (std::uint64_t length = 2; length <= kLongestCall; ++length) {
+        const std::uint8_t modrm = code.byte(end - length + 1);
+        if (code.byte(end - length) != kGroup5 || (modrm >> 3 & 7) != 2) {
+            continue;
+        }
+        const unsigned mod = modrm >> 6;
+        const unsigned rm = modrm & 7;
+        const bool disp32 = mod == 2 || (mod == 0 && rm == 5);
+        const std::uint64_t sib = mod != 3 && rm == 4 ? 1 : 0;
+        const std::uint64_t base32 =
+            sib == 1 && mod == 0 && (code.byte(end - length + 2) & 7) == 5 ? 4 : 0;
+        if (length == 2 + sib + base32 + (disp32 ? 4U : mod == 1 ? 1U : 0U)) {
+            return mod == 0 && rm == 5 ? Call{CallKind::slot, code.relative(end - 4)}
+                                       : Call{CallKind::computed, 0};
+        }
+    }
+    return {};
+}
+
+class Guesser {
+public:
+    Guesser(const ModuleTable& modules, StackMemory& memory) noexcept
+        : modules_{modules}, memory_{memory} {}
+
+    /// A return address to a call of code without rules in `module`.
+    bool scan(const Module& module, KnownRegisters& frame) noexcept {
+        const std::uint64_t sp = frame.value.sp();
+        for (unsigned word = 0; word < kScannedWords; ++word) {
+            const std::uint64_t slot = sp + std::uint64_t{8} * word;
+            std::uint64_t value = 0;
+            if (!memory_.read(slot, value)) {
+                return false;
+            }
+            if (!is_user_address(value)) {
+                continue;
+            }
+            const Module* caller = modules_.find(Pc{value - 1});
+            if (caller == nullptr || !caller->code.contains(value - 1)) {
+                continue;
+            }
+            const Call call = call_before(Code{*caller}, value);
+            if (call.kind != CallKind::none &&
+                speaks_for(call, module, *caller, value, slot + 8, frame.value.bp())) {
+                move(frame, value, slot + 8, frame.value.bp());
+                return true;
+            }
+        }
+        return false;
+    }
+
+    bool follow_frame_pointer(KnownRegisters& frame) noexcept {
+        const std::uint64_t bp = frame.value.bp();
+        std::uint64_t caller_bp = 0;
+        std::uint64_t return_address = 0;
+        if (!frame.knows(Registers::kBp) || bp < frame.value.sp() ||
+            !memory_.read(bp, caller_bp) || !memory_.read(bp + 8, return_address) ||
+            !is_user_address(return_address) || (caller_bp != 0 && caller_bp <= bp + 8)) {
+            return false;
+        }
+        const Module* caller = modules_.find(Pc{return_address - 1});
+        if (caller != nullptr &&
+            call_before(Code{*caller}, return_address).kind == CallKind::none) {
+            return false;
+        }
+        move(frame, return_address, bp + 16, caller_bp);
+        return true;
+    }
+
+private:
+    static void move(KnownRegisters& frame, std::uint64_t pc, std::uint64_t sp,
+                     std::uint64_t bp) noexcept {
+        frame.value.value[Registers::kPc] = pc;
+        frame.value.value[Registers::kSp] = sp;
+        frame.value.value[Registers::kBp] = bp;
+        frame.known = KnownRegisters::kFrame;
+    }
+
+    bool speaks_for(const Call& call, const Module& callee, const Module& caller,
+                    std::uint64_t return_address, std::uint64_t sp, std::uint64_t bp) noexcept {
+        if (call.kind == CallKind::computed) {
+            return is_called_rightly(caller, return_address, sp, bp);
+        }
+        const std::uint64_t target = resolve(call);
+        return callee.code.contains(target) && !has_rule(callee, target);
+    }
+
+    /// Whether the frame at a return address, by its rule, was called by a call to its function.
+    bool is_called_rightly(const Module& module, std::uint64_t return_address, std::uint64_t sp,
+                           std::uint64_t bp) noexcept {
+        const std::uint64_t pc = return_address - 1 + module.image_delta;
+        cfi::FrameRules found;
+        cfi::Fde fde;
+        if (cfi::find_rules(module.local_tables(), pc, found) != cfi::Found::yes ||
+            cfi::find_fde(module.local_tables(), pc, fde) != cfi::Found::yes) {
+            return false;
+        }
+        const Row row = cfi::pack_rules(found, pc);
+        if (row.kind() == RowKind::root) {
+            return true;
+        }
+        std::uint64_t above = 0;
+        const std::uint64_t cfa = (row.kind() == RowKind::cfa_sp ? sp : bp) + row.offset();
+        if ((row.kind() != RowKind::cfa_sp && row.kind() != RowKind::cfa_bp) || cfa <= sp ||
+            !memory_.read(cfa - 8, above)) {
+            return false;
+        }
+        const Module* caller = is_user_address(above) ? modules_.find(Pc{above - 1}) : nullptr;
+        if (caller == nullptr) {
+            return false;
+        }
+        const Call call = call_before(Code{*caller}, above);
+        return call.kind == CallKind::computed ||
+               (call.kind != CallKind::none &&
+                resolve(call) == fde.pc_begin - module.image_delta);
+    }
+
+    /// Where a direct call or one through a slot leads, past a PLT stub. 0: unknown.
+    std::uint64_t resolve(const Call& call) noexcept {
+        if (call.kind == CallKind::slot) {
+            return slot_value(call.target);
+        }
+        const Module* module = modules_.find(Pc{call.target});
+        if (module == nullptr) {
+            return 0;
+        }
+        constexpr std::uint32_t kEndbr64 = 0xfa1e0ff3;
+        constexpr std::uint8_t kBnd = 0xf2;
+        constexpr std::uint16_t kJumpSlot = 0x25ff;
+        const Code code{*module};
+        std::uint64_t at = call.target;
+        at += code.at<std::uint32_t>(at) == kEndbr64 ? 4 : 0;
+        at += code.byte(at) == kBnd ? 1 : 0;
+        return code.at<std::uint16_t>(at) == kJumpSlot ? slot_value(code.relative(at + 2))
+                                                       : call.target;
+    }
+
+    /// The word of a global offset table; 0 if it cannot be read.
+    std::uint64_t slot_value(std::uint64_t slot) noexcept {
+        std::uint64_t value = 0;
+        return memory_.read(slot, value) ? value : 0;
+    }
+
+    static bool has_rule(const Module& module, std::uint64_t pc) noexcept {
+        cfi::Fde fde;
+        return cfi::find_fde(module.local_tables(), pc + module.image_delta, fde) !=
+               cfi::Found::no;
+    }
+
+    const ModuleTable& modules_;
+    StackMemory& memory_;
+};
+
+}  // namespace
+
+bool guess_caller(const ModuleTable& modules, const Module* module,
+                  KnownRegisters& frame, StackMemory& memory) noexcept {
+    Guesser guesser{modules, memory};
+    return (module != nullptr && guesser.scan(*module, frame)) ||
+           guesser.follow_frame_pointer(frame);
+}
+
+}  // namespace sample::unwind
