@@ -31,16 +31,13 @@ public:
     struct alignas(32) Entry {
         std::atomic<std::uint64_t> key_xor_row{0};
         std::atomic<std::uint64_t> row{0};
-        std::atomic<std::uint64_t> caller{0};  ///< Where the last caller's row was, in bytes.
+        std::atomic<std::uint64_t> caller{0};  ///< Where the last caller's row was: an address.
 
-        /// The row of `key`, or an empty one.
-        [[nodiscard]] cfi::Row read(std::uint64_t key) const noexcept {
+        /// Whether the entry holds the row of `key`, which is then in `out`.
+        [[nodiscard]] bool read(std::uint64_t key, cfi::Row& out) const noexcept {
             const std::uint64_t bits = row.load(std::memory_order_relaxed);
-            // A branch, so that what follows does not wait for the comparison.
-            if ((key_xor_row.load(std::memory_order_relaxed) ^ bits) == key) [[likely]] {
-                return cfi::Row::from_bits(bits);
-            }
-            return cfi::Row{};
+            out = cfi::Row::from_bits(bits);
+            return (key_xor_row.load(std::memory_order_relaxed) ^ bits) == key;
         }
     };
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -53,21 +50,25 @@ public:
     /// The only entry that may hold `key`.
     [[nodiscard]] Entry& home(std::uint64_t key) const noexcept { return entries_[index_of(key)]; }
 
-    /// Where to look for the row of `callee`'s caller first.
-    [[nodiscard]] Entry& caller_of(const Entry& callee) const noexcept {
-        // In bytes, and masked: what is loaded here decides how fast a walk is, and a program's wild
-        // write must not lead it out of the cache.
-        const std::uint64_t offset =
-            callee.caller.load(std::memory_order_relaxed) & (mask_ * sizeof(Entry));
-        return *reinterpret_cast<Entry*>(reinterpret_cast<char*>(entries_) + offset);
+    /// Where to look for the row of `callee`'s caller first; null if that is not known.
+    [[nodiscard]] Entry* caller_of(const Entry& callee) const noexcept {
+        // Checked by a branch, not masked: what is loaded here decides how fast a walk is. (Only a
+        // wild write of the program could lead elsewhere, or between two entries.)
+        const std::uint64_t caller = callee.caller.load(std::memory_order_relaxed);
+        if (caller - reinterpret_cast<std::uint64_t>(entries_) > mask_ * sizeof(Entry)) [[unlikely]] {
+            return nullptr;
+        }
+        return reinterpret_cast<Entry*>(caller);
     }
-    void learn_caller(Entry& callee, const Entry& caller) const noexcept {
-        callee.caller.store(static_cast<std::uint64_t>(&caller - entries_) * sizeof(Entry),
-                            std::memory_order_relaxed);
+    static void learn_caller(Entry& callee, const Entry& caller) noexcept {
+        callee.caller.store(reinterpret_cast<std::uint64_t>(&caller), std::memory_order_relaxed);
     }
 
     /// The row of `key`, or an empty one.
-    [[nodiscard]] cfi::Row find(std::uint64_t key) const noexcept { return home(key).read(key); }
+    [[nodiscard]] cfi::Row find(std::uint64_t key) const noexcept {
+        cfi::Row row;
+        return home(key).read(key, row) ? row : cfi::Row{};
+    }
 
     /// Replaces what was in the key's place.
     void insert(std::uint64_t key, cfi::Row row) noexcept {

@@ -98,7 +98,7 @@ private:
         bool joined = sink.joins(leaf, sp, bp);
         StopReason reason = StopReason::root;
         RowCache::Entry* entry = &cache.home(lookup ^ salt);
-        Row row = entry->read(lookup ^ salt);
+        Row row = cache.find(lookup ^ salt);
         while (!joined) {
             std::uint64_t cfa = 0;
             if (row.kind() == RowKind::cfa_sp) [[likely]] {
@@ -118,7 +118,7 @@ private:
                 bp = frame_.value.bp();
                 joined = sink.joins(sink.last(), sp, bp);
                 entry = &cache.home(lookup ^ salt);
-                row = entry->read(lookup ^ salt);
+                row = cache.find(lookup ^ salt);
                 continue;
             }
             sink.leave(FrameState{sp, bp, row});
@@ -138,23 +138,23 @@ private:
                     break;
                 }
             }
-            if (return_address == 0) [[unlikely]] {
+            lookup = return_address - 1;
+            if (lookup >= kUserEnd) [[unlikely]] {
+                reason = return_address == 0 ? StopReason::root : StopReason::no_module;
                 break;
             }
-            const FrameAddress frame{ReturnAddress{return_address}};
+            const auto frame = FrameAddress::from_bits(return_address);
             if (!sink.push(frame)) [[unlikely]] {
                 reason = StopReason::depth_limit;
                 break;
             }
             sp = cfa;
-            lookup = return_address - 1;
             joined = sink.joins(frame, sp, bp);
-            RowCache::Entry* caller = &cache.caller_of(*entry);
-            row = caller->read(lookup ^ salt);
-            if (row.kind() == RowKind::empty) [[unlikely]] {
+            RowCache::Entry* caller = cache.caller_of(*entry);
+            if (caller == nullptr || !caller->read(lookup ^ salt, row)) [[unlikely]] {
                 caller = &cache.home(lookup ^ salt);
-                row = caller->read(lookup ^ salt);
-                cache.learn_caller(*entry, *caller);
+                row = cache.find(lookup ^ salt);
+                RowCache::learn_caller(*entry, *caller);
             }
             entry = caller;
         }
