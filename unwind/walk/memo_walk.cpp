@@ -45,7 +45,8 @@ public:
             return false;
         }
         const auto index = static_cast<std::size_t>(joined_at());
-        return memo_->frames_[index] == frame && memo_->bps_[index] == bp &&
+        return memo_->frames_[index] == frame &&
+               (memo_->bps_[index] == bp || !memo_->links_[index].reads_bp) &&
                joins_here(index, sp);
     }
     void restart() noexcept {
@@ -92,7 +93,7 @@ private:
         StackMemo& memo = *memo_;
         if (!memory_->verified().contains(sp) || !memory_->verified().contains(memo.high_ - 8)) {
             memo.linked_ = 0;
-        } else if (memo.verify(memory_->verified(), memo.word_ends_[index])) {
+        } else if (memo.verify(memory_->verified(), memo.links_[index].words)) {
             return true;
         }
         const std::uint64_t* last = memo.sps_.data() + memo.linked_;
@@ -110,7 +111,7 @@ private:
             const std::uint32_t place =
                 index < leaf ? index : leaf + (index - leaf) % ring;
             memo.append(memo.fresh_[place]);
-            linkable = linkable && count_ - index <= StackMemo::kMaxLinked &&
+            linkable = linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
                        memo.link(memo.states_[index % StackMemo::kMaxLinked], *memory_);
         }
     }

@@ -41,7 +41,7 @@ bool StackMemo::verify(const StackMemory::Verified& stack, std::uint32_t words) 
     if (at >= words) {
         return true;
     }
-    while (linked_ > 0 && word_ends_[linked_ - 1] > at) {
+    while (linked_ > 0 && links_[linked_ - 1].words > at) {
         --linked_;
     }
     return false;
@@ -72,23 +72,28 @@ bool StackMemo::add_word(const StackMemory& memory, std::uint64_t above, Word wo
     return true;
 }
 
-/// Keeps what the step by `state` to the frame at `caller` read.
-bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, Caller caller,
-                         std::uint32_t& words) noexcept {
+/// Keeps what the step by `state` to the frame at `caller` read, and whether rbp was among it.
+bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, const Caller& caller,
+                         Link& link) noexcept {
     const Row row = state.row;
     const std::uint64_t cfa = caller.sp;
-    if (words + 3 > kMaxWords || cfa <= state.sp ||
-        !add_word(memory, state.sp, {cfa - 8, caller.pc}, words)) {
+    if (link.words + 3 > kMaxWords || cfa <= state.sp ||
+        !add_word(memory, state.sp, {cfa - 8, caller.pc}, link.words)) {
         return false;
     }
+    bool reads_bp = false;
     switch (row.kind()) {
         case RowKind::cfa_sp:
+            break;
         case RowKind::cfa_bp:
+            reads_bp = true;
             break;
         case RowKind::deref: {
-            const std::uint64_t base = row.reg() == Registers::kSp ? state.sp : state.bp;
-            if ((row.reg() != Registers::kSp && row.reg() != Registers::kBp) ||
-                !add_word(memory, state.sp, {base + row.offset(), cfa - row.offset2()}, words)) {
+            reads_bp = row.reg() == Registers::kBp;
+            const std::uint64_t base = reads_bp ? state.bp : state.sp;
+            if ((!reads_bp && row.reg() != Registers::kSp) ||
+                !add_word(memory, state.sp, {base + row.offset(), cfa - row.offset2()},
+                          link.words)) {
                 return false;
             }
             break;
@@ -96,8 +101,20 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, Cal
         default:
             return false;
     }
-    const std::uint64_t saved_bp = (row.bp() == BpRule::at_bp ? state.bp : cfa) + row.bp_offset();
-    return row.bp() == BpRule::same || add_word(memory, state.sp, {saved_bp, caller.bp}, words);
+    if (!link.reads_bp) {
+        // Whatever rbp is there, nobody asks.
+    } else if (row.bp() == BpRule::same) {
+        reads_bp = true;
+    } else {
+        const bool by_bp = row.bp() == BpRule::at_bp;
+        reads_bp = reads_bp || by_bp;
+        if (!add_word(memory, state.sp, {(by_bp ? state.bp : cfa) + row.bp_offset(), caller.bp},
+                      link.words)) {
+            return false;
+        }
+    }
+    link.reads_bp = reads_bp;
+    return true;
 }
 
 /// Links the frame that was appended last, if its way to the root can be checked.
@@ -106,36 +123,37 @@ bool StackMemo::link(const FrameState& state, const StackMemory& memory) noexcep
     if (linked_ != index || index >= kMaxLinked) {
         return false;
     }
-    std::uint32_t words = index == 0 ? 0 : word_ends_[index - 1];
+    Link link;
     if (index == 0) {
         high_ = state.sp + 8;
-        if (!link_root(state, memory, words)) {
+        if (!link_root(state, memory, link)) {
             return false;
         }
     } else {
+        link = links_[index - 1];
         const FrameAddress caller = frames_[index - 1];
         if (caller != FrameAddress{ReturnAddress{caller.bits()}} ||
-            !add_step(state, memory, {caller.bits(), sps_[index], bps_[index - 1]}, words)) {
+            !add_step(state, memory, {caller.bits(), sps_[index], bps_[index - 1]}, link)) {
             return false;
         }
     }
     sps_[index + 1] = state.sp;
     bps_[index] = state.bp;
-    word_ends_[index] = words;
+    links_[index] = link;
     ++linked_;
     return true;
 }
 
 /// The outermost frame: its row says so, or its return address is zero.
-bool StackMemo::link_root(const FrameState& state, const StackMemory& memory,
-                          std::uint32_t& words) noexcept {
+bool StackMemo::link_root(const FrameState& state, const StackMemory& memory, Link& link) noexcept {
     switch (state.row.kind()) {
         case RowKind::root:
             return true;
         case RowKind::cfa_sp:
-            return add_word(memory, state.sp, {state.sp + state.row.offset() - 8, 0}, words);
+            return add_word(memory, state.sp, {state.sp + state.row.offset() - 8, 0}, link.words);
         case RowKind::cfa_bp:
-            return add_word(memory, state.sp, {state.bp + state.row.offset() - 8, 0}, words);
+            link.reads_bp = true;
+            return add_word(memory, state.sp, {state.bp + state.row.offset() - 8, 0}, link.words);
         default:
             return false;
     }

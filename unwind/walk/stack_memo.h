@@ -1,16 +1,17 @@
 // A thread's last stack, kept so that the next walk need not walk again what has not changed.
 //
-// A state is (frame address, rsp, rbp): together with the module generation it decides everything
-// that a walk by rows does from there on, given the words that it reads. So for each frame of the
-// last stack its state is kept, and the address and value of every word that was read on the way
-// from it to the root: return addresses, saved rbp, dereferenced CFAs. A new walk that comes to a
+// A state is (frame address, rsp, and rbp if a rule further out reads it): together with the module
+// generation it decides everything that a walk by rows does from there on, given the words that it
+// reads. So for each frame of the last stack its state is kept, and the address and value of every word that was read on the way
+// from it to the root: return addresses, dereferenced CFAs, saved rbp where it is read later. A new walk that comes to a
 // kept state, and finds all of those words unchanged, has proved that it would go the same way:
 // it takes the rest over. The words are independent of each other, so that checking them is faster
 // than following even frame pointers through a deep stack.
 //
 // Only frames are linked (may be joined) whose way to the root consists of steps by rows that read
 // rsp and rbp alone, reads only verified stack memory above its own rsp, and crosses no signal
-// frame. The frames further out than those that are not linked still are.
+// frame. The frames further out than those that are not linked still are. The leaf is not: its pc
+// is new nearly every time.
 //
 // Frames are kept root first, so that what stays the same stays where it is. A stack deeper than
 // max_depth keeps its leaf end and its root end, with FrameAddress::elided() between them.
@@ -67,6 +68,11 @@ private:
         std::uint64_t value;
     };
 
+    /// A linked frame's way to the root.
+    struct Link {
+        std::uint32_t words = 0;  ///< It reads the first so many of words_.
+        bool reads_bp = false;    ///< It depends on rbp.
+    };
     /// Where a step leads.
     struct Caller {
         std::uint64_t pc;
@@ -80,9 +86,9 @@ private:
     void append(FrameAddress frame) noexcept;
     [[nodiscard]] bool link(const FrameState& state, const StackMemory& memory) noexcept;
     [[nodiscard]] bool link_root(const FrameState& state, const StackMemory& memory,
-                                 std::uint32_t& words) noexcept;
-    [[nodiscard]] bool add_step(const FrameState& state, const StackMemory& memory, Caller caller,
-                                std::uint32_t& words) noexcept;
+                                 Link& link) noexcept;
+    [[nodiscard]] bool add_step(const FrameState& state, const StackMemory& memory,
+                                const Caller& caller, Link& link) noexcept;
     [[nodiscard]] bool add_word(const StackMemory& memory, std::uint64_t above, Word word,
                                 std::uint32_t& words) noexcept;
 
@@ -98,8 +104,7 @@ private:
     /// Of linked frames, one further in than its index: sps_[0] is above every stack.
     std::array<std::uint64_t, kMaxLinked + 1> sps_;
     std::array<std::uint64_t, kMaxLinked> bps_;
-    /// Words of a linked frame's way to the root: words_[0] to before words_[word_ends_].
-    std::array<std::uint32_t, kMaxLinked> word_ends_;
+    std::array<Link, kMaxLinked> links_;
     std::array<Word, kMaxWords> words_;
     // What the current walk has found, leaf first; where it is too deep, a ring.
     std::array<FrameAddress, kMaxFrames> fresh_;
