@@ -41,13 +41,7 @@ public:
         while (*top_ < sp) {
             --top_;
         }
-        if (*top_ != sp) {
-            return false;
-        }
-        const auto index = static_cast<std::size_t>(joined_at());
-        return memo_->frames_[index] == frame &&
-               (memo_->bps_[index] == bp || !memo_->links_[index].reads_bp) &&
-               joins_here(index, sp);
+        return *top_ == sp && joins_here(frame, sp, bp);
     }
     void restart() noexcept {
         at_ = memo_->fresh_.data();
@@ -56,6 +50,26 @@ public:
     }
     void change_stack() noexcept { top_ = memo_->sps_.data() + memo_->linked_; }
 
+    /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the innermost
+    /// frame that is linked. False: walk.
+    [[nodiscard]] bool takes_over_at_once(const RowCache& cache, const Registers& registers,
+                                          std::uint64_t salt) noexcept {
+        StackMemo& memo = *memo_;
+        std::uint64_t sp = registers.sp();
+        std::uint64_t bp = registers.bp();
+        std::uint64_t return_address = 0;
+        if (memo.linked_ == 0 || !hot_step(cache.find(registers.pc() ^ salt), memory_->verified(),
+                                           sp, bp, return_address) ||
+            *top_ != sp || !joins_here(FrameAddress::from_bits(return_address), sp, bp)) {
+            return false;
+        }
+        memo.old_depth_ = memo.depth_;
+        memo.joined_ = memo.linked_;
+        memo.truncate(memo.linked_);
+        memo.append(FrameAddress{Pc{registers.pc()}});
+        return true;
+    }
+
     /// Puts what was found on top of what was taken over. The walk has ended.
     void finish(const Ended& ended, std::size_t max_depth) noexcept {
         StackMemo& memo = *memo_;
@@ -63,24 +77,13 @@ public:
         const std::uint32_t kept = ended.joined ? static_cast<std::uint32_t>(joined_at() + 1) : 0;
         // The frame that was joined is the last one found.
         std::uint32_t fresh = ended.joined ? count_ - 1 : count_;
-        const auto leaf = static_cast<std::uint32_t>(max_depth / 2);
         memo.truncate(kept);
         memo.joined_ = kept;
-        if (kept + fresh <= max_depth) {
+        if (kept + fresh <= max_depth) [[likely]] {
             append_fresh(fresh, 0, ended.reason == StopReason::root);
-            return;
-        }
-        if (ended.reason == StopReason::root) {
-            const auto root = static_cast<std::uint32_t>(max_depth - 1 - leaf);
-            if (kept > root) {
-                memo.truncate(root);
-            }
-            append_fresh(fresh, fresh - (root - memo.depth_), true);
-            memo.append(FrameAddress::elided());
         } else {
-            memo.truncate(0);
+            elide(fresh, max_depth, ended.reason == StopReason::root);
         }
-        append_fresh(leaf, 0, false);
     }
 
 private:
@@ -89,11 +92,17 @@ private:
         return top_ - memo_->sps_.data() - 1;
     }
 
-    bool joins_here(std::size_t index, std::uint64_t sp) noexcept {
+    [[nodiscard]] bool joins_here(FrameAddress frame, std::uint64_t sp, std::uint64_t bp) noexcept {
         StackMemo& memo = *memo_;
-        if (!memory_->verified().contains(sp) || !memory_->verified().contains(memo.high_ - 8)) {
+        const auto index = static_cast<std::size_t>(joined_at());
+        const StackMemo::Link link = memo.links_[index];
+        if (memo.frames_[index] != frame || (memo.bps_[index] != bp && link.reads_bp)) {
+            return false;
+        }
+        const StackMemory::Verified& stack = memory_->verified();
+        if (!stack.contains(sp) || !stack.contains(memo.high_ - 8)) {
             memo.linked_ = 0;
-        } else if (memo.verify(memory_->verified(), memo.links_[index].words)) {
+        } else if (memo.verify(stack, link.words)) {
             return true;
         }
         const std::uint64_t* last = memo.sps_.data() + memo.linked_;
@@ -101,19 +110,41 @@ private:
         return false;
     }
 
+    [[gnu::noinline]] void elide(std::uint32_t fresh, std::size_t max_depth,
+                                 bool reached_root) noexcept {
+        StackMemo& memo = *memo_;
+        const auto leaf = static_cast<std::uint32_t>(max_depth / 2);
+        if (reached_root) {
+            const auto root = static_cast<std::uint32_t>(max_depth - 1 - leaf);
+            memo.truncate(memo.depth_ < root ? memo.depth_ : root);
+            append_fresh(fresh, fresh - (root - memo.depth_), true);
+            memo.append(FrameAddress::elided());
+        } else {
+            memo.truncate(0);
+        }
+        append_fresh(leaf, 0, false);
+    }
+
     /// Appends the frames [to, from) that were found, outermost first, linked as far as can be.
     void append_fresh(std::uint32_t from, std::uint32_t to, bool linkable) noexcept {
         StackMemo& memo = *memo_;
-        const auto leaf = static_cast<std::uint32_t>(leaf_end_ - memo.fresh_.data());
-        const auto ring = static_cast<std::uint32_t>(end_ - leaf_end_);
         for (std::uint32_t index = from; index > to;) {
             --index;
-            const std::uint32_t place =
-                index < leaf ? index : leaf + (index - leaf) % ring;
-            memo.append(memo.fresh_[place]);
+            memo.append(found(index));
             linkable = linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
                        memo.link(memo.states_[index % StackMemo::kMaxLinked], *memory_);
         }
+    }
+
+    /// What was found as number `index`, leaf first, and is not overwritten.
+    [[nodiscard]] FrameAddress found(std::uint32_t index) const noexcept {
+        const FrameAddress* begin = memo_->fresh_.data();
+        const auto room = static_cast<std::uint32_t>(end_ - begin);
+        if (index < room) [[likely]] {
+            return begin[index];
+        }
+        const auto leaf = static_cast<std::uint32_t>(leaf_end_ - begin);
+        return begin[leaf + (index - leaf) % (room - leaf)];
     }
 
     StackMemo* memo_;
@@ -130,11 +161,15 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& re
     max_depth = max_depth < StackMemo::kMinDepth    ? StackMemo::kMinDepth
                 : max_depth > StackMemo::kMaxFrames ? StackMemo::kMaxFrames
                                                     : max_depth;
-    Walker walker{modules, cache, registers, memory,
-                  MemoSink{memo, memory, modules.generation(), max_depth}};
+    MemoSink sink{memo, memory, modules.generation(), max_depth};
+    WalkResult result;
+    if (sink.takes_over_at_once(cache, registers, salt_of(modules))) {
+        result.depth = memo.depth();
+        return result;
+    }
+    Walker walker{modules, cache, registers, memory, sink};
     const Ended ended = walker.run();
     walker.sink().finish(ended, max_depth);
-    WalkResult result;
     result.depth = memo.depth();
     result.reason = ended.reason;
     result.guessed = walker.guessed();

@@ -9,18 +9,7 @@ using cfi::BpRule;
 using cfi::Row;
 using cfi::RowKind;
 
-constexpr std::uint64_t kAboveEveryStack = ~std::uint64_t{0};
-
 }  // namespace
-
-void StackMemo::begin_walk(std::uint64_t generation) noexcept {
-    if (generation != generation_) {
-        linked_ = 0;
-    }
-    generation_ = generation;
-    verified_words_ = 0;
-    sps_[0] = kAboveEveryStack;
-}
 
 /// Whether the first `words` words are unchanged. If one is not, the frames that depend on it are
 /// linked no longer.
@@ -45,19 +34,6 @@ bool StackMemo::verify(const StackMemory::Verified& stack, std::uint32_t words) 
         --linked_;
     }
     return false;
-}
-
-void StackMemo::truncate(std::uint32_t depth) noexcept {
-    depth_ = depth;
-    kept_ = depth;
-    linked_ = linked_ < depth ? linked_ : depth;
-}
-
-void StackMemo::append(FrameAddress frame) noexcept {
-    if (kept_ == depth_ && depth_ < old_depth_ && frames_[depth_] == frame) {
-        ++kept_;
-    }
-    frames_[depth_++] = frame;
 }
 
 /// Keeps one word that the step read. False: it can't be checked later.

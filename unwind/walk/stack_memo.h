@@ -80,10 +80,27 @@ private:
         std::uint64_t bp;
     };
 
-    void begin_walk(std::uint64_t generation) noexcept;
+    void begin_walk(std::uint64_t generation) noexcept {
+        constexpr std::uint64_t kAboveEveryStack = ~std::uint64_t{0};
+        if (generation != generation_) {
+            linked_ = 0;
+            generation_ = generation;
+        }
+        verified_words_ = 0;
+        sps_[0] = kAboveEveryStack;
+    }
     [[nodiscard]] bool verify(const StackMemory::Verified& stack, std::uint32_t words) noexcept;
-    void truncate(std::uint32_t depth) noexcept;
-    void append(FrameAddress frame) noexcept;
+    void truncate(std::uint32_t depth) noexcept {
+        depth_ = depth;
+        kept_ = depth;
+        linked_ = linked_ < depth ? linked_ : depth;
+    }
+    void append(FrameAddress frame) noexcept {
+        if (kept_ == depth_ && depth_ < old_depth_ && frames_[depth_] == frame) {
+            ++kept_;
+        }
+        frames_[depth_++] = frame;
+    }
     [[nodiscard]] bool link(const FrameState& state, const StackMemory& memory) noexcept;
     [[nodiscard]] bool link_root(const FrameState& state, const StackMemory& memory,
                                  Link& link) noexcept;

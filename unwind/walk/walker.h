@@ -32,11 +32,43 @@ inline constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
 /// the byte before a return address.
 [[nodiscard]] cfi::Row compile_row(const Module& module, std::uint64_t lookup, bool exact) noexcept;
 
+[[nodiscard]] inline std::uint64_t salt_of(const ModuleTable& modules) noexcept {
+    return modules.generation() * kGenerationFactor;
+}
+
 /// What a walk says of itself, its sink's frames apart.
 struct Ended {
     StopReason reason = StopReason::root;
     bool joined = false;
 };
+
+/// One step by a row of the two hot kinds, inside verified memory: rsp and rbp become the caller's.
+/// False, and nothing changed: it is a rarer one.
+[[gnu::always_inline]] inline bool hot_step(cfi::Row row, const StackMemory::Verified& stack,
+                                            std::uint64_t& sp, std::uint64_t& bp,
+                                            std::uint64_t& return_address) noexcept {
+    std::uint64_t cfa = 0;
+    if (row.kind() == cfi::RowKind::cfa_sp) [[likely]] {
+        cfa = sp + row.offset();
+    } else if (row.kind() == cfi::RowKind::cfa_bp) {
+        cfa = bp + row.offset();
+    } else {
+        return false;
+    }
+    if (cfa <= sp || !stack.contains(cfa - 8)) [[unlikely]] {
+        return false;
+    }
+    if (row.bp() != cfi::BpRule::same) {
+        const std::uint64_t slot = cfa + row.bp_offset();
+        if (!stack.contains(slot)) [[unlikely]] {
+            return false;
+        }
+        bp = stack.at(slot);
+    }
+    return_address = stack.at(cfa - 8);
+    sp = cfa;
+    return true;
+}
 
 template <class Sink>
 class Walker {
@@ -51,7 +83,7 @@ public:
           registers_{registers},
           memory_{memory},
           sink_{sink},
-          salt_{modules.generation() * kGenerationFactor} {}
+          salt_{salt_of(modules)} {}
 
     Ended run() noexcept {
         Ended ended = follow_rows();
@@ -90,22 +122,16 @@ private:
         std::uint64_t lookup = registers_.pc();
         std::uint64_t sp = registers_.sp();
         std::uint64_t bp = registers_.bp();
-        const FrameAddress leaf{Pc{lookup}};
-        if (!sink.push(leaf)) {
+        if (!sink.push(FrameAddress{Pc{lookup}})) {
             return {StopReason::depth_limit, false};
         }
         bool started = false;
-        bool joined = sink.joins(leaf, sp, bp);
-        StopReason reason = StopReason::root;
         RowCache::Entry* entry = &cache.home(lookup ^ salt);
         Row row = cache.find(lookup ^ salt);
-        while (!joined) {
-            std::uint64_t cfa = 0;
-            if (row.kind() == RowKind::cfa_sp) [[likely]] {
-                cfa = sp + row.offset();
-            } else if (row.kind() == RowKind::cfa_bp) {
-                cfa = bp + row.offset();
-            } else {
+        for (;;) {
+            const FrameState state{sp, bp, row};
+            std::uint64_t return_address = 0;
+            if (!hot_step(row, stack, sp, bp, return_address)) {
                 leave_hot_loop(lookup, sp, bp, started);
                 started = true;
                 sink_ = sink;
@@ -116,40 +142,27 @@ private:
                 lookup = lookup_;
                 sp = frame_.value.sp();
                 bp = frame_.value.bp();
-                joined = sink.joins(sink.last(), sp, bp);
+                if (sink.joins(sink.last(), sp, bp)) {
+                    break;
+                }
                 entry = &cache.home(lookup ^ salt);
                 row = cache.find(lookup ^ salt);
                 continue;
             }
-            sink.leave(FrameState{sp, bp, row});
-            if (cfa <= sp) [[unlikely]] {
-                reason = StopReason::no_progress;
-                break;
-            }
-            std::uint64_t return_address = 0;
-            if (!read(stack, cfa - 8, return_address)) [[unlikely]] {
-                reason = StopReason::unreadable_memory;
-                break;
-            }
-            if (row.bp() != cfi::BpRule::same) {
-                const std::uint64_t slot = cfa + row.bp_offset();
-                if (!read(stack, slot, bp) && !is_popped(slot, sp)) [[unlikely]] {
-                    reason = StopReason::unreadable_memory;
-                    break;
-                }
-            }
+            sink.leave(state);
             lookup = return_address - 1;
             if (lookup >= kUserEnd) [[unlikely]] {
-                reason = return_address == 0 ? StopReason::root : StopReason::no_module;
-                break;
+                sink_ = sink;
+                return {return_address == 0 ? StopReason::root : StopReason::no_module, false};
             }
             const auto frame = FrameAddress::from_bits(return_address);
             if (!sink.push(frame)) [[unlikely]] {
-                reason = StopReason::depth_limit;
+                sink_ = sink;
+                return {StopReason::depth_limit, false};
+            }
+            if (sink.joins(frame, sp, bp)) {
                 break;
             }
-            sp = cfa;
-            joined = sink.joins(frame, sp, bp);
             RowCache::Entry* caller = cache.caller_of(*entry);
             if (caller == nullptr || !caller->read(lookup ^ salt, row)) [[unlikely]] {
                 caller = &cache.home(lookup ^ salt);
@@ -159,22 +172,7 @@ private:
             entry = caller;
         }
         sink_ = sink;
-        return {reason, joined};
-    }
-
-    /// As StackMemory::read(), for values that stay in registers.
-    [[nodiscard]] bool read(const StackMemory::Verified& stack, std::uint64_t address,
-                            std::uint64_t& value) noexcept {
-        if (stack.contains(address)) [[likely]] {
-            value = stack.at(address);
-            return true;
-        }
-        std::uint64_t word = 0;
-        if (!memory_.read_outside(address, word)) {
-            return false;
-        }
-        value = word;
-        return true;
+        return {StopReason::root, true};
     }
 
     /// Every frame by full rules; rows only tell which frames are special.
