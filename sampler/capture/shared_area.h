@@ -25,12 +25,14 @@
 
 namespace sample::capture {
 
-inline constexpr std::uint32_t kAreaMagic = 0x314c4d53;  // "SML1"
+inline constexpr std::uint32_t kAreaMagic = 0x324c4d53;  // "SML2"
 inline constexpr std::size_t kMaxThreads = 4096;
 inline constexpr std::size_t kMaxChunks = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 /// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
 inline constexpr std::size_t kMaxDepth = 8192;
+/// The least that max_depth may be: both ends of an elided stack still tell something.
+inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
 inline constexpr std::size_t kHistogramClasses = 160;
 
@@ -67,6 +69,7 @@ struct AreaHeader {
         0;  ///< Its end is the session's end; wait for the collector before exiting.
     std::uint64_t period_ns = 0;
     std::uint64_t gap_ticks = 0;  ///< More ticks between two samples of a thread: read its clock.
+    std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.
 
     std::atomic<std::uint32_t> stopped;          ///< Nothing more is wanted.
     std::atomic<std::uint32_t> kernel_excluded;  ///< The source does not tick in the kernel.
@@ -85,6 +88,8 @@ struct AreaHeader {
 
     std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
     std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.
+
+    std::atomic<std::uint64_t> table_bytes;  ///< Of unwind tables and caches in this process.
 
     Bitmap free_slots;
     Bitmap free_chunks;
