@@ -18,6 +18,8 @@
 // Functions here are async-signal-safe: no system calls, bounded loops.
 #pragma once
 
+#include "unwind/walk/stack_memo.h"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -30,7 +32,8 @@ inline constexpr std::size_t kMaxThreads = 4096;
 inline constexpr std::size_t kMaxChunks = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 /// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
-inline constexpr std::size_t kMaxDepth = 8192;
+inline constexpr std::size_t kMaxDepth = unwind::StackMemo::kMaxFrames;
+static_assert(kMaxDepth * 8 + 4096 < kChunkBytes);
 /// The least that max_depth may be: both ends of an elided stack still tell something.
 inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
@@ -101,9 +104,9 @@ struct ThreadSlot {
     std::atomic<std::uint32_t> tid;  ///< 0: free. Released last when claimed.
     std::uint32_t chunk = kNoIndex;
     std::uint32_t next_sequence = 0;
-    std::uint32_t last_depth = 0;
-    std::uint32_t last_stop = 0;
-    std::uint32_t last_buffer = 0;  ///< Which of `stacks` holds the last published stack.
+    /// Frames, from the root, that every stack since the last published one has had in common with
+    /// it.
+    std::uint32_t unchanged = 0;
     std::uint64_t last_ticks = 0;
     std::atomic<std::uint64_t>
         accounted_ns;  ///< CPU time of the thread that samples stand for so far.
@@ -111,8 +114,7 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
-    /// FrameAddress bits, leaf first: the last published stack and the one being walked.
-    std::array<std::array<std::uint64_t, kMaxDepth>, 2> stacks;
+    unwind::StackMemo memo;  ///< The last stack that was walked.
 };
 
 struct Chunk {

@@ -120,9 +120,9 @@ public:
         const std::uint64_t bp = frame.value.bp();
         std::uint64_t caller_bp = 0;
         std::uint64_t return_address = 0;
-        if (!frame.knows(Registers::kBp) || bp < frame.value.sp() ||
-            !memory_.read(bp, caller_bp) || !memory_.read(bp + 8, return_address) ||
-            !is_user_address(return_address) || (caller_bp != 0 && caller_bp <= bp + 8)) {
+        if (!frame.knows(Registers::kBp) || bp < frame.value.sp() || !memory_.read(bp, caller_bp) ||
+            !memory_.read(bp + 8, return_address) || !is_user_address(return_address) ||
+            (caller_bp != 0 && caller_bp <= bp + 8)) {
             return false;
         }
         const Module* caller = modules_.find(Pc{return_address - 1});
@@ -178,8 +178,7 @@ private:
         }
         const Call call = call_before(Code{*caller}, above);
         return call.kind == CallKind::computed ||
-               (call.kind != CallKind::none &&
-                resolve(call) == fde.pc_begin - module.image_delta);
+               (call.kind != CallKind::none && resolve(call) == fde.pc_begin - module.image_delta);
     }
 
     /// Where a direct call or one through a slot leads, past a PLT stub. 0: unknown.
@@ -210,8 +209,7 @@ private:
 
     static bool has_rule(const Module& module, std::uint64_t pc) noexcept {
         cfi::Fde fde;
-        return cfi::find_fde(module.local_tables(), pc + module.image_delta, fde) !=
-               cfi::Found::no;
+        return cfi::find_fde(module.local_tables(), pc + module.image_delta, fde) != cfi::Found::no;
     }
 
     const ModuleTable& modules_;
@@ -220,8 +218,8 @@ private:
 
 }  // namespace
 
-bool guess_caller(const ModuleTable& modules, const Module* module,
-                  KnownRegisters& frame, StackMemory& memory) noexcept {
+bool guess_caller(const ModuleTable& modules, const Module* module, KnownRegisters& frame,
+                  StackMemory& memory) noexcept {
     Guesser guesser{modules, memory};
     return (module != nullptr && guesser.scan(*module, frame)) ||
            guesser.follow_frame_pointer(frame);

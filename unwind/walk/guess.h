@@ -25,9 +25,9 @@ namespace sample::unwind {
 inline constexpr unsigned kScannedWords = 256;
 
 /// Moves `frame` to its caller; then pc, rsp and rbp are known (rbp is taken to be unchanged where
-/// no frame pointer says otherwise). `module` is the one that it lies in, or null. False: nothing speaks for
-/// any caller; `frame` is unchanged. Reads code and unwind tables of modules in the table, and the
-/// stack. A few microseconds at worst. Async-signal-safe.
+/// no frame pointer says otherwise). `module` is the one that it lies in, or null. False: nothing
+/// speaks for any caller; `frame` is unchanged. Reads code and unwind tables of modules in the
+/// table, and the stack. A few microseconds at worst. Async-signal-safe.
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module,
                                 KnownRegisters& frame, StackMemory& memory) noexcept;
 

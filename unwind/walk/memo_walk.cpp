@@ -50,16 +50,17 @@ public:
     }
     void change_stack() noexcept { top_ = memo_->sps_.data() + memo_->linked_; }
 
-    /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the innermost
-    /// frame that is linked. False: walk.
+    /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the
+    /// innermost frame that is linked. False: walk.
     [[nodiscard]] bool takes_over_at_once(const RowCache& cache, const Registers& registers,
                                           std::uint64_t salt) noexcept {
         StackMemo& memo = *memo_;
         std::uint64_t sp = registers.sp();
         std::uint64_t bp = registers.bp();
         std::uint64_t return_address = 0;
-        if (memo.linked_ == 0 || !hot_step(cache.find(registers.pc() ^ salt), memory_->verified(),
-                                           sp, bp, return_address) ||
+        if (memo.linked_ == 0 ||
+            !hot_step(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
+                      return_address) ||
             *top_ != sp || !joins_here(FrameAddress::from_bits(return_address), sp, bp)) {
             return false;
         }
@@ -149,7 +150,8 @@ private:
 
     StackMemo* memo_;
     const StackMemory* memory_;
-    const std::uint64_t* top_ = nullptr;  ///< In sps_: the innermost linked frame not further in than here.
+    const std::uint64_t* top_ =
+        nullptr;  ///< In sps_: the innermost linked frame not further in than here.
     FrameAddress* at_;
     FrameAddress* leaf_end_;
     FrameAddress* end_;

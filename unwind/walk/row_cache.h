@@ -55,7 +55,8 @@ public:
         // Checked by a branch, not masked: what is loaded here decides how fast a walk is. (Only a
         // wild write of the program could lead elsewhere, or between two entries.)
         const std::uint64_t caller = callee.caller.load(std::memory_order_relaxed);
-        if (caller - reinterpret_cast<std::uint64_t>(entries_) > mask_ * sizeof(Entry)) [[unlikely]] {
+        if (caller - reinterpret_cast<std::uint64_t>(entries_) > mask_ * sizeof(Entry))
+            [[unlikely]] {
             return nullptr;
         }
         return reinterpret_cast<Entry*>(caller);

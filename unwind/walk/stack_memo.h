@@ -2,11 +2,12 @@
 //
 // A state is (frame address, rsp, and rbp if a rule further out reads it): together with the module
 // generation it decides everything that a walk by rows does from there on, given the words that it
-// reads. So for each frame of the last stack its state is kept, and the address and value of every word that was read on the way
-// from it to the root: return addresses, dereferenced CFAs, saved rbp where it is read later. A new walk that comes to a
-// kept state, and finds all of those words unchanged, has proved that it would go the same way:
-// it takes the rest over. The words are independent of each other, so that checking them is faster
-// than following even frame pointers through a deep stack.
+// reads. So for each frame of the last stack its state is kept, and the address and value of every
+// word that was read on the way from it to the root: return addresses, dereferenced CFAs, saved rbp
+// where it is read later. A new walk that comes to a kept state, and finds all of those words
+// unchanged, has proved that it would go the same way: it takes the rest over. The words are
+// independent of each other, so that checking them is faster than following even frame pointers
+// through a deep stack.
 //
 // Only frames are linked (may be joined) whose way to the root consists of steps by rows that read
 // rsp and rbp alone, reads only verified stack memory above its own rsp, and crosses no signal
