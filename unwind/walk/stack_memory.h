@@ -108,6 +108,6 @@ private:
 /// that does not exist, which the kernel answers with EFAULT if it could not copy the mask in, and
 /// with EINVAL otherwise; nothing is ever changed. errno is untouched. Async-signal-safe.
 /// Source: Linux kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask).
-[[nodiscard]] bool readable_page(std::uint64_t address) noexcept;
+[[nodiscard, gnu::noinline]] bool readable_page(std::uint64_t address) noexcept;
 
 }  // namespace sample::unwind
