@@ -85,77 +85,104 @@ Call call_before(const Code& code, std::uint64_t end) noexcept {
     return {};
 }
 
+struct Candidate {
+    std::uint64_t pc = 0;
+    std::uint64_t sp = 0;
+    std::uint64_t bp = 0;
+};
+
+enum class Evidence : std::uint8_t {
+    none,    ///< Nothing, or something against it.
+    weak,    ///< A call that may have led anywhere.
+    proved,  ///< A call to code without rules in the callee's module.
+};
+
 class Guesser {
 public:
-    Guesser(const ModuleTable& modules, StackMemory& memory) noexcept
-        : modules_{modules}, memory_{memory} {}
+    Guesser(const ModuleTable& modules, const Module* module, const KnownRegisters& frame,
+            StackMemory& memory) noexcept
+        : modules_{modules}, module_{module}, frame_{frame}, memory_{memory} {}
 
-    /// A return address to a call of code without rules in `module`.
-    bool scan(const Module& module, KnownRegisters& frame) noexcept {
-        const std::uint64_t sp = frame.value.sp();
-        for (unsigned word = 0; word < kScannedWords; ++word) {
-            const std::uint64_t slot = sp + std::uint64_t{8} * word;
-            std::uint64_t value = 0;
-            if (!memory_.read(slot, value)) {
+    bool guess(GuessHint& hint, Candidate& out) noexcept {
+        Candidate by_pointer;
+        const Evidence pointer = follow_frame_pointer(by_pointer);
+        if (pointer == Evidence::proved || (pointer == Evidence::weak && hint.is_frame_pointer())) {
+            out = by_pointer;
+            hint = GuessHint::frame_pointer();
+            return true;
+        }
+        const std::uint64_t sp = frame_.value.sp();
+        if (module_ != nullptr) {
+            const std::uint64_t end = pointer == Evidence::none ? UINT64_MAX : frame_.value.bp();
+            if ((hint.is_scanned() && scan(sp + hint.offset(), 1, end, Evidence::proved, out)) ||
+                scan(sp, kScannedWords, end, Evidence::proved, out)) {
+                hint = GuessHint::scanned(out.sp - 8 - sp);
+                return true;
+            }
+        }
+        if (pointer == Evidence::weak) {
+            out = by_pointer;
+            hint = GuessHint::frame_pointer();
+            return true;
+        }
+        return module_ != nullptr && scan(sp, kScannedWords, UINT64_MAX, Evidence::weak, out);
+    }
+
+private:
+    Evidence follow_frame_pointer(Candidate& out) noexcept {
+        const std::uint64_t bp = frame_.value.bp();
+        if (!frame_.knows(Registers::kBp) || bp < frame_.value.sp() || !memory_.read(bp, out.bp) ||
+            !memory_.read(bp + 8, out.pc) || !is_user_address(out.pc) ||
+            (out.bp != 0 && out.bp <= bp + 8)) {
+            return Evidence::none;
+        }
+        out.sp = bp + 16;
+        return modules_.find(Pc{out.pc - 1}) == nullptr ? Evidence::weak : evidence_at(out.pc);
+    }
+
+    /// The first of `words` words, from `begin` and before `end`, for which there is `wanted`
+    /// evidence.
+    bool scan(std::uint64_t begin, unsigned words, std::uint64_t end, Evidence wanted,
+              Candidate& out) noexcept {
+        for (unsigned word = 0; word < words; ++word) {
+            const std::uint64_t slot = begin + std::uint64_t{8} * word;
+            if (slot >= end || !memory_.read(slot, out.pc)) {
                 return false;
             }
-            if (!is_user_address(value)) {
-                continue;
-            }
-            const Module* caller = modules_.find(Pc{value - 1});
-            if (caller == nullptr || !caller->code.contains(value - 1)) {
-                continue;
-            }
-            const Call call = call_before(Code{*caller}, value);
-            if (call.kind != CallKind::none &&
-                speaks_for(call, module, *caller, value, slot + 8, frame.value.bp())) {
-                move(frame, value, slot + 8, frame.value.bp());
+            out.sp = slot + 8;
+            out.bp = frame_.value.bp();
+            if (is_user_address(out.pc) && evidence_at(out.pc) == wanted &&
+                (wanted == Evidence::proved || is_called_rightly(out))) {
                 return true;
             }
         }
         return false;
     }
 
-    bool follow_frame_pointer(KnownRegisters& frame) noexcept {
-        const std::uint64_t bp = frame.value.bp();
-        std::uint64_t caller_bp = 0;
-        std::uint64_t return_address = 0;
-        if (!frame.knows(Registers::kBp) || bp < frame.value.sp() || !memory_.read(bp, caller_bp) ||
-            !memory_.read(bp + 8, return_address) || !is_user_address(return_address) ||
-            (caller_bp != 0 && caller_bp <= bp + 8)) {
-            return false;
-        }
+    /// What the call before a return address in a module says.
+    Evidence evidence_at(std::uint64_t return_address) noexcept {
         const Module* caller = modules_.find(Pc{return_address - 1});
-        if (caller != nullptr &&
-            call_before(Code{*caller}, return_address).kind == CallKind::none) {
-            return false;
+        if (caller == nullptr) {
+            return Evidence::none;
         }
-        move(frame, return_address, bp + 16, caller_bp);
-        return true;
-    }
-
-private:
-    static void move(KnownRegisters& frame, std::uint64_t pc, std::uint64_t sp,
-                     std::uint64_t bp) noexcept {
-        frame.value.value[Registers::kPc] = pc;
-        frame.value.value[Registers::kSp] = sp;
-        frame.value.value[Registers::kBp] = bp;
-        frame.known = KnownRegisters::kFrame;
-    }
-
-    bool speaks_for(const Call& call, const Module& callee, const Module& caller,
-                    std::uint64_t return_address, std::uint64_t sp, std::uint64_t bp) noexcept {
-        if (call.kind == CallKind::computed) {
-            return is_called_rightly(caller, return_address, sp, bp);
+        const Call call = call_before(Code{*caller}, return_address);
+        if (call.kind == CallKind::none || call.kind == CallKind::computed) {
+            return call.kind == CallKind::none ? Evidence::none : Evidence::weak;
         }
         const std::uint64_t target = resolve(call);
-        return callee.code.contains(target) && !has_rule(callee, target);
+        if (module_ == nullptr) {
+            // Code made at run time is jumped to by stubs, which have no rules either.
+            return caller->code.contains(target) && !has_rule(*caller, target) ? Evidence::weak
+                                                                               : Evidence::none;
+        }
+        return module_->code.contains(target) && !has_rule(*module_, target) ? Evidence::proved
+                                                                             : Evidence::none;
     }
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function.
-    bool is_called_rightly(const Module& module, std::uint64_t return_address, std::uint64_t sp,
-                           std::uint64_t bp) noexcept {
-        const std::uint64_t pc = return_address - 1 + module.image_delta;
+    bool is_called_rightly(const Candidate& frame) noexcept {
+        const Module& module = *modules_.find(Pc{frame.pc - 1});
+        const std::uint64_t pc = frame.pc - 1 + module.image_delta;
         cfi::FrameRules found;
         cfi::Fde fde;
         if (cfi::find_rules(module.local_tables(), pc, found) != cfi::Found::yes ||
@@ -167,8 +194,9 @@ private:
             return true;
         }
         std::uint64_t above = 0;
-        const std::uint64_t cfa = (row.kind() == RowKind::cfa_sp ? sp : bp) + row.offset();
-        if ((row.kind() != RowKind::cfa_sp && row.kind() != RowKind::cfa_bp) || cfa <= sp ||
+        const std::uint64_t cfa =
+            (row.kind() == RowKind::cfa_sp ? frame.sp : frame.bp) + row.offset();
+        if ((row.kind() != RowKind::cfa_sp && row.kind() != RowKind::cfa_bp) || cfa <= frame.sp ||
             !memory_.read(cfa - 8, above)) {
             return false;
         }
@@ -213,16 +241,24 @@ private:
     }
 
     const ModuleTable& modules_;
+    const Module* module_;  ///< That of the frame, or null.
+    const KnownRegisters& frame_;
     StackMemory& memory_;
 };
 
 }  // namespace
 
-bool guess_caller(const ModuleTable& modules, const Module* module, KnownRegisters& frame,
-                  StackMemory& memory) noexcept {
-    Guesser guesser{modules, memory};
-    return (module != nullptr && guesser.scan(*module, frame)) ||
-           guesser.follow_frame_pointer(frame);
+bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
+                  KnownRegisters& frame, StackMemory& memory) noexcept {
+    Candidate caller;
+    if (!Guesser{modules, module, frame, memory}.guess(hint, caller)) {
+        return false;
+    }
+    frame.value.value[Registers::kPc] = caller.pc;
+    frame.value.value[Registers::kSp] = caller.sp;
+    frame.value.value[Registers::kBp] = caller.bp;
+    frame.known = KnownRegisters::kFrame;
+    return true;
 }
 
 }  // namespace sample::unwind

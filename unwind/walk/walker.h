@@ -219,9 +219,9 @@ private:
         sink_.leave(FrameState{frame_.value.sp(), frame_.value.bp(), row});
         switch (row.kind()) {
             case RowKind::empty:
-                return follow_guess(StopReason::no_module);
+                return follow_guess(row, StopReason::no_module);
             case RowKind::none:
-                return follow_guess(StopReason::no_cfi);
+                return follow_guess(row, StopReason::no_cfi);
             case RowKind::unsupported:
                 return stop(StopReason::unsupported_rule);
             case RowKind::root:
@@ -277,11 +277,15 @@ private:
     }
 
     /// No rule covers the pc: a guess, or the walk is over for `reason`.
-    bool follow_guess(StopReason reason) noexcept {
+    bool follow_guess(Row row, StopReason reason) noexcept {
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
-        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, frame_, memory_)) {
+        GuessHint hint{row};
+        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, hint, frame_, memory_)) {
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
+        }
+        if (module != nullptr && hint.row() != row) {
+            cache_.insert(lookup_ ^ salt_, hint.row());
         }
         ++guessed_;
         const ReturnAddress caller{frame_.value.pc()};
