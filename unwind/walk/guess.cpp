@@ -1,7 +1,7 @@
 // Looking for callers without rules; the contract is in the header.
 #include "unwind/walk/guess.h"
 
-#include "unwind/cfi/row.h"
+#include "unwind/walk/step.h"
 
 namespace sample::unwind {
 
@@ -113,19 +113,21 @@ public:
         }
         const std::uint64_t sp = frame_.value.sp();
         if (module_ != nullptr) {
-            const std::uint64_t end = pointer == Evidence::none ? UINT64_MAX : frame_.value.bp();
-            if ((hint.is_scanned() && scan(sp + hint.offset(), 1, end, Evidence::proved, out)) ||
-                scan(sp, kScannedWords, end, Evidence::proved, out)) {
+            const Range range = pointer == Evidence::none
+                                    ? Range{UINT64_MAX, Evidence::weak}
+                                    : Range{frame_.value.bp(), Evidence::proved};
+            if ((hint.is_scanned() && scan(sp + hint.offset(), 1, range, out)) ||
+                scan(sp, kScannedWords, range, out)) {
                 hint = GuessHint::scanned(out.sp - 8 - sp);
                 return true;
             }
         }
-        if (pointer == Evidence::weak) {
-            out = by_pointer;
-            hint = GuessHint::frame_pointer();
-            return true;
+        if (pointer == Evidence::none) {
+            return false;
         }
-        return module_ != nullptr && scan(sp, kScannedWords, UINT64_MAX, Evidence::weak, out);
+        out = by_pointer;
+        hint = GuessHint::frame_pointer();
+        return true;
     }
 
 private:
@@ -140,19 +142,24 @@ private:
         return modules_.find(Pc{out.pc - 1}) == nullptr ? Evidence::weak : evidence_at(out.pc);
     }
 
-    /// The first of `words` words, from `begin` and before `end`, for which there is `wanted`
-    /// evidence.
-    bool scan(std::uint64_t begin, unsigned words, std::uint64_t end, Evidence wanted,
-              Candidate& out) noexcept {
+    struct Range {
+        std::uint64_t end;
+        Evidence least;
+    };
+    /// The first of `words` words, from `begin`, for which there is evidence.
+    bool scan(std::uint64_t begin, unsigned words, Range range, Candidate& out) noexcept {
         for (unsigned word = 0; word < words; ++word) {
             const std::uint64_t slot = begin + std::uint64_t{8} * word;
-            if (slot >= end || !memory_.read(slot, out.pc)) {
+            if (slot >= range.end || !memory_.read(slot, out.pc)) {
                 return false;
             }
             out.sp = slot + 8;
             out.bp = frame_.value.bp();
-            if (is_user_address(out.pc) && evidence_at(out.pc) == wanted &&
-                (wanted == Evidence::proved || is_called_rightly(out))) {
+            const Evidence evidence =
+                is_user_address(out.pc) ? evidence_at(out.pc) : Evidence::none;
+            if (evidence == Evidence::proved ||
+                (evidence == Evidence::weak && range.least == Evidence::weak &&
+                 is_called_rightly(out))) {
                 return true;
             }
         }
@@ -193,13 +200,15 @@ private:
         if (row.kind() == RowKind::root) {
             return true;
         }
-        std::uint64_t above = 0;
-        const std::uint64_t cfa =
-            (row.kind() == RowKind::cfa_sp ? frame.sp : frame.bp) + row.offset();
-        if ((row.kind() != RowKind::cfa_sp && row.kind() != RowKind::cfa_bp) || cfa <= frame.sp ||
-            !memory_.read(cfa - 8, above)) {
+        KnownRegisters caller_frame;
+        caller_frame.set(Registers::kPc, frame.pc);
+        caller_frame.set(Registers::kSp, frame.sp);
+        caller_frame.set(Registers::kBp, frame.bp);
+        if (!cfi::is_equation(row.kind()) ||
+            step_by_row(row, caller_frame, memory_) != Step::taken) {
             return false;
         }
+        const std::uint64_t above = caller_frame.value.pc();
         const Module* caller = is_user_address(above) ? modules_.find(Pc{above - 1}) : nullptr;
         if (caller == nullptr) {
             return false;

@@ -6,15 +6,14 @@
 // covers either, directly, through a PLT stub, or through a global offset table. In this order:
 //
 // 1. rbp is a frame pointer, and the return address above what it points to is so proved.
-// 2. A word above rsp, and below where rbp points if that may be a frame pointer, is so proved.
-// 3. rbp is a frame pointer: it points up the stack, to a larger one or none, and the return
-// address
-//    follows a call whose target is computed, or lies outside of all modules, in code made at run
-//    time.
-// 4. A word above rsp follows a call whose target is computed, and its own frame was, by its rule,
-//    called rightly: by a computed call, or one to the function that it lies in.
+// 2. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
+//    address follows a call whose target is computed, or lies outside of all modules, in code made
+//    at run time. It is taken, unless a word between rsp and where it points is so proved.
+// 3. The first word above rsp that is so proved, or that follows a call whose target is computed
+//    and whose own frame was, by its rule, called rightly: by a computed call, or one to the
+//    function that it lies in.
 //
-// Outside of modules only the third can be had.
+// Outside of modules only the second can be had.
 //
 // Async-signal-safe.
 #pragma once

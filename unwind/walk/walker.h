@@ -183,15 +183,10 @@ private:
             if (row.kind() == RowKind::empty) {
                 row = compile();
             }
-            if (!follow_rare(is_equation(row.kind()) ? Row{RowKind::complex} : row)) {
+            if (!follow_rare(cfi::is_equation(row.kind()) ? Row{RowKind::complex} : row)) {
                 return stop_;
             }
         }
-    }
-
-    static bool is_equation(RowKind kind) noexcept {
-        return kind == RowKind::cfa_sp || kind == RowKind::cfa_bp ||
-               kind == RowKind::cfa_register || kind == RowKind::deref;
     }
 
     void leave_hot_loop(std::uint64_t lookup, std::uint64_t sp, std::uint64_t bp,
