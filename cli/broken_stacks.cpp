@@ -96,13 +96,12 @@ std::string broken_stacks_text(const callgraph::Truth& truth, const Terminal& te
     if (all.empty()) {
         return {};
     }
-    std::string out =
-        "\nstacks that lack frames\n" +
-        styled(terminal, Style::bold,
-               pad_left("samples", kCount) + " " + pad_left("share", kShare) + " " +
-                   pad_left("time ms", kTime) + " " + pad_left("share", kShare) + "  " +
-                   pad_right("why", kReason) + "  outermost known frame in") +
-        "\n";
+    std::string out = "\nstacks that lack frames\n" +
+                      styled(terminal, Style::bold,
+                             pad_left("samples", kCount) + " " + pad_left("share", kShare) + " " +
+                                 pad_left("time ms", kTime) + " " + pad_left("share", kShare) +
+                                 "  " + pad_right("why", kReason) + "  outermost known frame in") +
+                      "\n";
     for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
         const callgraph::BrokenStacks& broken = all[i];
         out += pad_left(std::to_string(broken.samples), kCount) + " " +

@@ -9,8 +9,8 @@
 
 namespace sample::cli {
 
-/// "no unwind tables in libfoo.so": the heaviest cause of incomplete stacks. Empty if there is none,
-/// or if no more than 0.1 % of the samples are incomplete: so few are no news.
+/// "no unwind tables in libfoo.so": the heaviest cause of incomplete stacks. Empty if there is
+/// none, or if no more than 0.1 % of the samples are incomplete: so few are no news.
 [[nodiscard]] std::string main_break(const callgraph::Truth& truth);
 
 /// A table by reason and module, heaviest first, with what to do about the heaviest; empty if every

@@ -1,5 +1,5 @@
-// What a user sees of stacks that lack frames or were guessed: made-up figures, and a recording from
-// its writer to every view and export.
+// What a user sees of stacks that lack frames or were guessed: made-up figures, and a recording
+// from its writer to every view and export.
 #include "cli/broken_stacks.h"
 
 #include "cli/export_profile.h"
@@ -43,9 +43,9 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST(BrokenStacks, are_a_table_with_what_to_do_about_the_heaviest) {
     const std::string text = stats_view(broken_profile(), {kPipe, Unit::milliseconds, {}});
-    const std::string table = text.substr(text.find("\nstacks that lack frames"),
-                                          text.find("\nprocesses\n") -
-                                              text.find("\nstacks that lack frames"));
+    const std::string table =
+        text.substr(text.find("\nstacks that lack frames"),
+                    text.find("\nprocesses\n") - text.find("\nstacks that lack frames"));
     EXPECT_EQ(table, R"(
 stacks that lack frames
    samples    share      time ms    share  why                    outermost known frame in
@@ -75,7 +75,8 @@ TEST(BrokenStacks, are_cut_to_the_ten_heaviest_in_text) {
 
 TEST(BrokenStacks, name_each_reason_and_what_to_do) {
     callgraph::Truth truth;
-    for (std::uint64_t number = 0; number <= static_cast<std::uint64_t>(kLastStackBreak); ++number) {
+    for (std::uint64_t number = 0; number <= static_cast<std::uint64_t>(kLastStackBreak);
+         ++number) {
         truth.broken_stacks.push_back({stack_break_of(number), "/lib/libfoo.so", 1, 1});
     }
     const Json list = broken_stacks_json(truth);
@@ -152,7 +153,8 @@ callgraph::Profile recorded_profile() {
     };
     const NodeId main = writer->node({}, app, 0x1000);
     sample(writer->node(writer->node(main, elided, 0), app, 0x2000), 10);
-    const NodeId base = writer->node({}, incomplete, static_cast<std::uint64_t>(StackBreak::no_cfi));
+    const NodeId base =
+        writer->node({}, incomplete, static_cast<std::uint64_t>(StackBreak::no_cfi));
     sample(writer->node(writer->node(base, foo, 0x3000), app, 0x2000), 1);
     sample(writer->node(main, app, 0x2000), 2);
     sample(writer->node(writer->node({}, app, 0x1000 | trace::kGuessedFrame), app, 0x2000), 2);
