@@ -230,6 +230,8 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
 }  // namespace
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
+    area->header.table_bytes.store(sizeof g_rows + modules->modules().size_bytes(),
+                                   std::memory_order_relaxed);
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_area.store(area, std::memory_order_release);
