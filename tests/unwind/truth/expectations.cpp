@@ -14,6 +14,11 @@ std::string whole_module(const std::string& key) {
     return key.substr(0, key.find(':') + 1) + "*";
 }
 
+Unexpected malformed(const std::string& path, const char* what, const std::string& line) {
+    return unexpected(ErrorCode::corrupt,
+                      std::string{path}.append(": ").append(what).append(": ").append(line));
+}
+
 }  // namespace
 
 Result<Expectations> Expectations::read(const std::string& path, const std::string& config) {
@@ -36,7 +41,7 @@ Result<Expectations> Expectations::read(const std::string& path, const std::stri
             std::uint64_t maximum = 0;
             words >> maximum;
             if (!words || current.empty()) {
-                return unexpected(ErrorCode::corrupt, path + ": no class or maximum: " + line);
+                return malformed(path, "no class or maximum", line);
             }
             for (std::string name; words >> name;) {
                 if (name == config) {
@@ -51,7 +56,7 @@ Result<Expectations> Expectations::read(const std::string& path, const std::stri
         } else if (reasons.contains(third)) {
             current.assign(first).append(" ").append(second);
         } else {
-            return unexpected(ErrorCode::corrupt, path + ": no reason: " + line);
+            return malformed(path, "no reason", line);
         }
     }
     return expectations;

@@ -196,6 +196,9 @@ Result<void> Session::check_deferred() {
 void Session::count(std::uint64_t pc, std::span<const Frame> truth,
                     std::span<const FrameAddress> walked, StopReason reason, bool resumes) {
     ++report_.instructions;
+    if (visited_.insert(pc).second) {
+        report_.visited.insert(space_.place_of(pc));
+    }
     const Verdict verdict = judge(truth, walked, reason);
     if (verdict.kind == Verdict::Kind::equal) {
         ++report_.equal;

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace sample::unwind::truth {
@@ -39,6 +41,7 @@ struct Report {
     std::uint64_t incomplete = 0;
     std::uint64_t wrong = 0;
     std::map<std::string, Mismatch> mismatches;  ///< By "verdict module:function".
+    std::set<std::string> visited;               ///< "module:function" of every instruction.
     Counts counts;
     Tracee::Stop end;
 };
@@ -94,6 +97,7 @@ private:
     std::unordered_map<std::uint64_t, Instruction> instructions_;
     std::array<FrameAddress, kMaxDepth> walked_{};
     std::vector<Deferred> deferred_;
+    std::unordered_set<std::uint64_t> visited_;
     Now now_;
     Report report_;
 };

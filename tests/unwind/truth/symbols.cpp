@@ -82,7 +82,7 @@ void Symbols::read_table(Elf* elf, Elf_Scn* section, std::size_t names) {
 }
 
 const std::string& Symbols::name_of(std::uint64_t address) const {
-    static const std::string kUnknown = "?";
+    static const std::string unknown = "?";
     const auto holds = [address](const Symbol& one) {
         return address >= one.begin && address < one.end;
     };
@@ -97,7 +97,7 @@ const std::string& Symbols::name_of(std::uint64_t address) const {
             return after->name;
         }
     }
-    return section == sections_.end() ? kUnknown : section->name;
+    return section == sections_.end() ? unknown : section->name;
 }
 
 }  // namespace sample::unwind::truth

@@ -30,6 +30,7 @@ std::string proc_path(pid_t pid, const char* name) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) {
         pointers.push_back(word.data());
     }
@@ -96,7 +97,7 @@ Tracee::~Tracee() {
     }
 }
 
-Result<void> Tracee::run_to(std::uint64_t address) {
+Result<void> Tracee::run_to(std::uint64_t address) const {
     errno = 0;
     const long word = ptrace(PTRACE_PEEKTEXT, pid_, reinterpret_cast<void*>(address), nullptr);
     if (errno != 0) {

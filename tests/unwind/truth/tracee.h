@@ -53,7 +53,7 @@ public:
     ~Tracee();
 
     /// Lets it run freely until it reaches `address`.
-    [[nodiscard]] Result<void> run_to(std::uint64_t address);
+    [[nodiscard]] Result<void> run_to(std::uint64_t address) const;
     /// Lets it run one instruction, delivering the signal of the previous stop, if it was one.
     [[nodiscard]] Result<Stop> step();
     /// Whether the next step will deliver one.

@@ -1,14 +1,16 @@
 // Compares our walk with the truth at every instruction of a program.
 //
 //     unwind_truth [--config NAME] [--expected FILE | --print-expected] [--env NAME=VALUE]...
-//                  [--symbols FILE] [--from entry|loader] -- PROGRAM [ARGUMENT]...
+//                  [--symbols FILE] [--from entry|loader] [--visits PLACE]...
+//                  -- PROGRAM [ARGUMENT]...
 //
 // The program is single-stepped from its entry point (--from loader: from the process's first
 // instruction) to its exit, with no environment but --env. Prints how many instructions were walked
 // right, how many incompletely and how many wrongly, and the first example of each class that
 // --expected does not list for the configuration (docs/unwinding-truth.md). --print-expected prints
-// what table.py makes that table of instead. Exits 0 if all is as expected and the program exited
-// with 0; 1 if not; 2 if the truth could not be told.
+// what table.py makes that table of instead. --visits demands that there was an instruction in a
+// "module:function" that begins so. Exits 0 if all is as expected and the program exited with 0; 1
+// if not; 2 if the truth could not be told.
 #include "tests/unwind/truth/expectations.h"
 #include "tests/unwind/truth/session.h"
 
@@ -25,6 +27,7 @@ struct Arguments {
     Options options;
     std::string config = "program";
     std::string expected;
+    std::vector<std::string> visits;
     bool print_expected = false;
     bool valid = true;
 };
@@ -51,6 +54,8 @@ Arguments parse(const std::vector<std::string>& words) {
             arguments.options.environment.push_back(value);
         } else if (word == "--symbols") {
             arguments.options.symbol_file = value;
+        } else if (word == "--visits") {
+            arguments.visits.push_back(value);
         } else if (word == "--from" && (value == "entry" || value == "loader")) {
             arguments.options.from_loader = value == "loader";
         } else {
@@ -68,6 +73,19 @@ void print_summary(std::FILE* to, const std::string& config, const Report& repor
                  config.c_str(), report.instructions, report.equal, report.incomplete, report.wrong,
                  report.counts.calls, report.counts.returns, report.counts.signals,
                  report.counts.jumps, report.counts.switches, report.counts.deepest);
+}
+
+/// One message for each place that was to be visited, and was not.
+std::vector<std::string> check_visits(const Report& report,
+                                      const std::vector<std::string>& places) {
+    std::vector<std::string> messages;
+    for (const std::string& place : places) {
+        const auto visited = report.visited.lower_bound(place);
+        if (visited == report.visited.end() || !visited->starts_with(place)) {
+            messages.push_back(std::string{"not visited: "}.append(place).append("\n"));
+        }
+    }
+    return messages;
 }
 
 bool has_succeeded(const Report& report) {
@@ -88,8 +106,8 @@ int main(int argc, char** argv) {
     if (!arguments.valid) {
         std::fprintf(stderr,
                      "usage: unwind_truth [--config NAME] [--expected FILE | --print-expected] "
-                     "[--env NAME=VALUE]... [--symbols FILE] [--from entry|loader] -- PROGRAM "
-                     "[ARGUMENT]...\n");
+                     "[--env NAME=VALUE]... [--symbols FILE] [--from entry|loader] "
+                     "[--visits PLACE]... -- PROGRAM [ARGUMENT]...\n");
         return 2;
     }
     auto session = Session::start(arguments.options);
@@ -117,7 +135,10 @@ int main(int argc, char** argv) {
         }
         expectations = std::move(*read);
     }
-    const std::vector<std::string> messages = expectations.check(*report);
+    std::vector<std::string> messages = expectations.check(*report);
+    for (std::string& message : check_visits(*report, arguments.visits)) {
+        messages.push_back(std::move(message));
+    }
     for (const std::string& message : messages) {
         std::printf("%s", message.c_str());
     }

@@ -117,19 +117,6 @@ static NOINLINE unsigned indirect_tail_call(unsigned (*callee)(unsigned), unsign
     return callee(leaf(x));
 }
 
-__attribute__((cold)) static NOINLINE unsigned rare(unsigned x) {
-    return leaf(x) ^ 1;
-}
-
-static NOINLINE unsigned hot_and_cold(unsigned x) {
-    unsigned sum = leaf(x);
-    if (__builtin_expect(x > 100, 0)) {
-        sum += rare(x) + rare(sum);
-        sum ^= touch(&sink, 1) + rare(sum);
-    }
-    return sum + leaf(sum);
-}
-
 static NOINLINE unsigned switches(unsigned x) {
     switch (x) {
         case 0:

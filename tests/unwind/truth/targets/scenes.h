@@ -29,6 +29,9 @@ void play_throws(void);
 unsigned leaf(unsigned x);
 unsigned touch(volatile unsigned* words, unsigned count);
 
+/* split.c. */
+unsigned hot_and_cold(unsigned x);
+
 /* library.c: in a shared library, where there is one. */
 unsigned library_mix(unsigned x);
 unsigned library_call(unsigned (*callback)(unsigned), unsigned x);
