@@ -1,5 +1,5 @@
-/* A function of which the unlikely part is compiled to another place. In a file of its own instead of
-   NOINLINE: clang does not split what must not be inlined. */
+/* A function of which the unlikely part is compiled to another place. In a file of its own instead
+   of NOINLINE: clang does not split what must not be inlined. */
 #include "scenes.h"
 
 __attribute__((cold)) static NOINLINE unsigned rare(unsigned x) {
