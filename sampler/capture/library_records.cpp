@@ -1,6 +1,5 @@
 #include "sampler/capture/library_records.h"
 
-#include "core/address.h"
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
 
@@ -61,7 +60,7 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
         if (!change_chunk(area, slot)) {
             return false;
         }
-        slot.last_depth = 0;
+        slot.unchanged = 0;
         room = reserve(area, slot, words);
     }
     __builtin_memcpy(room.words, &record, sizeof record);
@@ -81,9 +80,9 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
 /// Tells the collector of libraries that came after the table was made, from the frames that are
 /// new.
 void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
-                          const std::uint64_t* frames, std::uint32_t count) noexcept {
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint64_t pc = FrameAddress::from_bits(frames[i]).lookup_pc().value;
+                          std::span<const FrameAddress> frames) noexcept {
+    for (const FrameAddress frame : frames) {
+        const std::uint64_t pc = frame.lookup_pc().value;
         dl_find_object found;
         if (modules.find(Pc{pc}) != nullptr ||
             _dl_find_object(reinterpret_cast<void*>(pc), &found) != 0 ||

@@ -34,7 +34,7 @@ struct HandSample {
 class TestArea {
 public:
     TestArea() {
-        auto created = AreaMapping::create(kPeriodNs, 2.0, false);
+        auto created = AreaMapping::create(kPeriodNs, 2.0, false, capture::kMaxDepth);
         if (!created) {
             ADD_FAILURE() << created.error().message();
             return;

@@ -19,7 +19,7 @@ void look_up(const cfi::Tables& tables, std::uint64_t pc, std::uint64_t word) {
         return;
     }
     static_cast<void>(cfi::pack_rules(found, pc));
-    KnownRegisters frame;
+    KnownRegisters frame{};
     for (std::size_t reg = 0; reg < Registers::kCount; ++reg) {
         frame.set(reg, word);
     }

@@ -35,7 +35,7 @@ struct Module {
     std::uint64_t header = 0;  ///< .eh_frame_hdr (PT_GNU_EH_FRAME).
     std::uint64_t header_size = 0;
     AddressRange tables;      ///< Readable bytes around the header: bounds of all table reads.
-    AddressRange code;        ///< Readable code.
+    AddressRange code;        ///< Readable code: the largest segment of it.
     std::uint64_t entry = 0;  ///< e_entry; code just after it that has no CFI starts a stack.
     std::uint64_t image_delta = 0;  ///< Where the bytes are read, minus where the program has them.
 
