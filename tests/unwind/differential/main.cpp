@@ -1,0 +1,182 @@
+// Samples a program from outside and walks each stack twice, by ours and by libunwind's unw_step.
+//
+//     unwind_differential [--samples N] [--hz N] [--json FILE] [--examples N] [--strict] -- CMD...
+//
+// The command is run again until there are enough samples, then its process group gets SIGTERM.
+// Exit code: 0; 1 if --strict and some sample's walks differ without ours being provably right; 2
+// for anything that went wrong; 77 if perf_event_open is refused. docs/unwinding-differential.md
+// tells how differences are judged.
+#include "tests/unwind/differential/capture.h"
+#include "tests/unwind/differential/comparison.h"
+#include "tests/unwind/differential/report.h"
+
+#include <CLI/CLI.hpp>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace sample;                        // NOLINT(google-build-using-namespace): a program
+using namespace sample::unwind::differential;  // NOLINT(google-build-using-namespace)
+
+constexpr int kFailed = 2;
+constexpr int kRefused = 77;
+constexpr int kExecFailed = 127;
+constexpr int kDrainMilliseconds = 20;
+constexpr int kPatienceMilliseconds = 10000;
+
+struct Options {
+    std::uint64_t samples = 100000;
+    CaptureOptions capture;
+    std::string json;
+    std::size_t examples = 0;
+    bool strict = false;
+    std::vector<std::string> command;
+};
+
+/// A child that execs the command once it is told to.
+class Child {
+public:
+    explicit Child(std::vector<std::string> command) {
+        std::vector<char*> arguments;
+        for (std::string& argument : command) {
+            arguments.push_back(argument.data());
+        }
+        arguments.push_back(nullptr);
+        int ends[2] = {-1, -1};
+        if (pipe2(ends, O_CLOEXEC) != 0) {
+            return;
+        }
+        pid_ = fork();
+        if (pid_ == 0) {
+            char go = 0;
+            setpgid(0, 0);
+            if (read(ends[0], &go, 1) != 1) {
+                _exit(kExecFailed);
+            }
+            execvp(arguments[0], arguments.data());
+            std::perror(arguments[0]);
+            _exit(kExecFailed);
+        }
+        close(ends[0]);
+        gate_.reset(ends[1]);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() {
+        gate_.reset();
+        stop();
+    }
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    void start() const { static_cast<void>(!write(gate_.get(), "g", 1)); }
+    /// Whether it has ended; by itself with 0 or not.
+    [[nodiscard]] bool has_ended() {
+        if (!ended_ && waitpid(pid_, &status_, WNOHANG) == pid_) {
+            ended_ = true;
+        }
+        return ended_;
+    }
+    [[nodiscard]] bool succeeded() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
+    /// Asks the process group to end, and makes it, if it does not.
+    void stop() {
+        kill(-pid_, SIGTERM);
+        for (int waited = 0; !has_ended() && waited < kPatienceMilliseconds; waited += 10) {
+            usleep(10'000);
+        }
+        kill(-pid_, SIGKILL);
+        while (!has_ended()) {
+            usleep(10'000);
+        }
+    }
+
+private:
+    Fd gate_;
+    pid_t pid_ = -1;
+    int status_ = 0;
+    bool ended_ = false;
+};
+
+/// One run of the command. Returns an exit code.
+int run_once(const Options& options, Comparison& comparison, std::uint64_t& lost) {
+    Child child{options.command};
+    auto capture = Capture::open(child.pid(), options.capture);
+    if (!capture) {
+        std::fprintf(stderr, "unwind_differential: %s\n", capture.error().message().c_str());
+        return kRefused;
+    }
+    child.start();
+    const std::uint64_t before = comparison.tally().samples;
+    bool ended = false;
+    while (!ended && comparison.tally().samples < options.samples) {
+        capture->wait(kDrainMilliseconds);
+        ended = child.has_ended();
+        capture->drain(comparison);
+    }
+    if (ended) {
+        capture->finish(comparison);
+    }
+    lost += capture->lost();
+    if (ended && !child.succeeded()) {
+        std::fprintf(stderr, "unwind_differential: %s failed\n", options.command[0].c_str());
+        return kFailed;
+    }
+    if (comparison.tally().samples == before) {
+        std::fprintf(stderr, "unwind_differential: no sample of %s: let it run longer\n",
+                     options.command[0].c_str());
+        return kFailed;
+    }
+    return 0;
+}
+
+int run(const Options& options) {
+    Comparison comparison;
+    RunFigures figures;
+    figures.examples = options.examples;
+    for (const std::string& word : options.command) {
+        figures.command += (figures.command.empty() ? "" : " ") + word;
+    }
+    while (comparison.tally().samples < options.samples) {
+        if (const int code = run_once(options, comparison, figures.lost); code != 0) {
+            return code;
+        }
+    }
+    const Tally& tally = comparison.tally();
+    print_report(tally, figures, stderr);
+    if (!options.json.empty()) {
+        std::FILE* out = std::fopen(options.json.c_str(), "we");
+        if (out == nullptr) {
+            std::perror(options.json.c_str());
+            return kFailed;
+        }
+        write_json(tally, figures, out);
+        std::fclose(out);
+    }
+    return options.strict && tally.with(Verdict::theirs) + tally.with(Verdict::open) != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    CLI::App app{"Walks the stacks of a program by ours and by libunwind, and compares."};
+    app.add_option("--samples", options.samples, "How many are wanted")->capture_default_str();
+    app.add_option("--hz", options.capture.hz, "Samples a second of CPU time")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100000));
+    app.add_option("--json", options.json, "Where the figures go, too");
+    app.add_option("--examples", options.examples, "Stacks printed of each class of difference");
+    app.add_flag("--strict", options.strict, "Fail if ours is not equal or provably right");
+    app.add_option("command", options.command, "What to sample")->required();
+    CLI11_PARSE(app, argc, argv);
+    return run(options);
+}

@@ -1,0 +1,240 @@
+// The contracts are in the header.
+#include "tests/unwind/differential/report.h"
+
+#include "symbolize/symbolizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace sample::unwind::differential {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRowsPrinted = 60;
+constexpr std::size_t kFramesShown = 6;
+
+std::string hex(std::uint64_t value) {
+    std::array<char, 20> text{};
+    std::snprintf(text.data(), text.size(), "0x%lx", value);
+    return text.data();
+}
+
+/// Module and function of places, found for all at once.
+class Names {
+public:
+    explicit Names(const std::set<CodePlace>& places) {
+        std::map<const Image*, std::vector<std::uint64_t>> by_image;
+        for (const CodePlace& place : places) {
+            if (place.image != nullptr) {
+                by_image[place.image].push_back(place.address);
+            }
+        }
+        for (const auto& [image, addresses] : by_image) {
+            const auto found = symbolize::symbolize({image->path(), {}}, addresses);
+            for (std::size_t i = 0; i < addresses.size(); ++i) {
+                functions_[CodePlace{image, addresses[i]}] = found.symbols[i].name;
+            }
+        }
+    }
+
+    static std::string module_of(const CodePlace& place) {
+        return place.image == nullptr
+                   ? "(no file)"
+                   : place.image->path().substr(place.image->path().rfind('/') + 1);
+    }
+    [[nodiscard]] std::string function_of(const CodePlace& place) const {
+        const auto found = functions_.find(place);
+        return found == functions_.end() ? "?" : found->second;
+    }
+
+private:
+    std::map<CodePlace, std::string> functions_;
+};
+
+struct Row {
+    std::uint64_t samples = 0;
+    std::set<std::uint64_t> addresses;
+};
+
+struct DifferenceClass {
+    std::string verdict, kind, cause, module, function;
+    auto operator<=>(const DifferenceClass&) const = default;
+};
+
+struct StopClass {
+    std::string reason, module, function;
+    auto operator<=>(const StopClass&) const = default;
+};
+
+template <class Class>
+std::vector<std::pair<Class, Row>> by_samples(const std::map<Class, Row>& rows) {
+    std::vector<std::pair<Class, Row>> sorted{rows.begin(), rows.end()};
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) {
+        return left.second.samples > right.second.samples;
+    });
+    return sorted;
+}
+
+struct Summary {
+    std::vector<std::pair<DifferenceClass, Row>> differences;
+    std::vector<std::pair<StopClass, Row>> stops;
+};
+
+std::set<CodePlace> places_in(const Tally& tally) {
+    std::set<CodePlace> places;
+    for (const auto& [key, count] : tally.differences) {
+        places.insert(key.place);
+    }
+    for (const auto& [key, count] : tally.stops) {
+        places.insert(key.place);
+    }
+    for (const auto& [key, example] : tally.examples) {
+        places.insert(example.ours.begin(), example.ours.end());
+        places.insert(example.theirs.begin(), example.theirs.end());
+    }
+    return places;
+}
+
+Summary summarize(const Tally& tally, const Names& names) {
+    std::map<DifferenceClass, Row> differences;
+    for (const auto& [key, count] : tally.differences) {
+        Row& row = differences[{name_of(key.verdict), name_of(key.kind), name_of(key.cause),
+                                Names::module_of(key.place), names.function_of(key.place)}];
+        row.samples += count;
+        row.addresses.insert(key.place.address);
+    }
+    std::map<StopClass, Row> stops;
+    for (const auto& [key, count] : tally.stops) {
+        Row& row = stops[{name_of(key.reason), Names::module_of(key.place),
+                          names.function_of(key.place)}];
+        row.samples += count;
+        row.addresses.insert(key.place.address);
+    }
+    return {by_samples(differences), by_samples(stops)};
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void print_shares(const Tally& tally, const RunFigures& figures, std::FILE* out) {
+    const std::uint64_t walked = tally.samples - tally.no_stack;
+    std::fprintf(out, "%s\n%lu samples, %lu lost, %lu without a stack, %.1f frames each\n",
+                 figures.command.c_str(), tally.samples, figures.lost, tally.no_stack,
+                 walked == 0 ? 0 : static_cast<double>(tally.frames) / static_cast<double>(walked));
+    for (const Verdict verdict : {Verdict::equal, Verdict::ours, Verdict::theirs, Verdict::open}) {
+        std::fprintf(out, "  %-7s %10lu  %8.4f %%\n", name_of(verdict), tally.with(verdict),
+                     percent(tally.with(verdict), walked));
+    }
+    std::fprintf(out, "  root    %10lu  %8.4f %%, of those not cut %.4f %%\n  cut     %10lu\n",
+                 tally.root, percent(tally.root, walked), percent(tally.root, walked - tally.cut),
+                 tally.cut);
+}
+
+std::string text_of(const std::set<std::uint64_t>& addresses) {
+    std::string text = hex(*addresses.begin());
+    if (addresses.size() > 1) {
+        text += " … (" + std::to_string(addresses.size()) + " places)";
+    }
+    return text;
+}
+
+void print_frames(const char* who, const std::vector<CodePlace>& frames, std::size_t first,
+                  const Names& names, std::FILE* out) {
+    std::fprintf(out, "    %s, %zu frames:\n", who, frames.size());
+    for (std::size_t i = first; i < std::min(frames.size(), first + kFramesShown); ++i) {
+        std::fprintf(out, "      #%-3zu %s %s %s\n", i, hex(frames[i].address).c_str(),
+                     Names::module_of(frames[i]).c_str(), names.function_of(frames[i]).c_str());
+    }
+}
+
+void print_examples(const Tally& tally, std::size_t wanted, const Names& names, std::FILE* out) {
+    std::map<DifferenceClass, std::size_t> shown;
+    for (const auto& [key, example] : tally.examples) {
+        const DifferenceClass of{name_of(key.verdict), name_of(key.kind), name_of(key.cause),
+                                 Names::module_of(key.place), names.function_of(key.place)};
+        if (shown[of]++ >= wanted) {
+            continue;
+        }
+        const auto parted = std::mismatch(example.ours.begin(), example.ours.end(),
+                                          example.theirs.begin(), example.theirs.end());
+        const auto at = static_cast<std::size_t>(parted.first - example.ours.begin());
+        std::fprintf(out, "  %s, %s, %s; ours ends with %s, unw_step returned %d:\n",
+                     of.verdict.c_str(), of.kind.c_str(), of.cause.c_str(),
+                     name_of(example.reason), example.end);
+        const std::size_t first = at < 3 ? 0 : at - 3;
+        print_frames("ours", example.ours, first, names, out);
+        print_frames("libunwind", example.theirs, first, names, out);
+    }
+}
+
+}  // namespace
+
+void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out) {
+    const Names names{places_in(tally)};
+    const Summary summary = summarize(tally, names);
+    print_shares(tally, figures, out);
+    std::fprintf(out, "differences: who is right, kind, cause, where they part\n");
+    for (std::size_t i = 0; i < std::min(kRowsPrinted, summary.differences.size()); ++i) {
+        const auto& [of, row] = summary.differences[i];
+        std::fprintf(out, "  %8lu  %-6s  %-11s  %-11s  %s %s %s\n", row.samples,
+                     of.verdict.c_str(), of.kind.c_str(), of.cause.c_str(), of.module.c_str(),
+                     of.function.c_str(), text_of(row.addresses).c_str());
+    }
+    std::fprintf(out, "not at the root: why, last frame\n");
+    for (std::size_t i = 0; i < std::min(kRowsPrinted, summary.stops.size()); ++i) {
+        const auto& [of, row] = summary.stops[i];
+        std::fprintf(out, "  %8lu  %-17s  %s %s %s\n", row.samples, of.reason.c_str(),
+                     of.module.c_str(), of.function.c_str(), text_of(row.addresses).c_str());
+    }
+    if (figures.examples != 0) {
+        std::fprintf(out, "examples\n");
+        print_examples(tally, figures.examples, names, out);
+    }
+}
+
+void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
+    const Names names{places_in(tally)};
+    const Summary summary = summarize(tally, names);
+    json root{{"command", figures.command},
+              {"samples", tally.samples},
+              {"lost", figures.lost},
+              {"no_stack", tally.no_stack},
+              {"frames", tally.frames},
+              {"root", tally.root},
+              {"cut", tally.cut}};
+    for (const Verdict verdict : {Verdict::equal, Verdict::ours, Verdict::theirs, Verdict::open}) {
+        root[name_of(verdict)] = tally.with(verdict);
+    }
+    root["differences"] = json::array();
+    for (const auto& [of, row] : summary.differences) {
+        root["differences"].push_back({{"verdict", of.verdict},
+                                       {"kind", of.kind},
+                                       {"cause", of.cause},
+                                       {"module", of.module},
+                                       {"function", of.function},
+                                       {"samples", row.samples},
+                                       {"places", row.addresses.size()},
+                                       {"example", hex(*row.addresses.begin())}});
+    }
+    root["stops"] = json::array();
+    for (const auto& [of, row] : summary.stops) {
+        root["stops"].push_back({{"reason", of.reason},
+                                 {"module", of.module},
+                                 {"function", of.function},
+                                 {"samples", row.samples},
+                                 {"example", hex(*row.addresses.begin())}});
+    }
+    std::fprintf(out, "%s\n",
+                 root.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+}  // namespace sample::unwind::differential
