@@ -59,14 +59,12 @@ Link CallSites::link(std::uint64_t callee, std::uint64_t caller) const {
         std::memcmp(trampoline, kSigreturn.data(), kSigreturn.size()) == 0) {
         return Link::unknown;
     }
-    const ModuleTable& modules = process_.modules();
-    const Module* module = modules.find(Pc{caller - 1});
-    if (module == nullptr) {
-        return Link::unknown;
+    if (!process_.is_code(caller - 1)) {
+        return Link::refuted;
     }
     const std::byte* bytes = process_.bytes_at(caller - kLongestCall, kLongestCall);
-    if (bytes == nullptr || !module->code.contains(caller - 1)) {
-        return Link::refuted;
+    if (bytes == nullptr) {
+        return Link::unknown;
     }
     std::array<std::uint8_t, kLongestCall> before{};
     std::memcpy(before.data(), bytes, before.size());
@@ -74,6 +72,7 @@ Link CallSites::link(std::uint64_t callee, std::uint64_t caller) const {
         std::int32_t distance = 0;
         std::memcpy(&distance, &before.at(kLongestCall - kDirectCall + 1), sizeof(distance));
         const std::uint64_t target = caller + static_cast<std::uint64_t>(std::int64_t{distance});
+        const ModuleTable& modules = process_.modules();
         const std::uint64_t called = function_start(modules, target);
         // The byte before a return address is inside its function, also if the call is its last.
         const bool same = called != 0 && (called == function_start(modules, callee) ||

@@ -10,13 +10,24 @@ namespace {
 
 using Frames = std::span<const std::uint64_t>;
 
-/// The weakest link from frame `from` outwards.
-Link weakest_link(Frames frames, std::size_t from, const Evidence& evidence) {
-    Link weakest = Link::proven;
+/// What the links of a walk's rest say of it.
+enum class Standing : std::uint8_t {
+    refuted,
+    unproven,
+    proven,  ///< None is refuted, and it ends at a root or has a proven link.
+};
+
+/// Of the frames from `from` on. Chance meets neither a root nor a proven link.
+Standing standing_of(Frames frames, std::size_t from, bool at_root, const Evidence& evidence) {
+    bool proven = at_root;
     for (std::size_t i = std::max<std::size_t>(from, 1); i < frames.size(); ++i) {
-        weakest = std::min(weakest, evidence.link(frames[i - 1], frames[i]));
+        const Link link = evidence.link(frames[i - 1], frames[i]);
+        if (link == Link::refuted) {
+            return Standing::refuted;
+        }
+        proven |= link == Link::proven;
     }
-    return weakest;
+    return proven ? Standing::proven : Standing::unproven;
 }
 
 Cause cause_of(const ReferenceWalk& theirs, std::size_t at, bool stopped) {
@@ -42,42 +53,38 @@ Cause cause_of(const ReferenceWalk& theirs, std::size_t at, bool stopped) {
 Verdict judge_their_rest(StopReason reason, Frames theirs, const ReferenceWalk& walk,
                          std::size_t at, const Evidence& evidence) {
     const bool guessed = at >= walk.first_guess;
-    if (at == 0 || weakest_link(theirs, at, evidence) == Link::refuted) {
+    if (at == 0 || evidence.link(theirs[at - 1], theirs[at]) == Link::refuted) {
         // A guess that leads to no call is worse than none; so is a rule past the root.
         return guessed || reason == StopReason::root ? Verdict::ours : Verdict::open;
     }
-    return guessed && walk.end != 0 ? Verdict::open : Verdict::theirs;
+    return !guessed || standing_of(theirs, at, walk.end == 0, evidence) == Standing::proven
+               ? Verdict::theirs
+               : Verdict::open;
 }
 
 /// Only we have frames from `at` on.
 Verdict judge_our_rest(const OurWalk& ours, std::size_t at, const Evidence& evidence) {
-    const Link weakest = weakest_link(ours.frames, at, evidence);
-    if (weakest == Link::refuted) {
-        return Verdict::theirs;
+    switch (standing_of(ours.frames, at, ours.reason == StopReason::root, evidence)) {
+        case Standing::refuted:
+            return Verdict::theirs;
+        case Standing::unproven:
+            return Verdict::open;
+        default:
+            return Verdict::ours;
     }
-    return weakest == Link::proven || ours.reason == StopReason::root ? Verdict::ours
-                                                                      : Verdict::open;
 }
 
 Verdict judge_both(const OurWalk& ours, Frames theirs, const ReferenceWalk& walk, std::size_t at,
                    const Evidence& evidence) {
-    const Link our_weakest = weakest_link(ours.frames, at, evidence);
-    const Link their_weakest = weakest_link(theirs, at, evidence);
-    const bool ours_hold = our_weakest != Link::refuted;
-    if (ours_hold != (their_weakest != Link::refuted)) {
-        return ours_hold ? Verdict::ours : Verdict::theirs;
-    }
-    const Link our_first = at == 0 ? Link::unknown : evidence.link(theirs[at - 1], ours.frames[at]);
-    const Link their_first = at == 0 ? Link::unknown : evidence.link(theirs[at - 1], theirs[at]);
-    if (our_first != their_first) {
-        return our_first > their_first ? Verdict::ours : Verdict::theirs;
-    }
     const bool we_end = ours.reason == StopReason::root;
+    // A guessed walk ends wherever it finds a zero.
     const bool they_end = walk.end == 0 && walk.first_guess == ReferenceWalk::kNever;
-    if (we_end != they_end) {
-        return we_end ? Verdict::ours : Verdict::theirs;
+    const Standing our_standing = standing_of(ours.frames, at, we_end, evidence);
+    const Standing their_standing = standing_of(theirs, at, they_end, evidence);
+    if (our_standing != their_standing) {
+        return our_standing > their_standing ? Verdict::ours : Verdict::theirs;
     }
-    return Verdict::open;
+    return we_end == they_end ? Verdict::open : we_end ? Verdict::ours : Verdict::theirs;
 }
 
 }  // namespace

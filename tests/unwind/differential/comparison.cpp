@@ -38,6 +38,8 @@ void Comparison::on_mapping(pid_t pid, const CodeMapping& mapping) {
     const auto bias = image == nullptr ? std::nullopt : image->bias_of(mapping);
     if (bias) {
         processes_[pid].process.map(*image, *bias);
+    } else {
+        processes_[pid].process.map_anonymous({mapping.address, mapping.address + mapping.size});
     }
 }
 
@@ -78,8 +80,6 @@ Difference Comparison::compare_walks(pid_t pid, const StackSample& ours,
         addresses_.push_back(frames_[i].bits() & ~kExactBit);
     }
     tally_.frames += result.depth;
-    count_stop(ours, watched.process, result.reason);
-
     const OurWalk our_walk{addresses_, result.reason};
     const CallSites call_sites{watched.process};
     watched.cached->walk(watched.process, theirs.registers, theirs.stack, kDepth, reference_);
@@ -95,15 +95,20 @@ Difference Comparison::compare_walks(pid_t pid, const StackSample& ours,
             std::swap(reference_, exact_walk_);
         }
     }
+    count_stop(ours, watched.process, result.reason,
+               difference.kind == Kind::equal && reference_.bad_read == BadRead::below_stack);
     count_difference(difference, watched.process, result.reason, reference_, pid);
     return difference;
 }
 
-void Comparison::count_stop(const StackSample& sample, const Process& process, StopReason reason) {
+void Comparison::count_stop(const StackSample& sample, const Process& process, StopReason reason,
+                            bool needs_red_zone) {
     if (reason == StopReason::root) {
         ++tally_.root;
     } else if (reason == StopReason::unreadable_memory && sample.cut) {
         ++tally_.cut;
+    } else if (reason == StopReason::unreadable_memory && needs_red_zone) {
+        ++tally_.red_zone;
     } else {
         const CodePlace last =
             addresses_.empty() ? CodePlace{} : process.place_of(addresses_.back());

@@ -41,7 +41,7 @@ struct Example {
 };
 
 /// Every sample is in exactly one of `no_stack`, `equal` and `differences`; and, but for
-/// `no_stack`, in one of `root`, `cut` and `stops`.
+/// `no_stack`, in one of `root`, `cut`, `red_zone` and `stops`.
 struct Tally {
     std::uint64_t samples = 0;
     std::uint64_t no_stack = 0;  ///< Nothing to walk: the thread had no memory, in exec or exit.
@@ -49,6 +49,8 @@ struct Tally {
     std::uint64_t equal = 0;
     std::uint64_t root = 0;
     std::uint64_t cut = 0;  ///< Walked to the end of the copy; the stack is longer.
+    /// A rule reads below rsp, where code may write without moving it; the copy begins at rsp.
+    std::uint64_t red_zone = 0;
     std::map<DifferenceKey, std::uint64_t> differences;
     std::map<DifferenceKey, Example> examples;
     std::map<StopKey, std::uint64_t> stops;
@@ -82,7 +84,8 @@ private:
     static constexpr std::size_t kEntries = 1 << 18;
     static constexpr std::size_t kDepth = 8192;
 
-    void count_stop(const StackSample& sample, const Process& process, StopReason reason);
+    void count_stop(const StackSample& sample, const Process& process, StopReason reason,
+                    bool needs_red_zone);
     void count_difference(const Difference& difference, const Process& process, StopReason reason,
                           const ReferenceWalk& theirs, pid_t pid);
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -79,6 +80,12 @@ std::optional<std::uint64_t> Image::bias_of(const CodeMapping& mapping) const no
         }
     }
     return std::nullopt;
+}
+
+bool Image::is_code(std::uint64_t address) const noexcept {
+    return std::any_of(segments_.begin(), segments_.end(), [address](const Elf64_Phdr& segment) {
+        return (segment.p_flags & PF_X) != 0 && address - segment.p_vaddr < segment.p_memsz;
+    });
 }
 
 const Image* ImageStore::find(std::string_view path) {

@@ -27,6 +27,8 @@ public:
     [[nodiscard]] const ElfImage& elf() const noexcept { return elf_; }
     /// Run-time address minus ELF virtual address; none if no segment holds the mapping's offset.
     [[nodiscard]] std::optional<std::uint64_t> bias_of(const CodeMapping& mapping) const noexcept;
+    /// Whether a segment of code holds the ELF virtual address.
+    [[nodiscard]] bool is_code(std::uint64_t address) const noexcept;
 
 private:
     std::string path_;

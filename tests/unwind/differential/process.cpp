@@ -28,7 +28,14 @@ void Process::map(const Image& image, std::uint64_t bias) {
     renew();
 }
 
+void Process::map_anonymous(AddressRange code) {
+    if (std::find(anonymous_.begin(), anonymous_.end(), code) == anonymous_.end()) {
+        anonymous_.push_back(code);
+    }
+}
+
 void Process::clear() {
+    anonymous_.clear();
     loaded_.clear();
     renew();
 }
@@ -60,6 +67,14 @@ const Process::Loaded* Process::loaded_at(std::uint64_t address) const noexcept 
         return nullptr;
     }
     return &*std::prev(after);
+}
+
+bool Process::is_code(std::uint64_t address) const noexcept {
+    if (const Loaded* loaded = loaded_at(address)) {
+        return loaded->image->is_code(address - loaded->bias);
+    }
+    return std::any_of(anonymous_.begin(), anonymous_.end(),
+                       [address](const AddressRange& code) { return code.contains(address); });
 }
 
 CodePlace Process::place_of(std::uint64_t address) const noexcept {

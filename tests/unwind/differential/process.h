@@ -22,6 +22,8 @@ class Process {
 public:
     /// Forgets what lay there before.
     void map(const Image& image, std::uint64_t bias);
+    /// Code without a file: made at run time.
+    void map_anonymous(AddressRange code);
     void clear();
 
     /// Sorted, with a generation that no other table of this program has.
@@ -29,6 +31,8 @@ public:
     /// Changes whenever `modules()` would.
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
 
+    /// Whether code is, or was, mapped at `address`.
+    [[nodiscard]] bool is_code(std::uint64_t address) const noexcept;
     [[nodiscard]] CodePlace place_of(std::uint64_t address) const noexcept;
     /// `size` bytes of code or tables, from the files; null where no file is mapped.
     [[nodiscard]] const std::byte* bytes_at(std::uint64_t address, std::size_t size) const noexcept;
@@ -44,6 +48,7 @@ private:
     void renew();
 
     std::vector<Loaded> loaded_;  ///< By address, without overlaps.
+    std::vector<AddressRange> anonymous_;  ///< Each once.
     std::vector<Module> storage_;
     std::optional<ModuleTable> table_;
     std::uint64_t generation_ = 0;

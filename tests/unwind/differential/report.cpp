@@ -134,9 +134,12 @@ void print_shares(const Tally& tally, const RunFigures& figures, std::FILE* out)
         std::fprintf(out, "  %-7s %10lu  %8.4f %%\n", name_of(verdict), tally.with(verdict),
                      percent(tally.with(verdict), walked));
     }
-    std::fprintf(out, "  root    %10lu  %8.4f %%, of those not cut %.4f %%\n  cut     %10lu\n",
-                 tally.root, percent(tally.root, walked), percent(tally.root, walked - tally.cut),
-                 tally.cut);
+    const std::uint64_t not_copied = tally.cut + tally.red_zone;
+    std::fprintf(out,
+                 "  root    %10lu  %8.4f %%, of those whose copy suffices %.4f %%\n"
+                 "  longer than the copy %lu, red zone not in the copy %lu\n",
+                 tally.root, percent(tally.root, walked),
+                 percent(tally.root, walked - not_copied), tally.cut, tally.red_zone);
 }
 
 std::string text_of(const std::set<std::uint64_t>& addresses) {
@@ -210,7 +213,8 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
               {"no_stack", tally.no_stack},
               {"frames", tally.frames},
               {"root", tally.root},
-              {"cut", tally.cut}};
+              {"cut", tally.cut},
+              {"red_zone", tally.red_zone}};
     for (const Verdict verdict : {Verdict::equal, Verdict::ours, Verdict::theirs, Verdict::open}) {
         root[name_of(verdict)] = tally.with(verdict);
     }
