@@ -107,7 +107,7 @@ std::uint64_t time_of(std::span<const std::byte> record) {
 StackSample decode_sample(Fields fields) {
     StackSample sample;
     sample.pid = static_cast<pid_t>(fields.take<std::uint32_t>());
-    static_cast<void>(fields.take<std::uint32_t>());
+    sample.tid = static_cast<pid_t>(fields.take<std::uint32_t>());
     static_cast<void>(fields.take<std::uint64_t>());
     if (fields.take<std::uint64_t>() != PERF_SAMPLE_REGS_ABI_NONE) {
         for (const std::uint8_t reg : kDwarfOrder) {
@@ -119,7 +119,7 @@ StackSample decode_sample(Fields fields) {
         const auto dumped = Fields{fields.rest().subspan(room)}.take<std::uint64_t>();
         if (dumped <= room) {
             sample.stack = fields.rest().first(dumped);
-            sample.cut = dumped == room;
+            sample.full = dumped == room;
         }
     }
     return sample;

@@ -26,9 +26,14 @@ namespace sample::unwind::differential {
 /// One interrupted thread. In the kernel: as it entered it.
 struct StackSample {
     pid_t pid = 0;
+    pid_t tid = 0;
     Registers registers;
-    std::span<const std::byte> stack;  ///< From rsp up; empty if the thread had no memory (exit).
-    bool cut = false;                  ///< The stack is longer than a record can be.
+    /// From rsp up, to the stack's end or the first page that is not in memory, which a large frame
+    /// can have. Empty if the thread had no memory (exec, exit).
+    std::span<const std::byte> stack;
+    bool full = false;  ///< As long as a record can be.
+
+    [[nodiscard]] std::uint64_t end() const noexcept { return registers.sp() + stack.size(); }
 };
 
 /// A file mapped as code.

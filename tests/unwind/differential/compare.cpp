@@ -57,8 +57,11 @@ Verdict judge_their_rest(StopReason reason, Frames theirs, const ReferenceWalk& 
         // A guess that leads to no call is worse than none; so is a rule past the root.
         return guessed || reason == StopReason::root ? Verdict::ours : Verdict::open;
     }
-    return !guessed || standing_of(theirs, at, walk.end == 0, evidence) == Standing::proven
-               ? Verdict::theirs
+    if (!guessed) {
+        return Verdict::theirs;
+    }
+    return standing_of(theirs, at, walk.end == 0, evidence) == Standing::proven
+               ? Verdict::their_guess
                : Verdict::open;
 }
 
@@ -118,13 +121,24 @@ Difference compare(const OurWalk& ours, const ReferenceWalk& theirs, const Evide
     return difference;
 }
 
+bool is_explained(const Difference& difference) noexcept {
+    switch (difference.verdict) {
+        case Verdict::theirs:
+            return false;
+        case Verdict::open:
+            return difference.cause == Cause::no_rule;
+        default:
+            return true;
+    }
+}
+
 const char* name_of(Kind kind) noexcept {
     constexpr std::array kNames{"equal", "beyond root", "goes on", "stops short", "other frame"};
     return kNames.at(static_cast<std::size_t>(kind));
 }
 
 const char* name_of(Verdict verdict) noexcept {
-    constexpr std::array kNames{"equal", "ours", "theirs", "open"};
+    constexpr std::array kNames{"equal", "ours", "their guess", "theirs", "open"};
     return kNames.at(static_cast<std::size_t>(verdict));
 }
 

@@ -48,7 +48,13 @@ enum class Kind : std::uint8_t {
     other_frame,  ///< They went different ways.
 };
 
-enum class Verdict : std::uint8_t { equal, ours, theirs, open };
+enum class Verdict : std::uint8_t {
+    equal,
+    ours,         ///< Ours is right.
+    their_guess,  ///< Ours stopped for want of a rule; libunwind guessed, and its guess holds.
+    theirs,       ///< Ours is wrong: a bug.
+    open,         ///< Nothing proves either.
+};
 
 /// What happened to libunwind where they part.
 enum class Cause : std::uint8_t {
@@ -69,6 +75,9 @@ struct Difference {
     Cause cause = Cause::none;
     std::size_t at = 0;  ///< The first frame that differs, or that only one has.
 };
+
+/// Whether a walker without bugs may differ so: it is right, or neither had a rule to go by.
+[[nodiscard]] bool is_explained(const Difference& difference) noexcept;
 
 /// O(depth). A zero frame at the reference's end is not counted as one: it is how it says root.
 [[nodiscard]] Difference compare(const OurWalk& ours, const ReferenceWalk& theirs,

@@ -1,7 +1,10 @@
 // The contracts are in the header.
 #include "tests/unwind/differential/comparison.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 namespace sample::unwind::differential {
 
@@ -9,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t kExactBit = std::uint64_t{1} << 63;
 
-/// The frames from a little inside of where the walks part.
 std::vector<CodePlace> places_of(std::span<const std::uint64_t> frames, const Process& process) {
     std::vector<CodePlace> places;
     for (const std::uint64_t frame : frames) {
@@ -26,6 +28,27 @@ std::uint64_t Tally::with(Verdict verdict) const {
         count += key.verdict == verdict ? samples_of_key : 0;
     }
     return count;
+}
+
+std::uint64_t Tally::lacking(Missing missing) const {
+    std::uint64_t count = 0;
+    for (const auto& [key, samples_of_key] : stops) {
+        count += key.missing == missing ? samples_of_key : 0;
+    }
+    return count;
+}
+
+std::uint64_t Tally::unexplained() const {
+    std::uint64_t count = 0;
+    for (const auto& [key, samples_of_key] : differences) {
+        count += is_explained({key.kind, key.verdict, key.cause, 0}) ? 0 : samples_of_key;
+    }
+    return count;
+}
+
+const char* name_of(Missing missing) noexcept {
+    constexpr std::array kNames{"", "cut off", "page not in memory", "red zone"};
+    return kNames.at(static_cast<std::size_t>(missing));
 }
 
 Comparison::Comparison()
@@ -49,6 +72,7 @@ void Comparison::on_fork(pid_t parent, pid_t child) {
 
 void Comparison::on_exec(pid_t pid) {
     processes_[pid].process.clear();
+    processes_[pid].stack_ends.clear();
 }
 
 void Comparison::on_exit(pid_t pid) {
@@ -62,16 +86,18 @@ void Comparison::on_sample(const StackSample& sample) {
         ++tally_.no_stack;
         return;
     }
-    compare_walks(sample.pid, sample, sample);
+    compare_walks(sample, sample);
 }
 
-Difference Comparison::compare_walks(pid_t pid, const StackSample& ours,
-                                     const StackSample& theirs) {
+Difference Comparison::compare_walks(const StackSample& ours, const StackSample& theirs) {
     ++tally_.samples;
-    Watched& watched = processes_[pid];
+    Watched& watched = processes_[ours.pid];
     if (watched.cached == nullptr) {
         watched.cached = std::make_unique<Reference>(true);
     }
+    std::uint64_t& stack_end = watched.stack_ends[ours.tid];
+    stack_end = std::max(stack_end, ours.end());
+
     StackMemory memory = StackMemory::recorded(ours.registers.sp(), ours.stack);
     const WalkResult result =
         walk(watched.process.modules(), rows_, ours.registers, memory, frames_);
@@ -80,44 +106,67 @@ Difference Comparison::compare_walks(pid_t pid, const StackSample& ours,
         addresses_.push_back(frames_[i].bits() & ~kExactBit);
     }
     tally_.frames += result.depth;
+
     const OurWalk our_walk{addresses_, result.reason};
     const CallSites call_sites{watched.process};
-    watched.cached->walk(watched.process, theirs.registers, theirs.stack, kDepth, reference_);
-    Difference difference = compare(our_walk, reference_, call_sites);
+    watched.cached->walk(watched.process, theirs.registers, theirs.stack, kDepth, theirs_);
+    Difference difference = compare(our_walk, theirs_, call_sites);
     if (difference.kind != Kind::equal) {
-        exact_.walk(watched.process, theirs.registers, theirs.stack, kDepth, exact_walk_);
-        const Difference again = compare(our_walk, exact_walk_, call_sites);
+        exact_.walk(watched.process, theirs.registers, theirs.stack, kDepth, theirs_exact_);
+        const Difference again = compare(our_walk, theirs_exact_, call_sites);
         if (again.kind == Kind::equal) {
             difference.verdict = Verdict::ours;
             difference.cause = Cause::cache;
         } else {
             difference = again;
-            std::swap(reference_, exact_walk_);
+            std::swap(theirs_, theirs_exact_);
         }
     }
-    count_stop(ours, watched.process, result.reason,
-               difference.kind == Kind::equal && reference_.bad_read == BadRead::below_stack);
-    count_difference(difference, watched.process, result.reason, reference_, pid);
+    count_stop(ours, watched.process, result.reason, difference.kind == Kind::equal);
+    count_difference(difference, ours, watched.process, result.reason);
     return difference;
 }
 
-void Comparison::count_stop(const StackSample& sample, const Process& process, StopReason reason,
-                            bool needs_red_zone) {
-    if (reason == StopReason::root) {
-        ++tally_.root;
-    } else if (reason == StopReason::unreadable_memory && sample.cut) {
-        ++tally_.cut;
-    } else if (reason == StopReason::unreadable_memory && needs_red_zone) {
-        ++tally_.red_zone;
-    } else {
-        const CodePlace last =
-            addresses_.empty() ? CodePlace{} : process.place_of(addresses_.back());
-        ++tally_.stops[StopKey{reason, last}];
+Example Comparison::example_of(const StackSample& sample, const Process& process,
+                               StopReason reason) const {
+    return Example{places_of(addresses_, process), places_of(theirs_.frames, process), reason,
+                   theirs_.end, sample.registers.sp(), sample.stack.size()};
+}
+
+Missing Comparison::missing_for(const StackSample& sample) {
+    switch (theirs_.bad_read) {
+        case BadRead::below_stack:
+            return Missing::red_zone;
+        case BadRead::beyond_stack:
+            if (sample.full) {
+                return Missing::rest;
+            }
+            return sample.end() < processes_[sample.pid].stack_ends[sample.tid] ? Missing::page
+                                                                                : Missing::nothing;
+        default:
+            return Missing::nothing;
     }
 }
 
-void Comparison::count_difference(const Difference& difference, const Process& process,
-                                  StopReason reason, const ReferenceWalk& theirs, pid_t pid) {
+void Comparison::count_stop(const StackSample& sample, const Process& process, StopReason reason,
+                            bool equal) {
+    if (reason == StopReason::root) {
+        ++tally_.root;
+        return;
+    }
+    const CodePlace last = addresses_.empty() ? CodePlace{} : process.place_of(addresses_.back());
+    // Where the walks are equal, libunwind tells which address could not be read.
+    const StopKey key{
+        reason,
+        equal && reason == StopReason::unreadable_memory ? missing_for(sample) : Missing::nothing,
+        last};
+    if (tally_.stops[key]++ == 0) {
+        tally_.stop_examples[key] = example_of(sample, process, reason);
+    }
+}
+
+void Comparison::count_difference(const Difference& difference, const StackSample& sample,
+                                  const Process& process, StopReason reason) {
     if (difference.kind == Kind::equal) {
         ++tally_.equal;
         return;
@@ -126,8 +175,7 @@ void Comparison::count_difference(const Difference& difference, const Process& p
                                                : process.place_of(addresses_[difference.at - 1]);
     const DifferenceKey key{difference.kind, difference.verdict, difference.cause, place};
     if (tally_.differences[key]++ == 0) {
-        tally_.examples[key] = Example{places_of(addresses_, process),
-                                       places_of(theirs.frames, process), reason, theirs.end, pid};
+        tally_.examples[key] = example_of(sample, process, reason);
     }
 }
 

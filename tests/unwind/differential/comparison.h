@@ -25,9 +25,20 @@ struct DifferenceKey {
     auto operator<=>(const DifferenceKey&) const = default;
 };
 
+/// What the copy of the stack lacks, where a walk ended for that. No walker could go on.
+enum class Missing : std::uint8_t {
+    nothing,
+    rest,      ///< The copy is as long as a record can be; the stack is longer.
+    page,      ///< It ends at a page that was not in memory; the stack is known to go on.
+    red_zone,  ///< The rule reads below rsp, where the copy begins.
+};
+
+[[nodiscard]] const char* name_of(Missing missing) noexcept;
+
 /// A walk that did not reach the root, and the last frame that it has.
 struct StopKey {
     StopReason reason = StopReason::root;
+    Missing missing = Missing::nothing;
     CodePlace place;
     auto operator<=>(const StopKey&) const = default;
 };
@@ -36,27 +47,30 @@ struct Example {
     std::vector<CodePlace> ours;
     std::vector<CodePlace> theirs;
     StopReason reason = StopReason::root;
-    int end = 0;
-    pid_t pid = 0;
+    int end = 0;  ///< See ReferenceWalk.
+    std::uint64_t sp = 0;
+    std::size_t stack_bytes = 0;
 };
 
 /// Every sample is in exactly one of `no_stack`, `equal` and `differences`; and, but for
-/// `no_stack`, in one of `root`, `cut`, `red_zone` and `stops`.
+/// `no_stack`, in either `root` or `stops`.
 struct Tally {
     std::uint64_t samples = 0;
     std::uint64_t no_stack = 0;  ///< Nothing to walk: the thread had no memory, in exec or exit.
     std::uint64_t frames = 0;    ///< Ours.
     std::uint64_t equal = 0;
     std::uint64_t root = 0;
-    std::uint64_t cut = 0;  ///< Walked to the end of the copy; the stack is longer.
-    /// A rule reads below rsp, where code may write without moving it; the copy begins at rsp.
-    std::uint64_t red_zone = 0;
     std::map<DifferenceKey, std::uint64_t> differences;
     std::map<DifferenceKey, Example> examples;
     std::map<StopKey, std::uint64_t> stops;
+    std::map<StopKey, Example> stop_examples;
 
     /// Samples with this verdict.
     [[nodiscard]] std::uint64_t with(Verdict verdict) const;
+    /// Samples whose copy of the stack lacked this.
+    [[nodiscard]] std::uint64_t lacking(Missing missing) const;
+    /// Samples whose difference is not is_explained().
+    [[nodiscard]] std::uint64_t unexplained() const;
 };
 
 class Comparison final : public CaptureSink {
@@ -72,22 +86,26 @@ public:
     [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
     /// Walks `ours` and `theirs`, which are the same stack unless a test damages one, and counts.
-    Difference compare_walks(pid_t pid, const StackSample& ours, const StackSample& theirs);
+    Difference compare_walks(const StackSample& ours, const StackSample& theirs);
 
 private:
     /// One process and libunwind's view of it.
     struct Watched {
         Process process;
         std::unique_ptr<Reference> cached;
+        std::map<pid_t, std::uint64_t> stack_ends;  ///< By thread: the highest that was seen.
     };
 
     static constexpr std::size_t kEntries = 1 << 18;
     static constexpr std::size_t kDepth = 8192;
 
+    [[nodiscard]] Missing missing_for(const StackSample& sample);
     void count_stop(const StackSample& sample, const Process& process, StopReason reason,
-                    bool needs_red_zone);
-    void count_difference(const Difference& difference, const Process& process, StopReason reason,
-                          const ReferenceWalk& theirs, pid_t pid);
+                    bool equal);
+    void count_difference(const Difference& difference, const StackSample& sample,
+                          const Process& process, StopReason reason);
+    [[nodiscard]] Example example_of(const StackSample& sample, const Process& process,
+                                     StopReason reason) const;
 
     ImageStore images_;
     std::map<pid_t, Watched> processes_;
@@ -96,8 +114,8 @@ private:
     Reference exact_{false};
     std::vector<FrameAddress> frames_;
     std::vector<std::uint64_t> addresses_;  ///< Of frames_.
-    ReferenceWalk reference_;
-    ReferenceWalk exact_walk_;
+    ReferenceWalk theirs_;  ///< What ours is compared with.
+    ReferenceWalk theirs_exact_;
     Tally tally_;
 };
 

@@ -20,6 +20,8 @@ using nlohmann::json;
 
 constexpr std::size_t kRowsPrinted = 60;
 constexpr std::size_t kFramesShown = 6;
+constexpr std::array kVerdicts{Verdict::equal, Verdict::ours, Verdict::their_guess,
+                               Verdict::theirs, Verdict::open};
 
 std::string hex(std::uint64_t value) {
     std::array<char, 20> text{};
@@ -70,7 +72,7 @@ struct DifferenceClass {
 };
 
 struct StopClass {
-    std::string reason, module, function;
+    std::string reason, missing, module, function;
     auto operator<=>(const StopClass&) const = default;
 };
 
@@ -96,10 +98,12 @@ std::set<CodePlace> places_in(const Tally& tally) {
     for (const auto& [key, count] : tally.stops) {
         places.insert(key.place);
     }
-    for (const auto& [key, example] : tally.examples) {
-        places.insert(example.ours.begin(), example.ours.end());
-        places.insert(example.theirs.begin(), example.theirs.end());
-    }
+    const auto insert_example = [&places](const auto& of) {
+        places.insert(of.second.ours.begin(), of.second.ours.end());
+        places.insert(of.second.theirs.begin(), of.second.theirs.end());
+    };
+    std::for_each(tally.examples.begin(), tally.examples.end(), insert_example);
+    std::for_each(tally.stop_examples.begin(), tally.stop_examples.end(), insert_example);
     return places;
 }
 
@@ -113,7 +117,7 @@ Summary summarize(const Tally& tally, const Names& names) {
     }
     std::map<StopClass, Row> stops;
     for (const auto& [key, count] : tally.stops) {
-        Row& row = stops[{name_of(key.reason), Names::module_of(key.place),
+        Row& row = stops[{name_of(key.reason), name_of(key.missing), Names::module_of(key.place),
                           names.function_of(key.place)}];
         row.samples += count;
         row.addresses.insert(key.place.address);
@@ -130,16 +134,18 @@ void print_shares(const Tally& tally, const RunFigures& figures, std::FILE* out)
     std::fprintf(out, "%s\n%lu samples, %lu lost, %lu without a stack, %.1f frames each\n",
                  figures.command.c_str(), tally.samples, figures.lost, tally.no_stack,
                  walked == 0 ? 0 : static_cast<double>(tally.frames) / static_cast<double>(walked));
-    for (const Verdict verdict : {Verdict::equal, Verdict::ours, Verdict::theirs, Verdict::open}) {
-        std::fprintf(out, "  %-7s %10lu  %8.4f %%\n", name_of(verdict), tally.with(verdict),
+    for (const Verdict verdict : kVerdicts) {
+        std::fprintf(out, "  %-11s %10lu  %8.4f %%\n", name_of(verdict), tally.with(verdict),
                      percent(tally.with(verdict), walked));
     }
-    const std::uint64_t not_copied = tally.cut + tally.red_zone;
+    const std::uint64_t cut = tally.lacking(Missing::rest);
+    const std::uint64_t pages = tally.lacking(Missing::page);
+    const std::uint64_t red_zones = tally.lacking(Missing::red_zone);
     std::fprintf(out,
-                 "  root    %10lu  %8.4f %%, of those whose copy suffices %.4f %%\n"
-                 "  longer than the copy %lu, red zone not in the copy %lu\n",
+                 "  root        %10lu  %8.4f %%, of those whose copy suffices %.4f %%\n"
+                 "  not copied: longer than a record %lu, behind a page not in memory %lu, red zone %lu\n",
                  tally.root, percent(tally.root, walked),
-                 percent(tally.root, walked - not_copied), tally.cut, tally.red_zone);
+                 percent(tally.root, walked - cut - pages - red_zones), cut, pages, red_zones);
 }
 
 std::string text_of(const std::set<std::uint64_t>& addresses) {
@@ -159,23 +165,45 @@ void print_frames(const char* who, const std::vector<CodePlace>& frames, std::si
     }
 }
 
+void print_example(const std::string& title, const Example& example, const Names& names,
+                   std::FILE* out) {
+    const auto parted = std::mismatch(example.ours.begin(), example.ours.end(),
+                                      example.theirs.begin(), example.theirs.end());
+    const auto at = static_cast<std::size_t>(parted.first - example.ours.begin());
+    std::fprintf(out, "  %s; ours ends with %s, unw_step returned %d; %zu bytes from rsp %s\n",
+                 title.c_str(), name_of(example.reason), example.end, example.stack_bytes,
+                 hex(example.sp).c_str());
+    const std::size_t first = at < 3 ? 0 : at - 3;
+    print_frames("ours", example.ours, first, names, out);
+    print_frames("libunwind", example.theirs, first, names, out);
+}
+
 void print_examples(const Tally& tally, std::size_t wanted, const Names& names, std::FILE* out) {
-    std::map<DifferenceClass, std::size_t> shown;
+    std::map<std::string, std::size_t> shown;
     for (const auto& [key, example] : tally.examples) {
-        const DifferenceClass of{name_of(key.verdict), name_of(key.kind), name_of(key.cause),
-                                 Names::module_of(key.place), names.function_of(key.place)};
-        if (shown[of]++ >= wanted) {
-            continue;
+        const std::string title = std::string{name_of(key.verdict)} + ", " + name_of(key.kind) +
+                                  ", " + name_of(key.cause) + ", " + Names::module_of(key.place);
+        if (shown[title]++ < wanted) {
+            print_example(title, example, names, out);
         }
-        const auto parted = std::mismatch(example.ours.begin(), example.ours.end(),
-                                          example.theirs.begin(), example.theirs.end());
-        const auto at = static_cast<std::size_t>(parted.first - example.ours.begin());
-        std::fprintf(out, "  %s, %s, %s; ours ends with %s, unw_step returned %d:\n",
-                     of.verdict.c_str(), of.kind.c_str(), of.cause.c_str(),
-                     name_of(example.reason), example.end);
-        const std::size_t first = at < 3 ? 0 : at - 3;
-        print_frames("ours", example.ours, first, names, out);
-        print_frames("libunwind", example.theirs, first, names, out);
+    }
+    for (const auto& [key, example] : tally.stop_examples) {
+        const std::string title =
+            std::string{name_of(key.reason)} + ", " + name_of(key.missing) + ", " + Names::module_of(key.place);
+        if (shown[title]++ < wanted) {
+            print_example(title, example, names, out);
+        }
+    }
+}
+
+void print_classes(const Summary& summary, std::FILE* out) {
+    std::map<std::string, std::uint64_t> classes;
+    for (const auto& [of, row] : summary.differences) {
+        classes[of.verdict + ", " + of.kind + ", " + of.cause] += row.samples;
+    }
+    std::fprintf(out, "classes of difference: who is right, kind, what happened to libunwind\n");
+    for (const auto& [name, samples] : classes) {
+        std::fprintf(out, "  %8lu  %s\n", samples, name.c_str());
     }
 }
 
@@ -185,18 +213,19 @@ void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out)
     const Names names{places_in(tally)};
     const Summary summary = summarize(tally, names);
     print_shares(tally, figures, out);
-    std::fprintf(out, "differences: who is right, kind, cause, where they part\n");
+    print_classes(summary, out);
+    std::fprintf(out, "by place: the last frame that both have\n");
     for (std::size_t i = 0; i < std::min(kRowsPrinted, summary.differences.size()); ++i) {
         const auto& [of, row] = summary.differences[i];
-        std::fprintf(out, "  %8lu  %-6s  %-11s  %-11s  %s %s %s\n", row.samples,
+        std::fprintf(out, "  %8lu  %-11s  %-11s  %-11s  %s %s %s\n", row.samples,
                      of.verdict.c_str(), of.kind.c_str(), of.cause.c_str(), of.module.c_str(),
                      of.function.c_str(), text_of(row.addresses).c_str());
     }
     std::fprintf(out, "not at the root: why, last frame\n");
     for (std::size_t i = 0; i < std::min(kRowsPrinted, summary.stops.size()); ++i) {
         const auto& [of, row] = summary.stops[i];
-        std::fprintf(out, "  %8lu  %-17s  %s %s %s\n", row.samples, of.reason.c_str(),
-                     of.module.c_str(), of.function.c_str(), text_of(row.addresses).c_str());
+        std::fprintf(out, "  %8lu  %-17s  %-18s  %s %s %s\n", row.samples, of.reason.c_str(),
+                     of.missing.c_str(), of.module.c_str(), of.function.c_str(), text_of(row.addresses).c_str());
     }
     if (figures.examples != 0) {
         std::fprintf(out, "examples\n");
@@ -213,9 +242,11 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
               {"no_stack", tally.no_stack},
               {"frames", tally.frames},
               {"root", tally.root},
-              {"cut", tally.cut},
-              {"red_zone", tally.red_zone}};
-    for (const Verdict verdict : {Verdict::equal, Verdict::ours, Verdict::theirs, Verdict::open}) {
+              {"cut", tally.lacking(Missing::rest)},
+              {"page", tally.lacking(Missing::page)},
+              {"red_zone", tally.lacking(Missing::red_zone)},
+              {"unexplained", tally.unexplained()}};
+    for (const Verdict verdict : kVerdicts) {
         root[name_of(verdict)] = tally.with(verdict);
     }
     root["differences"] = json::array();
@@ -232,6 +263,7 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
     root["stops"] = json::array();
     for (const auto& [of, row] : summary.stops) {
         root["stops"].push_back({{"reason", of.reason},
+                                 {"missing", of.missing},
                                  {"module", of.module},
                                  {"function", of.function},
                                  {"samples", row.samples},

@@ -19,7 +19,7 @@ select count(*) from (
            sum(amount) over (partition by customer order by id rows 5 preceding) as running
     from purchase) where place = 1;
 select count(*) from purchase where note like '%AB%' or upper(note) glob '*[0-3]F*';
-select max(length(json_group_array(json_object('id', id, 'note', note)))) from purchase where id < 20000;
+select length(json_group_array(json_object('id', id, 'note', note))) from purchase where id < 20000;
 update purchase set amount = amount * 1.1 where customer % 7 = 0;
 delete from purchase where id % 13 = 0;
 select count(*) from customer a join customer b on a.city = b.city and a.name < b.name;
