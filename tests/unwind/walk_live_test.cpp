@@ -68,8 +68,8 @@ TEST_F(WalkLive, compiles_each_rule_once) {
     EXPECT_LT(walked.result.rows_compiled, 100U);
     const std::uint32_t first = walked.result.rows_compiled;
     EXPECT_GT(first, 3U);
-    // Few, not none: the call is another one, and where the modules lie decides which of the stack's
-    // pcs share an entry of the cache.
+    // Few, not none: the call is another one, and where the modules lie decides which of the
+    // stack's pcs share an entry of the cache.
     recurse(200);
     EXPECT_LE(walked.result.rows_compiled, first / 2);
 }

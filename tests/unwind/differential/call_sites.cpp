@@ -44,8 +44,8 @@ bool ends_in_indirect_call(const std::array<std::uint8_t, kLongestCall>& before)
 std::uint64_t function_start(const ModuleTable& modules, std::uint64_t pc) {
     const Module* module = modules.find(Pc{pc});
     cfi::Fde fde;
-    if (module == nullptr || cfi::find_fde(module->local_tables(), pc + module->image_delta, fde) !=
-                                 cfi::Found::yes) {
+    if (module == nullptr ||
+        cfi::find_fde(module->local_tables(), pc + module->image_delta, fde) != cfi::Found::yes) {
         return 0;
     }
     return fde.pc_begin - module->image_delta;

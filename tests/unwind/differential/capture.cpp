@@ -22,8 +22,8 @@ constexpr std::uint32_t kLargestDump = 65528;
 // Bits of uapi/asm/perf_regs.h: ax bx cx dx si di bp sp ip are 0–8, r8–r15 are 16–23.
 constexpr std::uint64_t kRegisterBits = 0xff01ff;
 // DWARF numbers of these bits, ascending.
-constexpr std::array<std::uint8_t, Registers::kCount> kDwarfOrder{0, 3,  2,  1,  4,  5,  6,  7, 16,
-                                                                  8, 9,  10, 11, 12, 13, 14, 15};
+constexpr std::array<std::uint8_t, Registers::kCount> kDwarfOrder{0, 3, 2,  1,  4,  5,  6,  7, 16,
+                                                                  8, 9, 10, 11, 12, 13, 14, 15};
 // A record may be written this much later than its time says.
 constexpr std::uint64_t kSettleNs = 2'000'000;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
@@ -135,16 +135,17 @@ public:
         Fd fd{static_cast<int>(
             syscall(SYS_perf_event_open, &attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC))};
         if (!fd.is_open()) {
-            return unexpected(Error::from_errno("cannot open a perf event (perf_event_paranoid, "
-                                                "or a container that forbids perf_event_open)"));
+            return unexpected(
+                Error::from_errno("cannot open a perf event (perf_event_paranoid, "
+                                  "or a container that forbids perf_event_open)"));
         }
         const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
         void* base = mmap(nullptr, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
         if (base == MAP_FAILED) {
             return unexpected(Error::from_errno("cannot map a perf buffer (perf_event_mlock_kb)"));
         }
-        return std::unique_ptr<EventBuffer>{new EventBuffer{
-            std::move(fd), {static_cast<std::byte*>(base), page + bytes}, page}};
+        return std::unique_ptr<EventBuffer>{
+            new EventBuffer{std::move(fd), {static_cast<std::byte*>(base), page + bytes}, page}};
     }
 
     EventBuffer(const EventBuffer&) = delete;
@@ -157,8 +158,8 @@ public:
     /// The next record, or an empty span; valid until pop().
     std::span<const std::byte> peek() {
         if (current_.empty() && tail_ != head_) {
-            const auto header = Fields{bytes_at(tail_, sizeof(perf_event_header))}
-                                    .take<perf_event_header>();
+            const auto header =
+                Fields{bytes_at(tail_, sizeof(perf_event_header))}.take<perf_event_header>();
             current_ = bytes_at(tail_, header.size);
         }
         return current_;
@@ -285,7 +286,8 @@ void Capture::decode(std::span<const std::byte> record, CaptureSink& sink) {
         sink.on_fork(second, pid);
     } else if (header.type == PERF_RECORD_COMM && (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
         sink.on_exec(pid);
-    } else if (header.type == PERF_RECORD_EXIT && pid == static_cast<pid_t>(fields.take<std::uint32_t>())) {
+    } else if (header.type == PERF_RECORD_EXIT &&
+               pid == static_cast<pid_t>(fields.take<std::uint32_t>())) {
         sink.on_exit(pid);
     }
 }

@@ -60,8 +60,8 @@ public:
 };
 
 struct CaptureOptions {
-    std::uint64_t hz = 5000;            ///< Of each thread's CPU time.
-    std::size_t buffer_mib = 64;        ///< Of samples, a CPU; a power of two.
+    std::uint64_t hz = 5000;              ///< Of each thread's CPU time.
+    std::size_t buffer_mib = 64;          ///< Of samples, a CPU; a power of two.
     std::size_t tracking_buffer_mib = 1;  ///< Of everything else.
 };
 

@@ -143,8 +143,8 @@ const char* name_of(Verdict verdict) noexcept {
 }
 
 const char* name_of(Cause cause) noexcept {
-    constexpr std::array kNames{"none",         "its cache",    "no rule", "below rsp", "beyond copy",
-                                "bad read", "refused", "ended",     "other rule"};
+    constexpr std::array kNames{"none",     "its cache", "no rule", "below rsp", "beyond copy",
+                                "bad read", "refused",   "ended",   "other rule"};
     return kNames.at(static_cast<std::size_t>(cause));
 }
 

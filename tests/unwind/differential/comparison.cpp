@@ -129,8 +129,12 @@ Difference Comparison::compare_walks(const StackSample& ours, const StackSample&
 
 Example Comparison::example_of(const StackSample& sample, const Process& process,
                                StopReason reason) const {
-    return Example{places_of(addresses_, process), places_of(theirs_.frames, process), reason,
-                   theirs_.end, sample.registers.sp(), sample.stack.size()};
+    return Example{places_of(addresses_, process),
+                   places_of(theirs_.frames, process),
+                   reason,
+                   theirs_.end,
+                   sample.registers.sp(),
+                   sample.stack.size()};
 }
 
 Missing Comparison::missing_for(const StackSample& sample) {
@@ -171,8 +175,8 @@ void Comparison::count_difference(const Difference& difference, const StackSampl
         ++tally_.equal;
         return;
     }
-    const CodePlace place = difference.at == 0 ? CodePlace{}
-                                               : process.place_of(addresses_[difference.at - 1]);
+    const CodePlace place =
+        difference.at == 0 ? CodePlace{} : process.place_of(addresses_[difference.at - 1]);
     const DifferenceKey key{difference.kind, difference.verdict, difference.cause, place};
     if (tally_.differences[key]++ == 0) {
         tally_.examples[key] = example_of(sample, process, reason);

@@ -114,7 +114,7 @@ private:
     Reference exact_{false};
     std::vector<FrameAddress> frames_;
     std::vector<std::uint64_t> addresses_;  ///< Of frames_.
-    ReferenceWalk theirs_;  ///< What ours is compared with.
+    ReferenceWalk theirs_;                  ///< What ours is compared with.
     ReferenceWalk theirs_exact_;
     Tally tally_;
 };

@@ -57,8 +57,7 @@ std::vector<Elf64_Phdr> segments_of(const std::string& path) {
 
 std::unique_ptr<Image> load(const std::string& name) {
     const Fd vdso = name == "[vdso]" ? vdso_file() : Fd{};
-    const std::string path =
-        vdso.is_open() ? "/proc/self/fd/" + std::to_string(vdso.get()) : name;
+    const std::string path = vdso.is_open() ? "/proc/self/fd/" + std::to_string(vdso.get()) : name;
     if (path.empty() || path[0] != '/' || path.starts_with("//")) {
         return nullptr;
     }

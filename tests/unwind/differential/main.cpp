@@ -11,7 +11,6 @@
 #include "tests/unwind/differential/report.h"
 
 #include <CLI/CLI.hpp>
-
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

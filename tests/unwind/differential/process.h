@@ -47,7 +47,7 @@ private:
     [[nodiscard]] const Loaded* loaded_at(std::uint64_t address) const noexcept;
     void renew();
 
-    std::vector<Loaded> loaded_;  ///< By address, without overlaps.
+    std::vector<Loaded> loaded_;           ///< By address, without overlaps.
     std::vector<AddressRange> anonymous_;  ///< Each once.
     std::vector<Module> storage_;
     std::optional<ModuleTable> table_;

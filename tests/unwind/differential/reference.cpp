@@ -39,12 +39,10 @@ int find_proc_info(unw_addr_space_t space, unw_word_t pc, unw_proc_info_t* out, 
                    void* argument) {
     Walked& walked = walked_of(argument);
     const Module* module = walked.modules.find(Pc{pc});
-    const std::byte* header =
-        module == nullptr || module->header_size < kHeaderBytes
-            ? nullptr
-            : walked.process.bytes_at(module->header, kHeaderBytes);
-    if (header == nullptr ||
-        std::memcmp(header, kHeaderStart.data(), kHeaderStart.size()) != 0) {
+    const std::byte* header = module == nullptr || module->header_size < kHeaderBytes
+                                  ? nullptr
+                                  : walked.process.bytes_at(module->header, kHeaderBytes);
+    if (header == nullptr || std::memcmp(header, kHeaderStart.data(), kHeaderStart.size()) != 0) {
         walked.no_rule = true;
         return -UNW_ENOINFO;
     }
@@ -80,9 +78,9 @@ int access_mem(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* value
         std::memcpy(value, bytes, sizeof(*value));
         return 0;
     }
-    walked.bad_read = sp - address <= kRedZone                     ? BadRead::below_stack
+    walked.bad_read = sp - address <= kRedZone                   ? BadRead::below_stack
                       : address - sp - size + 8 <= kLargestStack ? BadRead::beyond_stack
-                                                                   : BadRead::elsewhere;
+                                                                 : BadRead::elsewhere;
     return -UNW_EINVAL;
 }
 
@@ -109,8 +107,9 @@ unw_accessors_t accessors() {
         return -UNW_EBADREG;
     };
     table.resume = [](unw_addr_space_t, unw_cursor_t*, void*) { return -UNW_EINVAL; };
-    table.get_proc_name = [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*,
-                             void*) { return -UNW_ENOINFO; };
+    table.get_proc_name = [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*) {
+        return -UNW_ENOINFO;
+    };
     return table;
 }
 
@@ -129,8 +128,8 @@ Reference::~Reference() {
     unw_destroy_addr_space(space_);
 }
 
-void Reference::walk(Process& process, const Registers& registers,
-                     std::span<const std::byte> stack, std::size_t limit, ReferenceWalk& out) {
+void Reference::walk(Process& process, const Registers& registers, std::span<const std::byte> stack,
+                     std::size_t limit, ReferenceWalk& out) {
     out.frames.clear();
     out.first_guess = ReferenceWalk::kNever;
     Walked walked{process, process.modules(), registers, stack};

@@ -20,8 +20,8 @@ using nlohmann::json;
 
 constexpr std::size_t kRowsPrinted = 60;
 constexpr std::size_t kFramesShown = 6;
-constexpr std::array kVerdicts{Verdict::equal, Verdict::ours, Verdict::their_guess,
-                               Verdict::theirs, Verdict::open};
+constexpr std::array kVerdicts{Verdict::equal, Verdict::ours, Verdict::their_guess, Verdict::theirs,
+                               Verdict::open};
 
 std::string hex(std::uint64_t value) {
     std::array<char, 20> text{};
@@ -141,11 +141,12 @@ void print_shares(const Tally& tally, const RunFigures& figures, std::FILE* out)
     const std::uint64_t cut = tally.lacking(Missing::rest);
     const std::uint64_t pages = tally.lacking(Missing::page);
     const std::uint64_t red_zones = tally.lacking(Missing::red_zone);
-    std::fprintf(out,
-                 "  root        %10lu  %8.4f %%, of those whose copy suffices %.4f %%\n"
-                 "  not copied: longer than a record %lu, behind a page not in memory %lu, red zone %lu\n",
-                 tally.root, percent(tally.root, walked),
-                 percent(tally.root, walked - cut - pages - red_zones), cut, pages, red_zones);
+    std::fprintf(
+        out,
+        "  root        %10lu  %8.4f %%, of those whose copy suffices %.4f %%\n"
+        "  not copied: longer than a record %lu, behind a page not in memory %lu, red zone %lu\n",
+        tally.root, percent(tally.root, walked),
+        percent(tally.root, walked - cut - pages - red_zones), cut, pages, red_zones);
 }
 
 std::string text_of(const std::set<std::uint64_t>& addresses) {
@@ -188,8 +189,8 @@ void print_examples(const Tally& tally, std::size_t wanted, const Names& names, 
         }
     }
     for (const auto& [key, example] : tally.stop_examples) {
-        const std::string title =
-            std::string{name_of(key.reason)} + ", " + name_of(key.missing) + ", " + Names::module_of(key.place);
+        const std::string title = std::string{name_of(key.reason)} + ", " + name_of(key.missing) +
+                                  ", " + Names::module_of(key.place);
         if (shown[title]++ < wanted) {
             print_example(title, example, names, out);
         }
@@ -225,7 +226,8 @@ void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out)
     for (std::size_t i = 0; i < std::min(kRowsPrinted, summary.stops.size()); ++i) {
         const auto& [of, row] = summary.stops[i];
         std::fprintf(out, "  %8lu  %-17s  %-18s  %s %s %s\n", row.samples, of.reason.c_str(),
-                     of.missing.c_str(), of.module.c_str(), of.function.c_str(), text_of(row.addresses).c_str());
+                     of.missing.c_str(), of.module.c_str(), of.function.c_str(),
+                     text_of(row.addresses).c_str());
     }
     if (figures.examples != 0) {
         std::fprintf(out, "examples\n");
@@ -269,8 +271,7 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
                                  {"samples", row.samples},
                                  {"example", hex(*row.addresses.begin())}});
     }
-    std::fprintf(out, "%s\n",
-                 root.dump(1, ' ', false, json::error_handler_t::replace).c_str());
+    std::fprintf(out, "%s\n", root.dump(1, ' ', false, json::error_handler_t::replace).c_str());
 }
 
 }  // namespace sample::unwind::differential
