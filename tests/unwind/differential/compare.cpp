@@ -50,14 +50,13 @@ Cause cause_of(const ReferenceWalk& theirs, std::size_t at, bool stopped) {
 }
 
 /// Only libunwind has frames from `at` on.
-Verdict judge_their_rest(StopReason reason, Frames theirs, const ReferenceWalk& walk,
-                         std::size_t at, const Evidence& evidence) {
-    const bool guessed = at >= walk.first_guess;
-    if (at == 0 || evidence.link(theirs[at - 1], theirs[at]) == Link::refuted) {
-        // A guess that leads to no call is worse than none; so is a rule past the root.
-        return guessed || reason == StopReason::root ? Verdict::ours : Verdict::open;
+Verdict judge_their_rest(Frames theirs, const ReferenceWalk& walk, std::size_t at,
+                         const Evidence& evidence) {
+    // A frame that nobody called is worse than none.
+    if (at > 0 && evidence.link(theirs[at - 1], theirs[at]) == Link::refuted) {
+        return Verdict::ours;
     }
-    if (!guessed) {
+    if (at < walk.first_guess) {
         return Verdict::theirs;
     }
     return standing_of(theirs, at, walk.end == 0, evidence) == Standing::proven
@@ -109,8 +108,7 @@ Difference compare(const OurWalk& ours, const ReferenceWalk& theirs, const Evide
     difference.cause = cause_of(theirs, difference.at, they_stopped);
     if (we_stopped) {
         difference.kind = ours.reason == StopReason::root ? Kind::beyond_root : Kind::stops_short;
-        difference.verdict =
-            judge_their_rest(ours.reason, their_frames, theirs, difference.at, evidence);
+        difference.verdict = judge_their_rest(their_frames, theirs, difference.at, evidence);
     } else if (they_stopped) {
         difference.kind = Kind::goes_on;
         difference.verdict = judge_our_rest(ours, difference.at, evidence);
@@ -125,6 +123,8 @@ bool is_explained(const Difference& difference) noexcept {
     switch (difference.verdict) {
         case Verdict::theirs:
             return false;
+        case Verdict::their_guess:
+            return difference.kind != Kind::beyond_root;
         case Verdict::open:
             return difference.cause == Cause::no_rule;
         default:

@@ -51,7 +51,7 @@ enum class Kind : std::uint8_t {
 enum class Verdict : std::uint8_t {
     equal,
     ours,         ///< Ours is right.
-    their_guess,  ///< Ours stopped for want of a rule; libunwind guessed, and its guess holds.
+    their_guess,  ///< Ours stopped; libunwind has no rule either, guessed, and its guess holds.
     theirs,       ///< Ours is wrong: a bug.
     open,         ///< Nothing proves either.
 };
@@ -76,7 +76,7 @@ struct Difference {
     std::size_t at = 0;  ///< The first frame that differs, or that only one has.
 };
 
-/// Whether a walker without bugs may differ so: it is right, or neither had a rule to go by.
+/// Whether a walker without bugs may differ so: it is right, or says that it has no rule to go by.
 [[nodiscard]] bool is_explained(const Difference& difference) noexcept;
 
 /// O(depth). A zero frame at the reference's end is not counted as one: it is how it says root.

@@ -99,6 +99,12 @@ TEST_F(Compare, blames_us_for_stopping_where_libunwind_has_a_rule) {
     EXPECT_FALSE(is_explained(difference));
 }
 
+TEST_F(Compare, prefers_no_frame_to_one_that_nobody_called) {
+    ours = {1, 2};
+    evidence.say(2, 3, Link::refuted);
+    EXPECT_EQ(compare_with(StopReason::no_module).verdict, Verdict::ours);
+}
+
 TEST_F(Compare, tells_a_guess_that_holds_from_one_that_does_not) {
     ours = {1, 2};
     theirs.first_guess = 2;
@@ -118,6 +124,14 @@ TEST_F(Compare, knows_that_nothing_called_the_root) {
     EXPECT_EQ(difference.verdict, Verdict::ours);
     evidence.say(2, 3, Link::proven);
     EXPECT_EQ(compare_with(StopReason::root).verdict, Verdict::theirs);
+}
+
+TEST_F(Compare, does_not_excuse_a_root_that_is_none) {
+    ours = {1, 2};
+    theirs.first_guess = 2;
+    EXPECT_EQ(compare_with(StopReason::root).verdict, Verdict::their_guess);
+    EXPECT_FALSE(is_explained(compare_with(StopReason::root)));
+    EXPECT_TRUE(is_explained(compare_with(StopReason::no_cfi)));
 }
 
 TEST_F(Compare, judges_two_ways_by_their_calls) {
