@@ -28,9 +28,7 @@ private:
 
 class Compare : public ::testing::Test {
 protected:
-    Difference compare_with(StopReason reason) {
-        return compare({ours, reason}, theirs, evidence);
-    }
+    Difference compare_with(StopReason reason) { return compare({ours, reason}, theirs, evidence); }
 
     std::vector<std::uint64_t> ours{1, 2, 3, 4};
     ReferenceWalk theirs{{1, 2, 3, 4}, ReferenceWalk::kNever, 0, BadRead::none};

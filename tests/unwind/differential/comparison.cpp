@@ -10,8 +10,6 @@ namespace sample::unwind::differential {
 
 namespace {
 
-constexpr std::uint64_t kExactBit = std::uint64_t{1} << 63;
-
 std::vector<CodePlace> places_of(std::span<const std::uint64_t> frames, const Process& process) {
     std::vector<CodePlace> places;
     for (const std::uint64_t frame : frames) {
@@ -71,8 +69,10 @@ void Comparison::on_fork(pid_t parent, pid_t child) {
 }
 
 void Comparison::on_exec(pid_t pid) {
-    processes_[pid].process.clear();
-    processes_[pid].stack_ends.clear();
+    Watched& watched = processes_[pid];
+    watched.process.clear();
+    watched.stack_ends.clear();
+    watched.doubts.clear();
 }
 
 void Comparison::on_exit(pid_t pid) {
@@ -95,15 +95,15 @@ Difference Comparison::compare_walks(const StackSample& ours, const StackSample&
     if (watched.cached == nullptr) {
         watched.cached = std::make_unique<Reference>(true);
     }
-    std::uint64_t& stack_end = watched.stack_ends[ours.tid];
-    stack_end = std::max(stack_end, ours.end());
+    see_stack_end(ours, watched);
 
     StackMemory memory = StackMemory::recorded(ours.registers.sp(), ours.stack);
     const WalkResult result =
         walk(watched.process.modules(), rows_, ours.registers, memory, frames_);
     addresses_.clear();
     for (std::size_t i = 0; i < result.depth; ++i) {
-        addresses_.push_back(frames_[i].bits() & ~kExactBit);
+        // As libunwind has it: the return address itself.
+        addresses_.push_back(frames_[i].lookup_pc().value + (frames_[i].is_exact() ? 0 : 1));
     }
     tally_.frames += result.depth;
 
@@ -122,7 +122,7 @@ Difference Comparison::compare_walks(const StackSample& ours, const StackSample&
             std::swap(theirs_, theirs_exact_);
         }
     }
-    count_stop(ours, watched.process, result.reason, difference.kind == Kind::equal);
+    count_stop(ours, watched, result.reason, difference.kind == Kind::equal);
     count_difference(difference, ours, watched.process, result.reason);
     return difference;
 }
@@ -137,7 +137,29 @@ Example Comparison::example_of(const StackSample& sample, const Process& process
                    sample.stack.size()};
 }
 
-Missing Comparison::missing_for(const StackSample& sample) {
+void Comparison::see_stack_end(const StackSample& sample, Watched& watched) {
+    std::uint64_t& end = watched.stack_ends[sample.tid];
+    if (sample.end() <= end) {
+        return;
+    }
+    end = sample.end();
+    std::erase_if(watched.doubts, [this, &sample](const Doubt& doubt) {
+        if (doubt.tid != sample.tid || doubt.end >= sample.end()) {
+            return false;
+        }
+        StopKey settled = doubt.key;
+        settled.missing = Missing::page;
+        ++tally_.stops[settled];
+        tally_.stop_examples.emplace(settled, tally_.stop_examples[doubt.key]);
+        if (--tally_.stops[doubt.key] == 0) {
+            tally_.stops.erase(doubt.key);
+            tally_.stop_examples.erase(doubt.key);
+        }
+        return true;
+    });
+}
+
+Missing Comparison::missing_for(const StackSample& sample, const Watched& watched) const {
     switch (theirs_.bad_read) {
         case BadRead::below_stack:
             return Missing::red_zone;
@@ -145,27 +167,30 @@ Missing Comparison::missing_for(const StackSample& sample) {
             if (sample.full) {
                 return Missing::rest;
             }
-            return sample.end() < processes_[sample.pid].stack_ends[sample.tid] ? Missing::page
-                                                                                : Missing::nothing;
+            return sample.end() < watched.stack_ends.at(sample.tid) ? Missing::page
+                                                                    : Missing::nothing;
         default:
             return Missing::nothing;
     }
 }
 
-void Comparison::count_stop(const StackSample& sample, const Process& process, StopReason reason,
+void Comparison::count_stop(const StackSample& sample, Watched& watched, StopReason reason,
                             bool equal) {
     if (reason == StopReason::root) {
         ++tally_.root;
         return;
     }
-    const CodePlace last = addresses_.empty() ? CodePlace{} : process.place_of(addresses_.back());
+    StopKey key{reason, Missing::nothing,
+                addresses_.empty() ? CodePlace{} : watched.process.place_of(addresses_.back())};
     // Where the walks are equal, libunwind tells which address could not be read.
-    const StopKey key{
-        reason,
-        equal && reason == StopReason::unreadable_memory ? missing_for(sample) : Missing::nothing,
-        last};
+    if (equal && reason == StopReason::unreadable_memory) {
+        key.missing = missing_for(sample, watched);
+        if (key.missing == Missing::nothing && theirs_.bad_read == BadRead::beyond_stack) {
+            watched.doubts.push_back({sample.tid, sample.end(), key});
+        }
+    }
     if (tally_.stops[key]++ == 0) {
-        tally_.stop_examples[key] = example_of(sample, process, reason);
+        tally_.stop_examples[key] = example_of(sample, watched.process, reason);
     }
 }
 

@@ -89,19 +89,28 @@ public:
     Difference compare_walks(const StackSample& ours, const StackSample& theirs);
 
 private:
+    /// A walk that ended with the copy, before any sample of the thread had shown that the stack
+    /// goes on.
+    struct Doubt {
+        pid_t tid;
+        std::uint64_t end;
+        StopKey key;
+    };
+
     /// One process and libunwind's view of it.
     struct Watched {
         Process process;
         std::unique_ptr<Reference> cached;
         std::map<pid_t, std::uint64_t> stack_ends;  ///< By thread: the highest that was seen.
+        std::vector<Doubt> doubts;
     };
 
     static constexpr std::size_t kEntries = 1 << 18;
     static constexpr std::size_t kDepth = 8192;
 
-    [[nodiscard]] Missing missing_for(const StackSample& sample);
-    void count_stop(const StackSample& sample, const Process& process, StopReason reason,
-                    bool equal);
+    [[nodiscard]] Missing missing_for(const StackSample& sample, const Watched& watched) const;
+    void see_stack_end(const StackSample& sample, Watched& watched);
+    void count_stop(const StackSample& sample, Watched& watched, StopReason reason, bool equal);
     void count_difference(const Difference& difference, const StackSample& sample,
                           const Process& process, StopReason reason);
     [[nodiscard]] Example example_of(const StackSample& sample, const Process& process,

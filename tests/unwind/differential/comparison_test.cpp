@@ -1,4 +1,5 @@
-// The comparison on this program's own stack, whole and damaged: a tool that finds no difference must be able to.
+// The comparison on this program's own stack, whole and damaged: a tool that finds no difference
+// must be able to.
 #include "tests/unwind/differential/comparison.h"
 
 #include "unwind/walk/ucontext.h"
@@ -158,9 +159,11 @@ TEST_F(OwnStack, says_that_a_short_copy_is_no_fault_of_the_walk) {
     EXPECT_EQ(comparison.tally().lacking(Missing::nothing), 1U);
     sample.stack = bytes;
     comparison.compare_walks(sample, sample);
+    EXPECT_EQ(comparison.tally().lacking(Missing::page), 1U);
+    EXPECT_EQ(comparison.tally().lacking(Missing::nothing), 0U);
     sample.stack = sample.stack.first(256);
     comparison.compare_walks(sample, sample);
-    EXPECT_EQ(comparison.tally().lacking(Missing::page), 1U);
+    EXPECT_EQ(comparison.tally().lacking(Missing::page), 2U);
 }
 
 TEST_F(OwnStack, counts_a_sample_without_a_stack_apart) {

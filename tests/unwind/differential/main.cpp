@@ -17,6 +17,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -52,10 +53,11 @@ public:
         }
         arguments.push_back(nullptr);
         int ends[2] = {-1, -1};
-        if (pipe2(ends, O_CLOEXEC) != 0) {
-            return;
+        pid_ = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+        if (pid_ < 0) {
+            std::perror("unwind_differential: fork");
+            std::exit(kFailed);
         }
-        pid_ = fork();
         if (pid_ == 0) {
             char go = 0;
             setpgid(0, 0);
