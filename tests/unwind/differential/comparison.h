@@ -22,6 +22,7 @@ struct DifferenceKey {
     Verdict verdict = Verdict::equal;
     Cause cause = Cause::none;
     CodePlace place;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const DifferenceKey&) const = default;
 };
 
@@ -40,6 +41,7 @@ struct StopKey {
     StopReason reason = StopReason::root;
     Missing missing = Missing::nothing;
     CodePlace place;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const StopKey&) const = default;
 };
 

@@ -18,7 +18,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +48,7 @@ class Child {
 public:
     explicit Child(std::vector<std::string> command) {
         std::vector<char*> arguments;
+        arguments.reserve(command.size() + 1);
         for (std::string& argument : command) {
             arguments.push_back(argument.data());
         }
@@ -165,9 +166,7 @@ int run(const Options& options) {
     return options.strict && tally.unexplained() != 0 ? 1 : 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int main_without_exceptions(int argc, char** argv) {
     Options options;
     CLI::App app{"Walks the stacks of a program by ours and by libunwind, and compares."};
     app.add_option("--samples", options.samples, "How many are wanted")->capture_default_str();
@@ -180,4 +179,15 @@ int main(int argc, char** argv) {
     app.add_option("command", options.command, "What to sample")->required();
     CLI11_PARSE(app, argc, argv);
     return run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return main_without_exceptions(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "unwind_differential: cannot go on: %s\n", error.what());
+        return kFailed;
+    }
 }

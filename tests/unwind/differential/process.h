@@ -14,6 +14,7 @@ namespace sample::unwind::differential {
 struct CodePlace {
     const Image* image = nullptr;  ///< Null: no file is mapped there.
     std::uint64_t address = 0;     ///< ELF virtual address; as it ran, if there is no image.
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const CodePlace&) const = default;
 };
 

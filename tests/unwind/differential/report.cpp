@@ -68,11 +68,13 @@ struct Row {
 
 struct DifferenceClass {
     std::string verdict, kind, cause, module, function;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const DifferenceClass&) const = default;
 };
 
 struct StopClass {
     std::string reason, missing, module, function;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const StopClass&) const = default;
 };
 
