@@ -53,10 +53,14 @@ std::uint64_t function_start(const ModuleTable& modules, std::uint64_t pc) {
 
 }  // namespace
 
+bool CallSites::is_trampoline(std::uint64_t address) const {
+    const std::byte* bytes = process_.bytes_at(address, kSigreturn.size());
+    return bytes != nullptr && std::memcmp(bytes, kSigreturn.data(), kSigreturn.size()) == 0;
+}
+
 Link CallSites::link(std::uint64_t callee, std::uint64_t caller) const {
-    const std::byte* trampoline = process_.bytes_at(callee, kSigreturn.size());
-    if (trampoline != nullptr &&
-        std::memcmp(trampoline, kSigreturn.data(), kSigreturn.size()) == 0) {
+    // The kernel made the frame of a signal handler, and interrupted what lies behind it.
+    if (is_trampoline(callee) || is_trampoline(caller)) {
         return Link::unknown;
     }
     if (!process_.is_code(caller - 1)) {

@@ -15,6 +15,8 @@ public:
     [[nodiscard]] Link link(std::uint64_t callee, std::uint64_t caller) const override;
 
 private:
+    [[nodiscard]] bool is_trampoline(std::uint64_t address) const;
+
     Process& process_;
 };
 

@@ -71,6 +71,17 @@ TEST_F(OwnCode, refutes_data_and_addresses_where_nothing_is) {
     EXPECT_EQ(call_sites.link(inside(where_from), 1), Link::refuted);
 }
 
+// What a C library's restorer of signals is; never run.
+[[gnu::naked, gnu::noinline]] void trampoline() {
+    asm("mov $15, %rax\n\tsyscall");
+}
+
+TEST_F(OwnCode, knows_that_signals_are_no_calls) {
+    const auto address = reinterpret_cast<std::uint64_t>(&trampoline);
+    EXPECT_EQ(call_sites.link(inside(where_from), address), Link::unknown);
+    EXPECT_EQ(call_sites.link(address, inside(where_from)), Link::unknown);
+}
+
 TEST_F(OwnCode, knows_nothing_of_code_made_at_run_time) {
     process.map_anonymous({0x10000, 0x20000});
     EXPECT_EQ(call_sites.link(inside(where_from), 0x12345), Link::unknown);

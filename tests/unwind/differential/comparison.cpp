@@ -123,6 +123,7 @@ Difference Comparison::compare_walks(const StackSample& ours, const StackSample&
         }
     }
     count_stop(ours, watched, result.reason, difference.kind == Kind::equal);
+    count_links(ours, watched.process, result.reason);
     count_difference(difference, ours, watched.process, result.reason);
     return difference;
 }
@@ -191,6 +192,19 @@ void Comparison::count_stop(const StackSample& sample, Watched& watched, StopRea
     }
     if (tally_.stops[key]++ == 0) {
         tally_.stop_examples[key] = example_of(sample, watched.process, reason);
+    }
+}
+
+void Comparison::count_links(const StackSample& sample, Process& process, StopReason reason) {
+    const CallSites call_sites{process};
+    for (std::size_t i = 1; i < addresses_.size(); ++i) {
+        if (call_sites.link(addresses_[i - 1], addresses_[i]) == Link::refuted) {
+            const CodePlace place = process.place_of(addresses_[i - 1]);
+            if (tally_.uncalled[place]++ == 0) {
+                tally_.uncalled_examples[place] = example_of(sample, process, reason);
+            }
+            return;
+        }
     }
 }
 

@@ -66,6 +66,9 @@ struct Tally {
     std::map<DifferenceKey, Example> examples;
     std::map<StopKey, std::uint64_t> stops;
     std::map<StopKey, Example> stop_examples;
+    /// Samples in which a frame of ours has a refuted link, whatever libunwind says, by the callee.
+    std::map<CodePlace, std::uint64_t> uncalled;
+    std::map<CodePlace, Example> uncalled_examples;
 
     /// Samples with this verdict.
     [[nodiscard]] std::uint64_t with(Verdict verdict) const;
@@ -113,6 +116,7 @@ private:
     [[nodiscard]] Missing missing_for(const StackSample& sample, const Watched& watched) const;
     void see_stack_end(const StackSample& sample, Watched& watched);
     void count_stop(const StackSample& sample, Watched& watched, StopReason reason, bool equal);
+    void count_links(const StackSample& sample, Process& process, StopReason reason);
     void count_difference(const Difference& difference, const StackSample& sample,
                           const Process& process, StopReason reason);
     [[nodiscard]] Example example_of(const StackSample& sample, const Process& process,

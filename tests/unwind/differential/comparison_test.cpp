@@ -122,6 +122,17 @@ TEST_F(OwnStack, differs_if_ours_reads_a_damaged_return_address) {
     EXPECT_EQ(difference.verdict, Verdict::theirs);
     EXPECT_EQ(comparison.tally().unexplained(), 1U);
     EXPECT_EQ(comparison.tally().with(Verdict::theirs), 1U);
+    EXPECT_EQ(comparison.tally().uncalled.size(), 1U);
+}
+
+// libunwind sees the same: only the calls tell that both are wrong.
+TEST_F(OwnStack, counts_frames_that_nobody_called_though_both_walks_have_them) {
+    const std::uint64_t address = call([this] { take(); });
+    const StackSample wrong = damaged(address, address + 1);
+    comparison.compare_walks(sample, sample);
+    EXPECT_TRUE(comparison.tally().uncalled.empty());
+    comparison.compare_walks(wrong, wrong);
+    EXPECT_EQ(comparison.tally().uncalled.size(), 1U);
 }
 
 TEST_F(OwnStack, differs_in_our_favour_if_libunwind_reads_the_damaged_one) {

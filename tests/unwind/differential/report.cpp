@@ -87,9 +87,16 @@ std::vector<std::pair<Class, Row>> by_samples(const std::map<Class, Row>& rows) 
     return sorted;
 }
 
+struct UncalledClass {
+    std::string module, function;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
+    auto operator<=>(const UncalledClass&) const = default;
+};
+
 struct Summary {
     std::vector<std::pair<DifferenceClass, Row>> differences;
     std::vector<std::pair<StopClass, Row>> stops;
+    std::vector<std::pair<UncalledClass, Row>> uncalled;
 };
 
 std::set<CodePlace> places_in(const Tally& tally) {
@@ -105,6 +112,10 @@ std::set<CodePlace> places_in(const Tally& tally) {
         places.insert(of.second.theirs.begin(), of.second.theirs.end());
     };
     std::for_each(tally.examples.begin(), tally.examples.end(), insert_example);
+    std::for_each(tally.uncalled_examples.begin(), tally.uncalled_examples.end(), insert_example);
+    for (const auto& [place, count] : tally.uncalled) {
+        places.insert(place);
+    }
     std::for_each(tally.stop_examples.begin(), tally.stop_examples.end(), insert_example);
     return places;
 }
@@ -124,7 +135,13 @@ Summary summarize(const Tally& tally, const Names& names) {
         row.samples += count;
         row.addresses.insert(key.place.address);
     }
-    return {by_samples(differences), by_samples(stops)};
+    std::map<UncalledClass, Row> uncalled;
+    for (const auto& [place, count] : tally.uncalled) {
+        Row& row = uncalled[{Names::module_of(place), names.function_of(place)}];
+        row.samples += count;
+        row.addresses.insert(place.address);
+    }
+    return {by_samples(differences), by_samples(stops), by_samples(uncalled)};
 }
 
 double percent(std::uint64_t part, std::uint64_t whole) {
@@ -190,6 +207,12 @@ void print_examples(const Tally& tally, std::size_t wanted, const Names& names, 
             print_example(title, example, names, out);
         }
     }
+    for (const auto& [place, example] : tally.uncalled_examples) {
+        const std::string title = "no call before the caller, " + Names::module_of(place);
+        if (shown[title]++ < wanted) {
+            print_example(title, example, names, out);
+        }
+    }
     for (const auto& [key, example] : tally.stop_examples) {
         const std::string title = std::string{name_of(key.reason)} + ", " + name_of(key.missing) +
                                   ", " + Names::module_of(key.place);
@@ -231,6 +254,11 @@ void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out)
                      of.missing.c_str(), of.module.c_str(), of.function.c_str(),
                      text_of(row.addresses).c_str());
     }
+    std::fprintf(out, "our frames that no call precedes: of which callee\n");
+    for (const auto& [of, row] : summary.uncalled) {
+        std::fprintf(out, "  %8lu  %s %s %s\n", row.samples, of.module.c_str(), of.function.c_str(),
+                     text_of(row.addresses).c_str());
+    }
     if (figures.examples != 0) {
         std::fprintf(out, "examples\n");
         print_examples(tally, figures.examples, names, out);
@@ -253,6 +281,11 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
     for (const Verdict verdict : kVerdicts) {
         root[name_of(verdict)] = tally.with(verdict);
     }
+    std::uint64_t uncalled = 0;
+    for (const auto& [of, row] : summary.uncalled) {
+        uncalled += row.samples;
+    }
+    root["uncalled"] = uncalled;
     root["differences"] = json::array();
     for (const auto& [of, row] : summary.differences) {
         root["differences"].push_back({{"verdict", of.verdict},
