@@ -3,8 +3,8 @@
 //     unwind_differential [--samples N] [--hz N] [--json FILE] [--examples N] [--strict] -- CMD...
 //
 // The command is run again until there are enough samples, then its process group gets SIGTERM.
-// Exit code: 0; 1 if --strict and a difference is not explained; 2
-// for anything that went wrong; 77 if perf_event_open is refused. docs/unwinding-differential.md
+// Exit code: 0; 1 if --strict and a difference is not explained or a frame of ours was not called;
+// 2 for anything that went wrong; 77 if perf_event_open is refused. docs/unwinding-differential.md
 // tells how differences are judged.
 #include "tests/unwind/differential/capture.h"
 #include "tests/unwind/differential/comparison.h"
@@ -163,7 +163,7 @@ int run(const Options& options) {
         write_json(tally, figures, out);
         std::fclose(out);
     }
-    return options.strict && tally.unexplained() != 0 ? 1 : 0;
+    return options.strict && (tally.unexplained() != 0 || !tally.uncalled.empty()) ? 1 : 0;
 }
 
 int main_without_exceptions(int argc, char** argv) {
@@ -175,7 +175,8 @@ int main_without_exceptions(int argc, char** argv) {
         ->check(CLI::Range(1, 100000));
     app.add_option("--json", options.json, "Where the figures go, too");
     app.add_option("--examples", options.examples, "Stacks printed of each class of difference");
-    app.add_flag("--strict", options.strict, "Fail if a difference is not explained");
+    app.add_flag("--strict", options.strict,
+                 "Fail if a difference is not explained, or a frame not called");
     app.add_option("command", options.command, "What to sample")->required();
     CLI11_PARSE(app, argc, argv);
     return run(options);

@@ -78,9 +78,11 @@ int access_mem(unw_addr_space_t /*space*/, unw_word_t address, unw_word_t* value
         std::memcpy(value, bytes, sizeof(*value));
         return 0;
     }
-    walked.bad_read = sp - address <= kRedZone                   ? BadRead::below_stack
-                      : address - sp - size + 8 <= kLargestStack ? BadRead::beyond_stack
-                                                                 : BadRead::elsewhere;
+    if (walked.bad_read == BadRead::none) {
+        walked.bad_read = sp - address <= kRedZone                   ? BadRead::below_stack
+                          : address - sp - size + 8 <= kLargestStack ? BadRead::beyond_stack
+                                                                     : BadRead::elsewhere;
+    }
     return -UNW_EINVAL;
 }
 

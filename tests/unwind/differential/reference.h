@@ -29,7 +29,7 @@ struct ReferenceWalk {
     std::vector<std::uint64_t> frames;  ///< Leaf first; pcs and return addresses as they are.
     std::size_t first_guess = kNever;   ///< The first frame that was found without a rule.
     int end = 0;                        ///< What the last unw_step returned: 0, or -UNW_E….
-    BadRead bad_read = BadRead::none;   ///< In the last step.
+    BadRead bad_read = BadRead::none;   ///< The first in the last step.
 };
 
 class Reference {
