@@ -50,13 +50,14 @@ Cause cause_of(const ReferenceWalk& theirs, std::size_t at, bool stopped) {
 }
 
 /// Only libunwind has frames from `at` on.
-Verdict judge_their_rest(Frames theirs, const ReferenceWalk& walk, std::size_t at,
-                         const Evidence& evidence) {
-    // A frame that nobody called is worse than none.
+Verdict judge_their_rest(StopReason reason, Frames theirs, const ReferenceWalk& walk,
+                         std::size_t at, const Evidence& evidence) {
+    const bool guessed = at >= walk.first_guess;
     if (at > 0 && evidence.link(theirs[at - 1], theirs[at]) == Link::refuted) {
-        return Verdict::ours;
+        // A frame that nobody called is worse than none; but a root that has a rule is none.
+        return guessed || reason != StopReason::root ? Verdict::ours : Verdict::open;
     }
-    if (at < walk.first_guess) {
+    if (!guessed) {
         return Verdict::theirs;
     }
     return standing_of(theirs, at, walk.end == 0, evidence) == Standing::proven
@@ -108,7 +109,8 @@ Difference compare(const OurWalk& ours, const ReferenceWalk& theirs, const Evide
     difference.cause = cause_of(theirs, difference.at, they_stopped);
     if (we_stopped) {
         difference.kind = ours.reason == StopReason::root ? Kind::beyond_root : Kind::stops_short;
-        difference.verdict = judge_their_rest(their_frames, theirs, difference.at, evidence);
+        difference.verdict =
+            judge_their_rest(ours.reason, their_frames, theirs, difference.at, evidence);
     } else if (they_stopped) {
         difference.kind = Kind::goes_on;
         difference.verdict = judge_our_rest(ours, difference.at, evidence);

@@ -119,7 +119,12 @@ TEST_F(Compare, knows_that_nothing_called_the_root) {
     evidence.say(2, 3, Link::refuted);
     const Difference difference = compare_with(StopReason::root);
     EXPECT_EQ(difference.kind, Kind::beyond_root);
-    EXPECT_EQ(difference.verdict, Verdict::ours);
+    // A root that has a rule: a zero that a wrong table led both to.
+    EXPECT_EQ(difference.verdict, Verdict::open);
+    EXPECT_FALSE(is_explained(difference));
+    theirs.first_guess = 2;
+    EXPECT_EQ(compare_with(StopReason::root).verdict, Verdict::ours);
+    theirs.first_guess = ReferenceWalk::kNever;
     evidence.say(2, 3, Link::proven);
     EXPECT_EQ(compare_with(StopReason::root).verdict, Verdict::theirs);
 }

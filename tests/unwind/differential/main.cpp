@@ -1,11 +1,13 @@
 // Samples a program from outside and walks each stack twice, by ours and by libunwind's unw_step.
 //
-//     unwind_differential [--samples N] [--hz N] [--json FILE] [--examples N] [--strict] -- CMD...
+//     unwind_differential [--samples N] [--hz N] [--json FILE] [--examples N]
+//         [--strict] [--called] [--root PERCENT] -- CMD...
 //
 // The command is run again until there are enough samples, then its process group gets SIGTERM.
-// Exit code: 0; 1 if --strict and a difference is not explained or a frame of ours was not called;
-// 2 for anything that went wrong; 77 if perf_event_open is refused. docs/unwinding-differential.md
-// tells how differences are judged.
+// Exit code: 0; 1 if --strict and a difference is not explained, --called and a frame of ours has
+// no call before it, or fewer walks reach the root than --root says; 2 for anything that went
+// wrong; 77 if perf_event_open is refused.
+// docs/unwinding-differential.md tells how differences are judged.
 #include "tests/unwind/differential/capture.h"
 #include "tests/unwind/differential/comparison.h"
 #include "tests/unwind/differential/report.h"
@@ -40,6 +42,8 @@ struct Options {
     std::string json;
     std::size_t examples = 0;
     bool strict = false;
+    bool called = false;
+    double least_root = 0;
     std::vector<std::string> command;
 };
 
@@ -163,7 +167,10 @@ int run(const Options& options) {
         write_json(tally, figures, out);
         std::fclose(out);
     }
-    return options.strict && (tally.unexplained() != 0 || !tally.uncalled.empty()) ? 1 : 0;
+    const bool failed = (options.strict && tally.unexplained() != 0) ||
+                        (options.called && !tally.uncalled.empty()) ||
+                        root_percent(tally) < options.least_root;
+    return failed ? 1 : 0;
 }
 
 int main_without_exceptions(int argc, char** argv) {
@@ -175,8 +182,10 @@ int main_without_exceptions(int argc, char** argv) {
         ->check(CLI::Range(1, 100000));
     app.add_option("--json", options.json, "Where the figures go, too");
     app.add_option("--examples", options.examples, "Stacks printed of each class of difference");
-    app.add_flag("--strict", options.strict,
-                 "Fail if a difference is not explained, or a frame not called");
+    app.add_flag("--strict", options.strict, "Fail if a difference is not explained");
+    app.add_flag("--called", options.called, "Fail if no call precedes a frame of ours");
+    app.add_option("--root", options.least_root,
+                   "Fail if less per cent reach the root, of those whose copy suffices");
     app.add_option("command", options.command, "What to sample")->required();
     CLI11_PARSE(app, argc, argv);
     return run(options);

@@ -176,12 +176,21 @@ std::string text_of(const std::set<std::uint64_t>& addresses) {
     return text;
 }
 
+void print_frame(const std::vector<CodePlace>& frames, std::size_t at, const Names& names,
+                 std::FILE* out) {
+    std::fprintf(out, "      #%-3zu %s %s %s\n", at, hex(frames[at].address).c_str(),
+                 Names::module_of(frames[at]).c_str(), names.function_of(frames[at]).c_str());
+}
+
+/// The leaf, and the frames from `first` on.
 void print_frames(const char* who, const std::vector<CodePlace>& frames, std::size_t first,
                   const Names& names, std::FILE* out) {
     std::fprintf(out, "    %s, %zu frames:\n", who, frames.size());
+    if (first > 0 && !frames.empty()) {
+        print_frame(frames, 0, names, out);
+    }
     for (std::size_t i = first; i < std::min(frames.size(), first + kFramesShown); ++i) {
-        std::fprintf(out, "      #%-3zu %s %s %s\n", i, hex(frames[i].address).c_str(),
-                     Names::module_of(frames[i]).c_str(), names.function_of(frames[i]).c_str());
+        print_frame(frames, i, names, out);
     }
 }
 
@@ -234,6 +243,12 @@ void print_classes(const Summary& summary, std::FILE* out) {
 }
 
 }  // namespace
+
+double root_percent(const Tally& tally) {
+    const std::uint64_t short_copies = tally.lacking(Missing::rest) + tally.lacking(Missing::page) +
+                                       tally.lacking(Missing::red_zone);
+    return percent(tally.root, tally.samples - tally.no_stack - short_copies);
+}
 
 void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out) {
     const Names names{places_in(tally)};

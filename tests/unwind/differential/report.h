@@ -15,6 +15,9 @@ struct RunFigures {
     std::size_t examples = 0;  ///< Of stacks, for each class of difference.
 };
 
+/// Of the walks that the copies of the stacks suffice for.
+[[nodiscard]] double root_percent(const Tally& tally);
+
 /// The shares, each class of difference by module and function, and where our walks stopped.
 void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out);
 
