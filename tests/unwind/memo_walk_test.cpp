@@ -140,7 +140,7 @@ TEST_F(MemoWalk, forgets_with_a_new_generation_of_modules) {
     (void)walk();
     EXPECT_EQ(memo_->joined(), 0U);
     expect_whole();
-    memo_->forget();
+    memo_->reset();
     (void)walk();
     EXPECT_EQ(memo_->joined(), 0U);
     expect_whole();
@@ -253,7 +253,7 @@ TEST_F(MemoWalk, keeps_both_ends_of_a_stack_that_is_too_deep) {
              {max_depth - 1, max_depth, max_depth + 1, max_depth + 2, max_depth + turn - 1,
               max_depth + turn, max_depth + turn + 1, max_depth + 2 * turn,
               max_depth + 2 * turn + 1, std::size_t{999}, std::size_t{1000}}) {
-            memo_->forget();
+            memo_->reset();
             make_deep(depth, 0, 3);
             const WalkResult result = walk(max_depth);
             EXPECT_EQ(result.reason, StopReason::root);
@@ -269,8 +269,8 @@ TEST_F(MemoWalk, keeps_both_ends_whatever_it_takes_over) {
         std::size_t joins = 0;
         for (unsigned round = 0; round < 3000; ++round) {
             // Around the border, and far from it.
-            const std::size_t depth = round % 7 == 0 ? 2 + round % 997
-                                                     : max_depth - 12 + round * 7919 % 40;
+            const std::size_t depth =
+                round % 7 == 0 ? 2 + round % 997 : max_depth - 12 + round * 7919 % 40;
             const std::size_t changed = std::min<std::size_t>(round * 31 % 20, depth - 1);
             make_deep(std::max<std::size_t>(depth, 2), changed, round);
             const WalkResult result = walk(max_depth);
@@ -304,7 +304,7 @@ TEST_F(MemoWalk, takes_a_limit_out_of_range_for_the_nearest_one) {
 TEST_F(MemoWalk, keeps_the_ends_of_the_deepest_stacks) {
     make_deep(60'000, 0, 0);
     for (const std::size_t max_depth : {std::size_t{128}, StackMemo::kMaxFrames}) {
-        memo_->forget();
+        memo_->reset();
         make_deep(60'000, 0, 1);
         EXPECT_EQ(walk(max_depth).reason, StopReason::root);
         EXPECT_EQ(found(), elided(whole(), max_depth));
@@ -330,7 +330,7 @@ TEST_F(MemoWalk, gets_further_where_what_is_out_of_reach_was_met_before) {
     make_deep(kMaxWalked - 9000, 0, 0);
     EXPECT_EQ(walk().reason, StopReason::root);
     stack_.insert(stack_.begin(), 4000, 0);
-    memo_->forget();
+    memo_->reset();
     make_deep(kMaxWalked - 9000, 0, 0);
     EXPECT_EQ(walk().reason, StopReason::root);
     make_deep(kMaxWalked - 7000, 0, 0);

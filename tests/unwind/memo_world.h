@@ -70,13 +70,15 @@ enum class Kind : std::uint8_t {
     by_bx,           ///< CFA = rbx + 16
     moves_bp,        ///< CFA = rsp + 24, rbp' = rsp + 8: a full rule
     in_register,     ///< CFA = rsp, the return address in rdi: a full rule
+    popped,          ///< CFA = rsp + 8, rbp' = *(CFA - 16), which lies below rsp: an epilogue.
+    deref_bx,        ///< CFA = *(rbx)
     root,            ///< The return address is undefined.
     no_rule,         ///< Nothing covers it.
     trampoline,      ///< A signal frame with a ucontext.
     exact_caller,    ///< CFA = rsp + 16 in a signal frame: a full rule
     jit,             ///< In no module; with a frame pointer.
 };
-inline constexpr std::uint64_t kKinds = 20;
+inline constexpr std::uint64_t kKinds = 22;
 
 /// Two modules (signal frames need a CIE of their own), mapped elsewhere than they pretend.
 class WorldModules {
@@ -84,7 +86,7 @@ public:
     /// `moved`: other modules at the same place; what was `small` is larger.
     explicit WorldModules(bool moved) {
         CfiBuilder plain;
-        for (std::int32_t kind = 0; kind < 16; ++kind) {
+        for (std::int32_t kind = 0; kind <= static_cast<std::int32_t>(Kind::root); ++kind) {
             plain.fde(16 * kind, 16,
                       moved && static_cast<Kind>(kind) == Kind::small
                           ? Bytes{0x0e, 40}
@@ -117,7 +119,7 @@ private:
     static constexpr std::uint64_t kBase = 0x40000000;
     static constexpr std::uint64_t kSignals = 0x50000000;
     static constexpr std::uint64_t kJit = 0x60000000;
-    static constexpr std::size_t kCodeBytes = 0x200;
+    static constexpr std::size_t kCodeBytes = 0x180;
     static constexpr std::size_t kTableBytes = 8192;
 
     static Bytes program(Kind kind) {
@@ -150,6 +152,10 @@ private:
                 return {0x0e, 24, 0x16, 6, 2, 0x77, 8};
             case Kind::in_register:
                 return {0x0e, 0, 0x09, 16, 5};
+            case Kind::popped:
+                return {0x86, 2};
+            case Kind::deref_bx:
+                return {0x0f, 3, 0x73, 0, 0x06};
             case Kind::root:
                 return {0x07, 16};
             default:
@@ -205,8 +211,8 @@ public:
 
     struct Counts {
         std::uint64_t walks = 0;
-        std::uint64_t joined = 0;     ///< Walks that took something over.
-        std::uint64_t at_root = 0;    ///< Walks that reached the root.
+        std::uint64_t joined = 0;   ///< Walks that took something over.
+        std::uint64_t at_root = 0;  ///< Walks that reached the root.
         std::uint64_t elided = 0;
         std::uint64_t guessed = 0;
         std::uint64_t restored = 0;
@@ -215,7 +221,7 @@ public:
 
 private:
     static constexpr std::size_t kPage = 4096;
-    static constexpr std::size_t kStackBytes = 4 * kPage;
+    static constexpr std::size_t kStackBytes = 5 * kPage;
 
     struct Frame {
         Kind kind;
@@ -229,6 +235,8 @@ private:
         std::uint64_t value;
     };
 
+    /// Where the stack ends and another one begins, on which signals may be handled.
+    [[nodiscard]] std::uint64_t alternate() const { return high_ - kPage; }
     [[nodiscard]] bool has_moved() const { return generation_ % 2 == 0; }
 
     /// The stack, between pages that nobody can read.
@@ -237,7 +245,8 @@ private:
             void* pages = ::mmap(nullptr, kStackBytes + 2 * kPage, PROT_NONE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             auto* begin = static_cast<std::byte*>(pages) + kPage;
-            if (pages == MAP_FAILED || ::mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) {
+            if (pages == MAP_FAILED ||
+                ::mprotect(begin, kStackBytes, PROT_READ | PROT_WRITE) != 0) {
                 std::abort();
             }
             return static_cast<void*>(begin);
@@ -282,7 +291,7 @@ private:
 
     void start() {
         frames_.clear();
-        const std::uint64_t top = high_ - 64;
+        const std::uint64_t top = alternate() - 64;
         constexpr std::array<Kind, 4> kOutermost{Kind::root, Kind::small, Kind::frame_pointer,
                                                  Kind::deref};
         const Kind kind = kOutermost[choices_.below(kOutermost.size())];
@@ -304,7 +313,7 @@ private:
     void push(Kind kind) {
         Frame& outer = frames_.back();
         const std::uint64_t cfa = outer.sp;
-        if (cfa < low_ + 1024) {
+        if (cfa < (cfa > alternate() ? alternate() : low_) + 1024) {
             return;
         }
         if (kind != Kind::trampoline && kind != Kind::exact_caller) {
@@ -371,6 +380,15 @@ private:
             case Kind::in_register:
                 di_ = outer.pc;
                 break;
+            case Kind::popped:
+                inner.sp = cfa - 8;
+                word_at(cfa - 16) = outer.bp;
+                break;
+            case Kind::deref_bx:
+                inner.bx = cfa - 24;
+                word_at(inner.bx) = cfa;
+                inner.sp = inner.bx - gap;
+                break;
             case Kind::no_rule:
                 inner.sp = cfa - 8 - gap;
                 break;
@@ -378,7 +396,8 @@ private:
                 inner.sp = cfa - 16;
                 break;
             case Kind::trampoline:
-                inner.sp = cfa - 320;
+                // Also on a stack of its own, which lies above.
+                inner.sp = (cfa < alternate() && choices_.one_in(2) ? high_ : cfa) - 320;
                 interrupt(outer, inner.sp);
                 break;
             case Kind::root:
@@ -455,8 +474,8 @@ private:
     /// As a program goes on: some frames end, others begin.
     void move_on() {
         const std::uint64_t ends = choices_.below(choices_.one_in(8) ? 40 : 4);
-        frames_.resize(std::max<std::size_t>(1, frames_.size() - std::min<std::size_t>(
-                                                                     frames_.size() - 1, ends)));
+        frames_.resize(std::max<std::size_t>(
+            1, frames_.size() - std::min<std::size_t>(frames_.size() - 1, ends)));
         for (std::uint64_t begins = choices_.below(choices_.one_in(8) ? 40 : 4); begins > 0;
              --begins) {
             push(pick_kind());
@@ -512,8 +531,7 @@ private:
             const std::size_t leaf_half = max_depth_ / 2;
             kept.resize(leaf_half);
             if (reason == StopReason::root) {
-                const auto root_half =
-                    leaf_first.last(max_depth_ - 1 - leaf_half);
+                const auto root_half = leaf_first.last(max_depth_ - 1 - leaf_half);
                 kept.push_back(FrameAddress::elided());
                 kept.insert(kept.end(), root_half.begin(), root_half.end());
             }
