@@ -1,5 +1,6 @@
 // One program, single-stepped from its first instruction to its exit, and its stack walked before
-// each of them.
+// each of them: once by itself, and once by a walk that takes over what has not changed since the
+// instruction before (StackMemo), which has to find the same.
 #pragma once
 
 #include "tests/unwind/truth/address_space.h"
@@ -8,6 +9,8 @@
 #include "tests/unwind/truth/tracee.h"
 #include "tests/unwind/truth/verdict.h"
 #include "unwind/walk/row_cache.h"
+#include "unwind/walk/stack_memo.h"
+#include "unwind/walk/walk.h"
 
 #include <array>
 #include <cstdint>
@@ -38,10 +41,14 @@ struct Mismatch {
 struct Report {
     std::uint64_t instructions = 0;
     std::uint64_t equal = 0;
+    std::uint64_t guessed = 0;  ///< Of the equal ones: with at least one frame that is a guess.
     std::uint64_t incomplete = 0;
+    std::uint64_t misguessed = 0;
     std::uint64_t wrong = 0;
     std::map<std::string, Mismatch> mismatches;  ///< By "verdict module:function".
     std::set<std::string> visited;               ///< "module:function" of every instruction.
+    std::uint64_t frames = 0;
+    std::uint64_t taken_over = 0;  ///< Of the frames: by the memo, from the walk before.
     Counts counts;
     Tracee::Stop end;
 };
@@ -73,6 +80,7 @@ private:
 
     [[nodiscard]] Result<void> look();
     [[nodiscard]] Result<void> check();
+    void check_memo(const WalkResult& result, std::span<const FrameAddress> walked);
     [[nodiscard]] Result<void> follow(const Now& before, bool may_be_signal);
     [[nodiscard]] Result<void> check_deferred();
     [[nodiscard]] Instruction instruction_at(std::uint64_t pc);
@@ -96,6 +104,7 @@ private:
     std::unique_ptr<ShadowStack> shadow_;
     std::unordered_map<std::uint64_t, Instruction> instructions_;
     std::array<FrameAddress, kMaxDepth> walked_{};
+    std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
     std::vector<Deferred> deferred_;
     std::unordered_set<std::uint64_t> visited_;
     Now now_;
