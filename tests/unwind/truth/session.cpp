@@ -131,7 +131,12 @@ Result<void> Session::check() {
     StackMemory memory = stack_.memory();
     const WalkResult result = walk(space_.modules(), cache_, now_.registers, memory, walked_);
     const std::span walked = std::span{walked_}.first(result.depth);
-    check_memo(result, walked);
+    for (Memo& memo : memos_) {
+        if (steps_ % memo.stride == 0) {
+            check_memo(*memo.memo, result, walked);
+        }
+    }
+    ++steps_;
     if (shadow_->awaiting()) {
         deferred_.push_back(
             {now_.standing.pc, std::move(*truth), {walked.begin(), walked.end()}, result.reason});
@@ -141,12 +146,13 @@ Result<void> Session::check() {
     return {};
 }
 
-void Session::check_memo(const WalkResult& result, std::span<const FrameAddress> walked) {
+void Session::check_memo(StackMemo& memo, const WalkResult& result,
+                         std::span<const FrameAddress> walked) {
     StackMemory memory = stack_.memory();
     const WalkResult by_memo =
-        walk(space_.modules(), cache_, now_.registers, memory, *memo_, kMaxDepth);
-    const auto root_first = memo_->root_first();
-    report_.taken_over += memo_->joined();
+        walk(space_.modules(), cache_, now_.registers, memory, memo, kMaxDepth);
+    const auto root_first = memo.root_first();
+    report_.taken_over += memo.joined();
     report_.frames += walked.size();
     if (by_memo.reason == result.reason && by_memo.guessed == result.guessed &&
         std::equal(walked.rbegin(), walked.rend(), root_first.begin(), root_first.end())) {

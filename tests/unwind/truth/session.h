@@ -1,6 +1,6 @@
 // One program, single-stepped from its first instruction to its exit, and its stack walked before
-// each of them: once by itself, and once by a walk that takes over what has not changed since the
-// instruction before (StackMemo), which has to find the same.
+// each of them: by itself, and by walks that take over what has not changed since they were last
+// made (StackMemo), which have to find the same.
 #pragma once
 
 #include "tests/unwind/truth/address_space.h"
@@ -75,12 +75,20 @@ private:
         StopReason reason = StopReason::root;
     };
 
+    /// A memo that is used at every stride-th instruction. Between two of them a frame's callers
+    /// can all have become others, at the same places.
+    struct Memo {
+        std::uint64_t stride = 1;
+        std::unique_ptr<StackMemo> memo = std::make_unique<StackMemo>();
+    };
+
     Session(Tracee tracee, const std::string& program, const std::string& symbol_file)
         : tracee_{std::move(tracee)}, space_{tracee_, program, symbol_file}, cache_{*rows_} {}
 
     [[nodiscard]] Result<void> look();
     [[nodiscard]] Result<void> check();
-    void check_memo(const WalkResult& result, std::span<const FrameAddress> walked);
+    void check_memo(StackMemo& memo, const WalkResult& result,
+                    std::span<const FrameAddress> walked);
     [[nodiscard]] Result<void> follow(const Now& before, bool may_be_signal);
     [[nodiscard]] Result<void> check_deferred();
     [[nodiscard]] Instruction instruction_at(std::uint64_t pc);
@@ -104,7 +112,8 @@ private:
     std::unique_ptr<ShadowStack> shadow_;
     std::unordered_map<std::uint64_t, Instruction> instructions_;
     std::array<FrameAddress, kMaxDepth> walked_{};
-    std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
+    std::array<Memo, 3> memos_{Memo{1}, Memo{7}, Memo{61}};
+    std::uint64_t steps_ = 0;
     std::vector<Deferred> deferred_;
     std::unordered_set<std::uint64_t> visited_;
     Now now_;
