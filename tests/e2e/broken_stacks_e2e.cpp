@@ -16,7 +16,8 @@ protected:
 };
 
 TEST_F(BrokenStacks, are_counted_for_the_library_without_unwind_tables) {
-    ASSERT_EQ(record({target("plugin_host"), target("plugin_without_tables.so"), "1"}).exit_code, 0);
+    ASSERT_EQ(record({target("plugin_host"), target("plugin_without_tables.so"), "1"}).exit_code,
+              0);
     const nlohmann::json seen = stats();
     const auto samples = seen.at("samples").get<double>();
     // Half of the work is the library's.

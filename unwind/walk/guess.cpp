@@ -13,6 +13,9 @@ using cfi::RowKind;
 constexpr std::uint64_t kUserBegin = 4096;
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
 
+// A short function may have rules with a hole in them (clone3 after its system call).
+constexpr std::uint64_t kShortFunctionBytes = 128;
+
 // The longest call instruction: ff /2 with a SIB byte and a 32-bit displacement.
 constexpr std::uint64_t kLongestCall = 7;
 
@@ -182,8 +185,10 @@ private:
             return caller->code.contains(target) && !has_rule(*caller, target) ? Evidence::weak
                                                                                : Evidence::none;
         }
-        return module_->code.contains(target) && !has_rule(*module_, target) ? Evidence::proved
-                                                                             : Evidence::none;
+        return module_->code.contains(target) && (!has_rule(*module_, target) ||
+                                                  frame_.value.pc() - target < kShortFunctionBytes)
+                   ? Evidence::proved
+                   : Evidence::none;
     }
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function.

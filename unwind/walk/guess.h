@@ -3,7 +3,8 @@
 // Nothing here is certain, so a frame found like this is marked (FrameAddress::guessed()), and a
 // guess is only made where something speaks for it. A return address follows a call instruction,
 // and a call to the frame's own code proves most: it names code of the same module that no rule
-// covers either, directly, through a PLT stub, or through a global offset table. In this order:
+// covers either (or the short function that the frame lies in, whose rules have a hole), directly,
+// through a PLT stub, or through a global offset table. In this order:
 //
 // 1. rbp is a frame pointer, and the return address above what it points to is so proved.
 // 2. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return

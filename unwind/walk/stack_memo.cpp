@@ -9,6 +9,12 @@ using cfi::BpRule;
 using cfi::Row;
 using cfi::RowKind;
 
+/// Whether a step never fails for the slot of rbp, given that the frame itself can be read: below
+/// the CFA it lies in the frame, or below rsp, where it does no harm.
+bool is_readable_bp_slot(Row row) noexcept {
+    return row.bp() != BpRule::at_cfa || row.bp_offset() > UINT64_MAX / 2;
+}
+
 }  // namespace
 
 /// Whether the first `words` words are unchanged. If one is not, the frames that depend on it are
@@ -77,17 +83,25 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
         default:
             return false;
     }
-    if (!link.reads_bp) {
-        // Whatever rbp is there, nobody asks.
-    } else if (row.bp() == BpRule::same) {
-        reads_bp = true;
-    } else {
-        const bool by_bp = row.bp() == BpRule::at_bp;
-        reads_bp = reads_bp || by_bp;
-        if (!add_word(memory, state.sp, {(by_bp ? state.bp : cfa) + row.bp_offset(), caller.bp},
-                      link.words)) {
-            return false;
-        }
+    switch (row.bp()) {
+        case BpRule::same:
+            reads_bp = reads_bp || link.reads_bp;
+            break;
+        case BpRule::at_cfa:
+            // Where nobody asks for it further out, its value may change; that it can be read may
+            // not.
+            if (!is_readable_bp_slot(row) ||
+                (link.reads_bp &&
+                 !add_word(memory, state.sp, {cfa + row.bp_offset(), caller.bp}, link.words))) {
+                return false;
+            }
+            break;
+        case BpRule::at_bp:
+            reads_bp = true;
+            if (!add_word(memory, state.sp, {state.bp + row.bp_offset(), caller.bp}, link.words)) {
+                return false;
+            }
+            break;
     }
     link.reads_bp = reads_bp;
     return true;
@@ -126,10 +140,12 @@ bool StackMemo::link_root(const FrameState& state, const StackMemory& memory, Li
         case RowKind::root:
             return true;
         case RowKind::cfa_sp:
-            return add_word(memory, state.sp, {state.sp + state.row.offset() - 8, 0}, link.words);
+            return is_readable_bp_slot(state.row) &&
+                   add_word(memory, state.sp, {state.sp + state.row.offset() - 8, 0}, link.words);
         case RowKind::cfa_bp:
             link.reads_bp = true;
-            return add_word(memory, state.sp, {state.bp + state.row.offset() - 8, 0}, link.words);
+            return is_readable_bp_slot(state.row) &&
+                   add_word(memory, state.sp, {state.bp + state.row.offset() - 8, 0}, link.words);
         default:
             return false;
     }

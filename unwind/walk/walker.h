@@ -263,6 +263,9 @@ private:
         if (pc == 0) {
             return stop(StopReason::root);
         }
+        if (pc - 1 >= kUserEnd) {
+            return stop(StopReason::no_module);
+        }
         if (!sink_.push(exact ? FrameAddress{Pc{pc}} : FrameAddress{ReturnAddress{pc}})) {
             return stop(StopReason::depth_limit);
         }
@@ -315,7 +318,7 @@ private:
 
     /// A word that no code address can be was not a return address.
     bool stop_without_module() noexcept {
-        if (!exact_ && (lookup_ < kUserBegin || lookup_ >= kUserEnd)) {
+        if (!exact_ && lookup_ < kUserBegin) {
             sink_.pop();
         }
         return stop(StopReason::no_module);
