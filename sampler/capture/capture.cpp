@@ -230,7 +230,7 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
 }  // namespace
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
-    area->header.table_bytes.store(sizeof g_rows + modules->modules().size_bytes(),
+    area->header.table_bytes.store(sizeof g_rows + (modules == nullptr ? 0 : modules->modules().size_bytes()),
                                    std::memory_order_relaxed);
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);

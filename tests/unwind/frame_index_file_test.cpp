@@ -203,6 +203,10 @@ TEST(FrameIndexOfFile, leads_a_walk_through_the_library_to_the_root) {
         ASSERT_NE(library.function("frames_large"), nullptr) << path;
         library.function("frames_large")(walk_here, &live);
         EXPECT_EQ(live.walked.result.reason, StopReason::root) << path;
+        const Pc pc{reinterpret_cast<std::uint64_t>(library.function("frames_large"))};
+        const Module* module = tables.modules().find(pc);
+        ASSERT_NE(module, nullptr) << path;
+        EXPECT_TRUE(is_still_loaded(*module, pc)) << path;
         for (const char* name : kFunctions) {
             EXPECT_EQ(count_of(tables, live.walked, library.function(name)), 1U) << path << name;
         }

@@ -102,9 +102,9 @@ enum class Evidence : std::uint8_t {
 
 class Guesser {
 public:
-    Guesser(const ModuleTable& modules, const Module* module, const KnownRegisters& frame,
-            StackMemory& memory) noexcept
-        : modules_{modules}, module_{module}, frame_{frame}, memory_{memory} {}
+    Guesser(const ModuleTable& modules, const Module* module, bool leaf,
+            const KnownRegisters& frame, StackMemory& memory) noexcept
+        : modules_{modules}, module_{module}, leaf_{leaf}, frame_{frame}, memory_{memory} {}
 
     bool guess(GuessHint& hint, Candidate& out) noexcept {
         Candidate by_pointer;
@@ -116,9 +116,10 @@ public:
         }
         const std::uint64_t sp = frame_.value.sp();
         if (module_ != nullptr) {
-            const Range range = pointer == Evidence::none
-                                    ? Range{UINT64_MAX, Evidence::weak}
-                                    : Range{frame_.value.bp(), Evidence::proved};
+            // A leaf may not have a frame yet: then rbp is its caller's.
+            const Range range{pointer == Evidence::none ? UINT64_MAX : frame_.value.bp(),
+                              pointer == Evidence::none || leaf_ ? Evidence::weak
+                                                                 : Evidence::proved};
             if ((hint.is_scanned() && scan(sp + hint.offset(), 1, range, out)) ||
                 scan(sp, kScannedWords, range, out)) {
                 hint = GuessHint::scanned(out.sp - 8 - sp);
@@ -256,16 +257,17 @@ private:
 
     const ModuleTable& modules_;
     const Module* module_;  ///< That of the frame, or null.
+    bool leaf_;
     const KnownRegisters& frame_;
     StackMemory& memory_;
 };
 
 }  // namespace
 
-bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
-                  KnownRegisters& frame, StackMemory& memory) noexcept {
+bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                  GuessHint& hint, KnownRegisters& frame, StackMemory& memory) noexcept {
     Candidate caller;
-    if (!Guesser{modules, module, frame, memory}.guess(hint, caller)) {
+    if (!Guesser{modules, module, leaf, frame, memory}.guess(hint, caller)) {
         return false;
     }
     frame.value.value[Registers::kPc] = caller.pc;

@@ -279,7 +279,7 @@ private:
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
         GuessHint hint{row};
-        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, hint, frame_, memory_)) {
+        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, exact_, hint, frame_, memory_)) {
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
         }
         if (module != nullptr && hint.row() != row) {
@@ -331,7 +331,7 @@ private:
         if (modules_.loader() == LoaderLookup::off) {
             return module;
         }
-        if (module != nullptr && (module->header == 0 || is_still_loaded(*module, pc))) {
+        if (module != nullptr && is_still_loaded(*module, pc)) {
             return module;
         }
         return find_by_loader(pc, storage) ? &storage : nullptr;

@@ -100,7 +100,7 @@ std::vector<std::string> Expectations::check(const Report& report) const {
 }
 
 std::string expected_lines(const std::string& config, const Report& report) {
-    constexpr std::size_t kMostPlaces = 8;
+    constexpr std::size_t kMostPlaces = 4;
     std::map<std::string, std::size_t> places;
     for (const auto& [key, mismatch] : report.mismatches) {
         ++places[whole_module(key)];

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -130,6 +131,12 @@ Result<void> Session::check() {
     StackMemory memory = stack_.memory();
     const WalkResult result = walk(space_.modules(), cache_, now_.registers, memory, walked_);
     const std::span walked = std::span{walked_}.first(result.depth);
+    for (Memo& memo : memos_) {
+        if (steps_ % memo.stride == 0) {
+            check_memo(*memo.memo, result, walked);
+        }
+    }
+    ++steps_;
     if (shadow_->awaiting()) {
         deferred_.push_back(
             {now_.standing.pc, std::move(*truth), {walked.begin(), walked.end()}, result.reason});
@@ -137,6 +144,27 @@ Result<void> Session::check() {
     }
     count(now_.standing.pc, *truth, walked, result.reason, false);
     return {};
+}
+
+void Session::check_memo(StackMemo& memo, const WalkResult& result,
+                         std::span<const FrameAddress> walked) {
+    StackMemory memory = stack_.memory();
+    const WalkResult by_memo =
+        walk(space_.modules(), cache_, now_.registers, memory, memo, kMaxDepth);
+    const auto root_first = memo.root_first();
+    report_.taken_over += memo.joined();
+    report_.frames += walked.size();
+    if (by_memo.reason == result.reason && by_memo.guessed == result.guessed &&
+        std::equal(walked.rbegin(), walked.rend(), root_first.begin(), root_first.end())) {
+        return;
+    }
+    Mismatch& mismatch = report_.mismatches["memo " + space_.place_of(now_.standing.pc)];
+    if (mismatch.count++ == 0) {
+        const std::vector<FrameAddress> frames{root_first.rbegin(), root_first.rend()};
+        mismatch.is_wrong = true;
+        mismatch.example = describe(now_.standing.pc, {}, walked, result.reason) +
+                           describe(now_.standing.pc, {}, frames, by_memo.reason);
+    }
 }
 
 Result<void> Session::follow(const Now& before, bool may_be_signal) {
@@ -202,9 +230,12 @@ void Session::count(std::uint64_t pc, std::span<const Frame> truth,
     const Verdict verdict = judge(truth, walked, reason);
     if (verdict.kind == Verdict::Kind::equal) {
         ++report_.equal;
+        report_.guessed += verdict.has_guess ? 1 : 0;
         return;
     }
-    ++(verdict.is_wrong() ? report_.wrong : report_.incomplete);
+    ++(verdict.is_wrong()                          ? report_.wrong
+       : verdict.kind == Verdict::Kind::misguessed ? report_.misguessed
+                                                   : report_.incomplete);
     const Frame& blamed = truth[resumes ? 0 : verdict.blamed];
     const bool is_exact = blamed.kind == Frame::Kind::exact;
     const std::string place = space_.place_of(is_exact ? blamed.address : blamed.address - 1);
@@ -235,7 +266,8 @@ std::string Session::describe(std::uint64_t pc, std::span<const Frame> truth,
     text << "\n  walk: ";
     for (std::size_t i = 0; i < walked.size() && i < kShown; ++i) {
         const std::uint64_t lookup = walked[i].lookup_pc().value;
-        text << ' ' << space_.offset_of(walked[i].is_exact() ? lookup : lookup + 1);
+        text << ' ' << space_.offset_of(walked[i].is_exact() ? lookup : lookup + 1)
+             << (walked[i].is_guessed() ? "?" : "");
     }
     text << ' ' << name_of(reason) << '\n';
     return text.str();

@@ -1,5 +1,6 @@
 // One program, single-stepped from its first instruction to its exit, and its stack walked before
-// each of them.
+// each of them: by itself, and by walks that take over what has not changed since they were last
+// made (StackMemo), which have to find the same.
 #pragma once
 
 #include "tests/unwind/truth/address_space.h"
@@ -8,6 +9,8 @@
 #include "tests/unwind/truth/tracee.h"
 #include "tests/unwind/truth/verdict.h"
 #include "unwind/walk/row_cache.h"
+#include "unwind/walk/stack_memo.h"
+#include "unwind/walk/walk.h"
 
 #include <array>
 #include <cstdint>
@@ -38,10 +41,14 @@ struct Mismatch {
 struct Report {
     std::uint64_t instructions = 0;
     std::uint64_t equal = 0;
+    std::uint64_t guessed = 0;  ///< Of the equal ones: with at least one frame that is a guess.
     std::uint64_t incomplete = 0;
+    std::uint64_t misguessed = 0;
     std::uint64_t wrong = 0;
     std::map<std::string, Mismatch> mismatches;  ///< By "verdict module:function".
     std::set<std::string> visited;               ///< "module:function" of every instruction.
+    std::uint64_t frames = 0;
+    std::uint64_t taken_over = 0;  ///< Of the frames: by the memo, from the walk before.
     Counts counts;
     Tracee::Stop end;
 };
@@ -68,11 +75,20 @@ private:
         StopReason reason = StopReason::root;
     };
 
+    /// A memo that is used at every stride-th instruction. Between two of them a frame's callers
+    /// can all have become others, at the same places.
+    struct Memo {
+        std::uint64_t stride = 1;
+        std::unique_ptr<StackMemo> memo = std::make_unique<StackMemo>();
+    };
+
     Session(Tracee tracee, const std::string& program, const std::string& symbol_file)
         : tracee_{std::move(tracee)}, space_{tracee_, program, symbol_file}, cache_{*rows_} {}
 
     [[nodiscard]] Result<void> look();
     [[nodiscard]] Result<void> check();
+    void check_memo(StackMemo& memo, const WalkResult& result,
+                    std::span<const FrameAddress> walked);
     [[nodiscard]] Result<void> follow(const Now& before, bool may_be_signal);
     [[nodiscard]] Result<void> check_deferred();
     [[nodiscard]] Instruction instruction_at(std::uint64_t pc);
@@ -96,6 +112,8 @@ private:
     std::unique_ptr<ShadowStack> shadow_;
     std::unordered_map<std::uint64_t, Instruction> instructions_;
     std::array<FrameAddress, kMaxDepth> walked_{};
+    std::array<Memo, 3> memos_{Memo{1}, Memo{7}, Memo{61}};
+    std::uint64_t steps_ = 0;
     std::vector<Deferred> deferred_;
     std::unordered_set<std::uint64_t> visited_;
     Now now_;

@@ -20,7 +20,8 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 EXPECTED = HERE / "expected.txt"
 DOCUMENT = HERE.parents[2] / "docs" / "unwinding-truth.md"
-SUMMARY = re.compile(r"(\S+): (\d+) instructions, (\d+) equal, (\d+) incomplete, (\d+) wrong;")
+SUMMARY = re.compile(r"(\S+): (\d+) instructions, (\d+) equal \((\d+) by a guess\), (\d+) incomplete, "
+                     r"(\d+) misguessed, (\d+) wrong;")
 WIDTH = 110
 
 
@@ -88,10 +89,11 @@ def mismatch_lines(table):
 
 
 def matrix_lines(results):
-    lines = ["| configuration | instructions | equal | incomplete | wrong |", "|---|---|---|---|---|"]
+    lines = ["| configuration | instructions | equal | of them by a guess | incomplete | misguessed | wrong |",
+             "|---|---|---|---|---|---|---|"]
     lines += [f"| {name} | " + " | ".join(f"{int(count):,}" for count in counts) + " |"
               for name, counts in results.items()]
-    totals = [sum(int(counts[i]) for counts in results.values()) for i in range(4)]
+    totals = [sum(int(counts[i]) for counts in results.values()) for i in range(6)]
     lines.append("| **all** | " + " | ".join(f"**{total:,}**" for total in totals) + " |")
     return lines
 

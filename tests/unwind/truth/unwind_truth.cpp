@@ -67,12 +67,15 @@ Arguments parse(const std::vector<std::string>& words) {
 }
 
 void print_summary(std::FILE* to, const std::string& config, const Report& report) {
-    std::fprintf(to,
-                 "%s: %lu instructions, %lu equal, %lu incomplete, %lu wrong; %lu calls, %lu "
-                 "returns, %lu signals, %lu jumps out, %lu stack switches, deepest %zu\n",
-                 config.c_str(), report.instructions, report.equal, report.incomplete, report.wrong,
-                 report.counts.calls, report.counts.returns, report.counts.signals,
-                 report.counts.jumps, report.counts.switches, report.counts.deepest);
+    std::fprintf(
+        to,
+        "%s: %lu instructions, %lu equal (%lu by a guess), %lu incomplete, %lu misguessed, %lu "
+        "wrong; %lu calls, %lu returns, %lu signals, %lu jumps out, %lu stack switches, deepest "
+        "%zu; of %lu frames %lu taken over by the memo\n",
+        config.c_str(), report.instructions, report.equal, report.guessed, report.incomplete,
+        report.misguessed, report.wrong, report.counts.calls, report.counts.returns,
+        report.counts.signals, report.counts.jumps, report.counts.switches, report.counts.deepest,
+        report.frames, report.taken_over);
 }
 
 /// One message for each place that was to be visited, and was not.

@@ -208,5 +208,18 @@ TEST(Verdict, tells_wrong_from_incomplete) {
     EXPECT_EQ(kind_of({}, StopReason::depth_limit), Kind::incomplete);
 }
 
+TEST(Verdict, tells_a_wrong_guess_from_a_wrong_rule) {
+    using Kind = Verdict::Kind;
+    const auto guess = [](std::uint64_t address) {
+        return FrameAddress::guessed(ReturnAddress{address});
+    };
+    EXPECT_EQ(kind_of({exact(1), guess(2), called(3)}, StopReason::root), Kind::equal);
+    EXPECT_EQ(kind_of({exact(1), guess(3)}, StopReason::root), Kind::misguessed);
+    EXPECT_EQ(kind_of({exact(1), guess(2), called(9)}, StopReason::root), Kind::misguessed);
+    EXPECT_EQ(kind_of({exact(1), guess(2)}, StopReason::root), Kind::misguessed);
+    EXPECT_EQ(kind_of({exact(1), called(9), guess(3)}, StopReason::root), Kind::wrong_frame);
+    EXPECT_EQ(kind_of({exact(1), guess(2)}, StopReason::no_cfi), Kind::incomplete);
+}
+
 }  // namespace
 }  // namespace sample::unwind::truth

@@ -11,6 +11,10 @@ namespace {
 bool is_same(const Frame& truth, FrameAddress walked) noexcept {
     const FrameAddress exact{Pc{truth.address}};
     const FrameAddress called{ReturnAddress{truth.address}};
+    if (walked.is_guessed()) {
+        return truth.kind != Frame::Kind::exact &&
+               walked == FrameAddress::guessed(ReturnAddress{truth.address});
+    }
     switch (truth.kind) {
         case Frame::Kind::exact:
             return walked == exact;
@@ -37,6 +41,12 @@ Verdict judge(std::span<const Frame> truth, std::span<const FrameAddress> walked
     } else if (end_of_truth != truth.end()) {
         verdict.kind = Verdict::Kind::wrong_root;
     }
+    verdict.has_guess =
+        std::any_of(walked.begin(), end_of_walk == walked.end() ? end_of_walk : end_of_walk + 1,
+                    [](FrameAddress frame) { return frame.is_guessed(); });
+    if (verdict.is_wrong() && verdict.has_guess) {
+        verdict.kind = Verdict::Kind::misguessed;
+    }
     return verdict;
 }
 
@@ -46,6 +56,8 @@ std::string Verdict::name() const {
             return "equal";
         case Kind::incomplete:
             return std::string{"incomplete/"} + name_of(reason);
+        case Kind::misguessed:
+            return "misguessed";
         case Kind::wrong_frame:
             return "wrong/frame";
         case Kind::wrong_root:
