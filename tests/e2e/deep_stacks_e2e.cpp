@@ -14,8 +14,8 @@ protected:
     [[nodiscard]] Recording recorded(const std::string& depth, const Words& options = {}) const {
         Words words{"--quiet", "--freq", "10k", "-o", recording()};
         words.insert(words.end(), options.begin(), options.end());
-        for (const std::string& word : {std::string{"--"}, target("recursion"), depth,
-                                        std::string{"0.5"}}) {
+        for (const std::string& word :
+             {std::string{"--"}, target("recursion"), depth, std::string{"0.5"}}) {
             words.push_back(word);
         }
         const Outcome ran = sample(words);

@@ -29,8 +29,7 @@ inline std::vector<Edge> edges_of(const nlohmann::json& exported) {
     }
     std::vector<Edge> edges;
     for (std::size_t parent = 0; parent < nodes.size(); ++parent) {
-        for (const std::size_t child :
-             nodes[parent].value("NodeIds", std::vector<std::size_t>{})) {
+        for (const std::size_t child : nodes[parent].value("NodeIds", std::vector<std::size_t>{})) {
             edges.push_back({names[parent], names.at(child - 1),
                              nodes.at(child - 1)["TotalDuration"].get<double>()});
         }

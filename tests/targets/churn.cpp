@@ -74,20 +74,19 @@ TARGET_KEEP std::uint64_t host_call(Entry entry, std::uint64_t state) {
 }
 
 using HostCall = std::uint64_t (*)(Entry, std::uint64_t);
-constexpr std::array<HostCall, kCopies> kHostCalls{
-    &host_call<0>, &host_call<1>, &host_call<2>, &host_call<3>,
-    &host_call<4>, &host_call<5>, &host_call<6>, &host_call<7>};
+constexpr std::array<HostCall, kCopies> kHostCalls{&host_call<0>, &host_call<1>, &host_call<2>,
+                                                   &host_call<3>, &host_call<4>, &host_call<5>,
+                                                   &host_call<6>, &host_call<7>};
 
 TARGET_KEEP void churn(const std::string& folder, unsigned thread, unsigned long count) {
     std::uint64_t state = 88172645463325252U;
     for (unsigned long round = 0; round < count; ++round) {
         const unsigned copy = (2 * thread + round) % kCopies;
         const std::string number = std::to_string(copy);
-        void* library = dlopen((folder + "/churn_" + number + ".so").c_str(),
-                               RTLD_NOW | RTLD_LOCAL);
-        void* entry = library == nullptr
-                          ? nullptr
-                          : dlsym(library, ("plugin_entry_" + number).c_str());
+        void* library =
+            dlopen((folder + "/churn_" + number + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+        void* entry =
+            library == nullptr ? nullptr : dlsym(library, ("plugin_entry_" + number).c_str());
         if (entry == nullptr) {
             g_failed = 1;
             return;
