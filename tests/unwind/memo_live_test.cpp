@@ -47,12 +47,17 @@ void compare(const Registers& registers) {
     const auto found = g_memo->root_first();
     ++g_checks;
     g_joined += g_memo->joined() != 0 ? 1 : 0;
-    g_broken += without.reason == StopReason::root || g_switched ? 0 : 1;
-    g_differences += with.reason == without.reason &&
-                             std::equal(found.begin(), found.end(), frames.begin(),
-                                        frames.begin() + without.depth)
-                         ? 0
-                         : 1;
+    if (g_switched && without.reason != StopReason::root) {
+        // What follows is guessed from whatever lies beyond that stack, this array included.
+        g_differences += with.reason == StopReason::root ? 1 : 0;
+        return;
+    }
+    g_broken += without.reason == StopReason::root ? 0 : 1;
+    g_differences +=
+        with.reason == without.reason && std::equal(found.begin(), found.end(), frames.begin(),
+                                                    frames.begin() + without.depth)
+            ? 0
+            : 1;
 }
 
 SAMPLE_FRAME void compare_here() {

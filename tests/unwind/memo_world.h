@@ -270,7 +270,9 @@ private:
             case 2:
                 return any_site();
             case 3:
-                return any_site() | (1 + choices_.below(3)) << 62;
+                return (choices_.one_in(2) ? any_site()
+                                           : frames_[choices_.below(frames_.size())].pc) |
+                       (1 + choices_.below(3)) << 62;
             case 4:
                 return word_at(stack_address());
             case 5:
@@ -541,7 +543,8 @@ private:
     }
 
     std::string compare() {
-        const ModuleTable table{modules_[has_moved() ? 1 : 0].modules(), generation_,
+        static const std::array<WorldModules, 2> modules{WorldModules{false}, WorldModules{true}};
+        const ModuleTable table{modules[has_moved() ? 1 : 0].modules(), generation_,
                                 LoaderLookup::off};
         RowCache cache{*rows_};
         const Registers start = registers();
@@ -595,7 +598,6 @@ private:
     }
 
     Choices choices_;
-    std::array<WorldModules, 2> modules_{WorldModules{false}, WorldModules{true}};
     std::unique_ptr<std::array<RowCache::Entry, 64>> rows_ =
         std::make_unique<std::array<RowCache::Entry, 64>>();
     std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();

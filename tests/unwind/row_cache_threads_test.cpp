@@ -66,8 +66,7 @@ protected:
             }
         }
         known.registers.value[Registers::kPc] = pc_in(functions[0]);
-        known.registers.value[Registers::kSp] =
-            reinterpret_cast<std::uint64_t>(known.words.data());
+        known.registers.value[Registers::kSp] = reinterpret_cast<std::uint64_t>(known.words.data());
         return known;
     }
     [[nodiscard]] const Module& module() const { return module_; }
@@ -98,8 +97,7 @@ TEST_F(RowCacheThreads, find_their_own_rows_in_a_cache_that_all_rewrite) {
                     StackMemory memory = StackMemory::live(
                         {known.registers.sp(), known.registers.sp() + 8 * known.words.size()},
                         StackMemory::Outside::fail);
-                    const WalkResult result =
-                        walk(modules, cache, known.registers, memory, out);
+                    const WalkResult result = walk(modules, cache, known.registers, memory, out);
                     compiled += result.rows_compiled;
                     const auto found = std::span{out}.first(result.depth);
                     wrong += result.reason == StopReason::root &&
