@@ -82,8 +82,9 @@ std::vector<std::string> make_notes(const Recording& recording, const Truth& tru
     note_unsampled(notes, recording);
     if (truth.lost > 0) {
         notes.push_back(counted(truth.lost, "sample was lost", "samples were lost") +
-                        "; their time went to the next sample of the same thread; a lower --freq "
-                        "avoids it");
+                        (truth.lost == 1 ? "; its" : "; their") +
+                        " time went to the next sample of the same thread; a lower --freq avoids "
+                        "it");
     }
     if (recording.bad_records() > 0) {
         notes.push_back(counted(recording.bad_records(), "record", "records") +

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/ids.h"
+#include "core/stack_break.h"
 
 #include <cstdint>
 #include <optional>
@@ -74,6 +75,16 @@ struct ProcessTotals {
     std::uint64_t cpu_ns = 0;  ///< By the kernel; where that is not known, sampled and booked.
 };
 
+/// Samples whose stacks end for one reason in one module.
+struct BrokenStacks {
+    StackBreak reason = StackBreak::unknown;
+    /// Path of the file that the outermost known frame lies in. Empty: code in no module; or, at
+    /// the depth limit, the stack's middle alone is missing.
+    std::string module;
+    std::uint64_t samples = 0;
+    std::uint64_t ns = 0;
+};
+
 /// How trustworthy the figures are. Every figure is measured; what was not measured is nullopt.
 struct Truth {
     std::uint32_t requested_hz = 0;
@@ -88,13 +99,19 @@ struct Truth {
     std::uint64_t booked_ns = 0;                  ///< Time measured by a clock without a stack.
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;
-    std::uint64_t truncated_stacks = 0;
-    std::uint64_t incomplete_stacks = 0;
+    std::uint64_t truncated_stacks = 0;  ///< Deeper than the limit, and not incomplete.
+    std::uint64_t truncated_ns = 0;
+    std::uint64_t incomplete_stacks = 0;  ///< Broken off before the thread's start.
+    std::uint64_t incomplete_ns = 0;
+    std::vector<BrokenStacks> broken_stacks;  ///< Both, by reason and module, heaviest first.
+    std::uint64_t guessed_stacks = 0;         ///< With a frame found without unwind tables.
+    std::uint64_t guessed_ns = 0;
     std::uint32_t threads = 0;
     std::uint32_t processes = 0;
     std::optional<double> handler_ns_mean;
     std::optional<std::uint64_t> handler_ns_p99;
     std::optional<std::uint64_t> agent_rss_bytes;
+    std::optional<std::uint64_t> unwind_table_bytes;
     bool whole = true;  ///< False: the end of the recording is missing.
     std::vector<std::string>
         notes;  ///< One line each, for people: what could not be seen, and what to do.

@@ -77,7 +77,12 @@ void Recording::add(const trace::StackNode& record) {
         ++bad_records_;
         return;
     }
-    nodes_.push_back({record.parent, addresses_.intern({record.module, record.address})});
+    const std::uint64_t address = record.address & ~trace::kGuessedFrame;
+    nodes_.push_back({record.parent, addresses_.intern({record.module, address})});
+    if (address != record.address) {
+        guessed_.resize(std::size_t{next} + 1);
+        guessed_[next] = true;
+    }
 }
 
 void Recording::add(const trace::Sample& record) {

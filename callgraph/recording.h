@@ -84,6 +84,11 @@ public:
 
     /// Stacks by id: [id.value - 1]. A parent's id is less than its child's.
     [[nodiscard]] std::span<const StackFrame> nodes() const { return nodes_; }
+    /// True if the node's own frame was found without unwind tables. Its address is the same as
+    /// that of a frame which was not.
+    [[nodiscard]] bool is_guessed(NodeId id) const {
+        return id.value < guessed_.size() && guessed_[id.value];
+    }
     /// Every distinct address, in the order of its first appearance: what a symbolizer is asked.
     [[nodiscard]] std::span<const CodeAddress> addresses() const { return addresses_.entries(); }
     [[nodiscard]] std::span<const StackWeight> weights() const { return weights_.entries(); }
@@ -116,6 +121,7 @@ private:
     std::vector<trace::Thread> threads_;
     std::vector<trace::Module> modules_;
     std::vector<StackFrame> nodes_;
+    std::vector<bool> guessed_;  ///< By id; ends with the last node that is.
     InternTable<CodeAddress, AddressTraits> addresses_;
     InternTable<StackWeight, WeightTraits> weights_;
     /// By node: where its latest sample's thread has its entry. Nodes that were defined together

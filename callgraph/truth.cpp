@@ -1,6 +1,7 @@
 #include "callgraph/truth.h"
 
 #include "callgraph/categories.h"
+#include "callgraph/stack_ends.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,30 +13,6 @@ namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr double kNsPerSecond = 1e9;
-
-enum class StackKind : std::uint8_t { whole, incomplete, truncated };
-
-/// How each stack's root says that it ends; [node.value].
-std::vector<StackKind> kinds_of_stacks(const Recording& recording) {
-    std::vector<StackKind> kinds(recording.nodes().size() + 1, StackKind::whole);
-    for (std::uint32_t id = 1; id < kinds.size(); ++id) {
-        const StackFrame& frame = recording.nodes()[id - 1];
-        if (!frame.parent.is_none()) {
-            kinds[id] = kinds[frame.parent.value];
-            continue;
-        }
-        const trace::Module* module = recording.module_of(recording.addresses()[frame.address]);
-        if (module == nullptr || module->kind != trace::ModuleKind::pseudo) {
-            continue;
-        }
-        if (module->path == trace::kStackIncomplete) {
-            kinds[id] = StackKind::incomplete;
-        } else if (module->path == trace::kStackTruncated) {
-            kinds[id] = StackKind::truncated;
-        }
-    }
-    return kinds;
-}
 
 void fill_session(Profile& profile, const Recording& recording) {
     Truth& truth = profile.truth;
@@ -72,31 +49,51 @@ void fill_threads(Profile& profile, const Recording& recording) {
     profile.truth.threads = static_cast<std::uint32_t>(distinct.size());
 }
 
+void add_stack_end(Truth& truth, const StackEnd& end, const StackWeight& weight) {
+    switch (end.kind) {
+        case StackEnd::Kind::whole:
+            break;
+        case StackEnd::Kind::incomplete:
+            truth.incomplete_stacks += weight.samples;
+            truth.incomplete_ns += weight.sampled_ns;
+            break;
+        case StackEnd::Kind::truncated:
+            truth.truncated_stacks += weight.samples;
+            truth.truncated_ns += weight.sampled_ns;
+            break;
+    }
+    if (end.is_guessed) {
+        truth.guessed_stacks += weight.samples;
+        truth.guessed_ns += weight.sampled_ns;
+    }
+}
+
 /// Samples and time, of the whole and of each thread and process. Returns each process's weights.
 std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& recording) {
-    const std::vector<StackKind> kinds = kinds_of_stacks(recording);
+    const std::vector<StackEnd> ends = stack_ends(recording);
+    BrokenStackSums broken{recording};
     std::vector<std::uint64_t> of_process(recording.processes().size() + 1);
     Truth& truth = profile.truth;
     for (const StackWeight& weight : recording.weights()) {
-        const StackKind kind = kinds[weight.node.value];
-        const std::uint64_t incomplete = kind == StackKind::incomplete ? weight.samples : 0;
+        const StackEnd& end = ends[weight.node.value];
         truth.sampled_ns += weight.sampled_ns;
         truth.booked_ns += weight.booked_ns;
         truth.samples += weight.samples;
-        truth.incomplete_stacks += incomplete;
-        truth.truncated_stacks += kind == StackKind::truncated ? weight.samples : 0;
+        add_stack_end(truth, end, weight);
+        broken.add(end, weight);
         if (weight.thread.is_none()) {
             continue;
         }
         ThreadTotals& thread = profile.threads[weight.thread.value - 1];
         thread.cpu_ns += weight.sampled_ns + weight.booked_ns;
         thread.samples += weight.samples;
-        thread.incomplete_stacks += incomplete;
+        thread.incomplete_stacks += end.kind == StackEnd::Kind::incomplete ? weight.samples : 0;
         const ProcessId process = recording.threads()[weight.thread.value - 1].process;
         if (recording.process(process) != nullptr) {
             of_process[process.value] += weight.sampled_ns + weight.booked_ns;
         }
     }
+    truth.broken_stacks = broken.list();
     return of_process;
 }
 
@@ -147,6 +144,10 @@ void fill_agent_figures(Truth& truth, const Recording& recording) {
         if (end.agent_rss_bytes != 0) {
             truth.agent_rss_bytes =
                 std::max(truth.agent_rss_bytes.value_or(0), end.agent_rss_bytes);
+        }
+        if (end.unwind_table_bytes != 0) {
+            truth.unwind_table_bytes =
+                std::max(truth.unwind_table_bytes.value_or(0), end.unwind_table_bytes);
         }
     }
     if (count != 0) {

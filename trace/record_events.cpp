@@ -130,6 +130,7 @@ void RecordEvents::process_end(const ProcessEnd& end) {
         .number(end.handler_sum_ns)
         .number(end.handler_p99_ns)
         .number(end.agent_rss_bytes)
+        .number(end.unwind_table_bytes)
         .finish();
     add(schema::kProcessEnd);
 }

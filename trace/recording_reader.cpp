@@ -147,6 +147,7 @@ Problem RecordingAnalyzer::process_end(const EventView& event) {
     end.handler_sum_ns = event.number<std::uint64_t>("HandlerSum");
     end.handler_p99_ns = event.number<std::uint64_t>("HandlerP99");
     end.agent_rss_bytes = event.number<std::uint64_t>("AgentRss");
+    end.unwind_table_bytes = event.number<std::uint64_t>("UnwindTables");
     visitor_.on_process_end(end);
     return std::nullopt;
 }

@@ -63,6 +63,8 @@ struct ProcessEnd {
     std::uint64_t handler_p99_ns = 0;
     std::uint64_t agent_rss_bytes =
         0;  ///< Memory that the agent added to the process, at its highest.
+    std::uint64_t unwind_table_bytes =
+        0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
 };
 
 struct Thread {
@@ -83,7 +85,8 @@ enum class ModuleKind : std::uint8_t {
     elf,  ///< `path` is a file (or was one); addresses are its ELF virtual addresses.
     vdso,
     jit,     ///< Machine code made at run time: addresses are the process's own.
-    pseudo,  ///< Not code: `path` is what to show, e.g. "[not sampled]"; the address is 0.
+    pseudo,  ///< Not code: `path` is what to show, e.g. "[not sampled]". The address is 0, but for
+             ///< kStackIncomplete, where it is the StackBreak.
 };
 
 /// One file of code. The same for all processes that map the same file.
@@ -111,8 +114,12 @@ struct StackNode {
     NodeId id;
     NodeId parent;
     ModuleId module;
-    std::uint64_t address = 0;  ///< In the module's own (ELF virtual) addresses.
+    std::uint64_t address = 0;  ///< In the module's own (ELF virtual) addresses; kGuessedFrame.
 };
+
+/// Set in StackNode::address: this frame, or one that was elided from its stack, was found without
+/// unwind tables. It is no part of the address.
+inline constexpr std::uint64_t kGuessedFrame = std::uint64_t{1} << 62;
 
 /// One captured stack and the time that it stands for.
 struct Sample {
@@ -143,10 +150,12 @@ inline constexpr const char* kNotSampled =
     "[not sampled]";  ///< A clock's rest: shorter than a period.
 inline constexpr const char* kBeforeStart = "[before sampling]";  ///< exec, the loader.
 inline constexpr const char* kKernelUnseen = "[kernel, caller unseen]";
-inline constexpr const char* kStackIncomplete =
-    "[stack incomplete]";  ///< Root of stacks that broke off.
-inline constexpr const char* kStackTruncated =
-    "[stack truncated]";                                  ///< Root of stacks past the depth limit.
+/// Root of stacks that broke off; its address is the StackBreak.
+inline constexpr const char* kStackIncomplete = "[stack incomplete]";
+/// Root of stacks past the depth limit whose root end is not known.
+inline constexpr const char* kStackTruncated = "[stack truncated]";
+/// Between the root end and the leaf end of a stack past the depth limit.
+inline constexpr const char* kFramesElided = "[frames elided]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.
 
 }  // namespace sample::trace

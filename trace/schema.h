@@ -9,8 +9,8 @@
 
 namespace sample::trace::schema {
 
-/// What Sample.Session's Version says. A reader refuses a greater one.
-inline constexpr std::uint16_t kVersion = 1;
+/// What Sample.Session's Version says. A reader refuses a greater one. 2: kGuessedFrame.
+inline constexpr std::uint16_t kVersion = 2;
 
 /// Long texts are cut to these sizes, in bytes of UTF-8: an event has less than 64 KiB.
 inline constexpr std::size_t kMaxCommandLineBytes = std::size_t{16} * 1024;
@@ -116,6 +116,7 @@ inline constexpr auto kProcessEndFields = std::to_array<FieldSpec>({
     {"HandlerSum", FieldType::u64},
     {"HandlerP99", FieldType::u64},
     {"AgentRss", FieldType::u64},
+    {"UnwindTables", FieldType::u64},
 });
 inline constexpr EventSpec kProcessEnd{35, kFixed, "Sample", "ProcessEnd", kProcessEndFields};
 

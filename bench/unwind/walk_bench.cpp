@@ -45,10 +45,18 @@ public:
         return unwind::walk(table, cache, registers, memory, frames_);
     }
 
+    WalkResult walk_with_memo(const Registers& registers) {
+        const ModuleTable table{modules_, 1, LoaderLookup::ask};
+        RowCache cache{*storage_};
+        StackMemory memory = StackMemory::live(bounds_, StackMemory::Outside::probe);
+        return unwind::walk(table, cache, registers, memory, *memo_, kRoom);
+    }
+
 private:
     std::vector<Module> modules_ = loaded_modules();
     std::unique_ptr<std::array<RowCache::Entry, 16384>> storage_ =
         std::make_unique<std::array<RowCache::Entry, 16384>>();
+    std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
     StackBounds bounds_ = stack_bounds();
     std::array<FrameAddress, kRoom> frames_{};
 };
@@ -69,6 +77,26 @@ void hot_leaf(void* data) {
     WalkResult result;
     for (auto _ : state) {
         result = walker.walk(registers, 1);
+        benchmark::DoNotOptimize(result);
+    }
+    if (result.reason != StopReason::root) {
+        state.SkipWithError("the walk did not reach the root");
+    }
+    report(state, result.depth);
+}
+
+/// The callers are those of the walk before; the leaf is new each time, as in a sampled program.
+void memo_leaf(void* data) {
+    auto& state = *static_cast<benchmark::State*>(data);
+    Walker walker;
+    ucontext_t context;
+    getcontext(&context);
+    Registers registers = registers_of(context);
+    WalkResult result;
+    for (auto _ : state) {
+        // Another rbx makes no other way; another pc does.
+        registers.value[Registers::kPc] ^= 1;
+        result = walker.walk_with_memo(registers);
         benchmark::DoNotOptimize(result);
     }
     if (result.reason != StopReason::root) {
@@ -147,6 +175,9 @@ void frame_pointer_leaf(void* data) {
 void walk_hot(benchmark::State& state) {
     run_below(static_cast<int>(state.range(0)), hot_leaf, &state);
 }
+void walk_with_memo(benchmark::State& state) {
+    run_below(static_cast<int>(state.range(0)), memo_leaf, &state);
+}
 void walk_cold(benchmark::State& state) {
     run_below(static_cast<int>(state.range(0)), cold_leaf, &state);
 }
@@ -159,7 +190,9 @@ void libunwind_backtrace(benchmark::State& state) {
 void frame_pointers(benchmark::State& state) {
     run_below_with_frame_pointers(static_cast<int>(state.range(0)), frame_pointer_leaf, &state);
 }
-BENCHMARK(frame_pointers)->Arg(30)->Arg(200);
+// The chain, the benchmark's own frames not counted: 26 make 32.
+BENCHMARK(frame_pointers)->Arg(26)->Arg(94)->Arg(200);
+BENCHMARK(walk_with_memo)->Arg(26)->Arg(94)->Arg(200);
 BENCHMARK(walk_hot)->Arg(30)->Arg(200);
 BENCHMARK(libunwind_backtrace)->Arg(30)->Arg(200);
 BENCHMARK(walk_cold)->Arg(30)->Arg(64);

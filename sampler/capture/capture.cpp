@@ -96,7 +96,9 @@ ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
     const std::uint32_t tid = current_tid();
     const std::uint64_t spent = early_cpu_ns(tid);
     slot.chunk = kNoIndex;
-    slot.last_depth = 0;
+    slot.unchanged = 0;
+    slot.memo.reset();
+    slot.libraries.reset(0);
     slot.last_ticks = 0;
     slot.accounted_ns.store(spent, std::memory_order_relaxed);
     slot.tid.store(tid, std::memory_order_release);
@@ -150,47 +152,36 @@ Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t tic
     return {elapsed, 0, now};
 }
 
-std::uint32_t common_root_frames(const std::uint64_t* a, std::uint32_t a_depth,
-                                 const std::uint64_t* b, std::uint32_t b_depth) noexcept {
-    const std::uint32_t limit = a_depth < b_depth ? a_depth : b_depth;
-    std::uint32_t same = 0;
-    while (same < limit && a[a_depth - 1 - same] == b[b_depth - 1 - same]) {
-        ++same;
-    }
-    return same;
-}
-
 bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::WalkResult walked,
                     std::uint64_t ticks) noexcept {
     constexpr std::uint32_t kHeadWords = sizeof(SampleRecord) / 8;
-    const std::uint64_t* last = slot.stacks[slot.last_buffer & 1].data();
-    const std::uint64_t* fresh = slot.stacks[(slot.last_buffer & 1) ^ 1].data();
-    std::uint32_t kept = common_root_frames(fresh, walked.depth, last, slot.last_depth);
-    Reservation room = reserve(area, slot, kHeadWords + walked.depth - kept);
+    const std::span<const FrameAddress> frames = slot.memo.root_first();
+    Reservation room = reserve(area, slot, kHeadWords + walked.depth - slot.unchanged);
     if (room.words == nullptr) {
         if (!change_chunk(area, slot)) {
             return false;
         }
-        kept = 0;
+        slot.unchanged = 0;
         room = reserve(area, slot, kHeadWords + walked.depth);
     }
     SampleRecord record;
-    const std::uint32_t new_frames = walked.depth - kept;
+    const std::uint32_t new_frames = walked.depth - slot.unchanged;
     record.head = {RecordKind::sample, static_cast<std::uint16_t>(room.size_words),
-                   static_cast<std::uint16_t>(new_frames), static_cast<std::uint16_t>(kept)};
+                   static_cast<std::uint16_t>(new_frames),
+                   static_cast<std::uint16_t>(slot.unchanged)};
     record.ticks = ticks;
     record.weight_ns = weight.seen_ns;
     record.unseen_ns =
         weight.unseen_ns > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(weight.unseen_ns);
-    record.stop = static_cast<std::uint32_t>(walked.reason);
+    record.stop =
+        static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0);
     __builtin_memcpy(room.words, &record, sizeof record);
     for (std::uint32_t i = 0; i < new_frames; ++i) {
-        room.words[kHeadWords + i] = fresh[i];
+        room.words[kHeadWords + i] = frames[walked.depth - 1 - i].bits();
     }
     commit(area, slot, room);
 
-    slot.last_buffer = (slot.last_buffer & 1) ^ 1;
-    slot.last_depth = walked.depth;
+    slot.unchanged = walked.depth;
     slot.last_ticks = ticks;
     slot.accounted_ns.store(weight.accounted_ns, std::memory_order_relaxed);
     add_relaxed(slot.samples, std::uint64_t{1});
@@ -213,17 +204,21 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
     unwind::RowCache rows{g_rows};
     unwind::StackMemory memory = unwind::StackMemory::live(
         {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
-    auto& fresh = slot->stacks[(slot->last_buffer & 1) ^ 1];
-    const unwind::WalkResult walked =
-        unwind::walk(modules, rows, registers, memory,
-                     std::span{reinterpret_cast<FrameAddress*>(fresh.data()), fresh.size()});
-    const std::uint32_t before = slot->last_depth;
-    const std::uint32_t known = common_root_frames(
-        fresh.data(), walked.depth, slot->stacks[slot->last_buffer & 1].data(), before);
+    const std::uint32_t max_depth = area.header.max_depth;
+    const unwind::WalkResult walked = unwind::walk(modules, rows, registers, memory, slot->memo,
+                                                   max_depth == 0 ? kMaxDepth : max_depth);
+    slot->unchanged = slot->unchanged < slot->memo.kept() ? slot->unchanged : slot->memo.kept();
     if (reader.allowed()) {
-        report_new_libraries(area, *slot, modules, fresh.data(), walked.depth - known);
+        report_new_libraries(area, *slot, modules,
+                             slot->memo.root_first().subspan(slot->memo.kept()));
     }
-    if (!publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks)) {
+    const bool published =
+        publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks);
+    if (!reader.allowed()) {
+        // Libraries on this stack are still to be reported: the next one counts as new.
+        slot->memo.reset();
+    }
+    if (!published) {
         add_relaxed(slot->lost, std::uint64_t{1});
         return;
     }
@@ -235,6 +230,8 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
 }  // namespace
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
+    area->header.table_bytes.store(sizeof g_rows + modules->modules().size_bytes(),
+                                   std::memory_order_relaxed);
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_area.store(area, std::memory_order_release);
@@ -244,7 +241,6 @@ void detach_after_fork() noexcept {
     g_area.store(nullptr, std::memory_order_release);
     g_early_thread_count = 0;
     reset_library_guard();
-    forget_reported_libraries();
     t_thread.slot = nullptr;
     t_thread.busy = 0;
     for (auto& word : g_perf_descriptors) {
@@ -296,13 +292,14 @@ void end_thread() noexcept {
     }
 }
 
-void begin_unload() noexcept {
+void begin_unload(const unwind::ModuleTable* modules) noexcept {
     close_library_guard();
+    // Before the library goes: afterwards another one may lie where it was. While the guard is
+    // closed no rule of a library is compiled for the new generation.
+    g_modules.store(modules, std::memory_order_release);
 }
 
-void end_unload(const unwind::ModuleTable* modules) noexcept {
-    g_modules.store(modules, std::memory_order_release);
-    forget_reported_libraries();
+void end_unload() noexcept {
     open_library_guard();
 }
 

@@ -63,7 +63,7 @@ bool write_record(Area& area, ThreadSlot& slot, Record record) noexcept {
         if (!change_chunk(area, slot)) {
             return false;
         }
-        slot.last_depth = 0;
+        slot.unchanged = 0;
         room = reserve(area, slot, kWords);
     }
     record.head.size_words = kWords;

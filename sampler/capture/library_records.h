@@ -2,24 +2,23 @@
 // libraries that came later from the handler that meets them. Async-signal-safe.
 #pragma once
 
+#include "core/address.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/shared_area.h"
 #include "unwind/walk/module_table.h"
 
 #include <cstdint>
+#include <span>
 
 namespace sample::capture {
 
 /// One module record in the slot's chunk. False: no room anywhere.
 bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept;
 
-/// Writes a record for every library that one of the frames (FrameAddress bits) lies in, that is
-/// not in the table and that was not reported before. Reads the loader's tables: hold a
-/// LibraryReader.
+/// Writes a record for every library that one of the frames lies in, that is
+/// not in the table and that this slot has not reported under this generation. Reads the loader's
+/// tables: hold a LibraryReader.
 void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
-                          const std::uint64_t* frames, std::uint32_t count) noexcept;
-
-/// Libraries may have gone, or the area is a new one: all are to be reported again.
-void forget_reported_libraries() noexcept;
+                          std::span<const FrameAddress> frames) noexcept;
 
 }  // namespace sample::capture

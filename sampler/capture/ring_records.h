@@ -16,7 +16,7 @@ enum class RecordKind : std::uint16_t {
     thread_start = 2,
     thread_end = 3,
     module = 4,
-    module_unload = 5,
+    unload = 5,
 };
 
 struct RecordHead {
@@ -27,7 +27,8 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 8);
 
-/// Followed by new_frames words: FrameAddress bits, leaf first.
+/// Followed by new_frames words: FrameAddress bits, leaf first. Where the stack was deeper than the
+/// limit and its root end is known, one of them is FrameAddress::elided().
 /// head.a = new frames, head.b = kept frames.
 struct SampleRecord {
     RecordHead head;
@@ -35,9 +36,14 @@ struct SampleRecord {
     std::uint64_t weight_ns = 0;
     std::uint32_t unseen_ns =
         0;  ///< Kernel time that the source could not see, saturated; not in weight_ns.
-    std::uint32_t stop = 0;  ///< unwind::StopReason
+    std::uint32_t stop = 0;  ///< unwind::StopReason in the low 8 bits, and flags.
 };
 static_assert(sizeof(SampleRecord) == 32);
+
+// SampleRecord::stop
+inline constexpr std::uint32_t kStopReasonMask = 0xff;
+/// At least one frame of the stack was guessed, be it among those that were left out.
+inline constexpr std::uint32_t kStopGuessed = 0x100;
 
 struct ThreadRecord {
     RecordHead head;
@@ -62,6 +68,12 @@ struct ModuleRecord {
     std::uint32_t reserved = 0;
     std::array<std::uint8_t, 32> build_id{};
 };
+
+/// Libraries may have gone: those that this slot has reported count no longer.
+struct UnloadRecord {
+    RecordHead head{RecordKind::unload};
+};
+static_assert(sizeof(UnloadRecord) == 8);
 
 // ModuleRecord::flags
 inline constexpr std::uint32_t kModulePlugin = 1;  ///< Loaded after the start.

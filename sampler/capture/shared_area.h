@@ -18,6 +18,8 @@
 // Functions here are async-signal-safe: no system calls, bounded loops.
 #pragma once
 
+#include "unwind/walk/stack_memo.h"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -25,12 +27,15 @@
 
 namespace sample::capture {
 
-inline constexpr std::uint32_t kAreaMagic = 0x314c4d53;  // "SML1"
+inline constexpr std::uint32_t kAreaMagic = 0x324c4d53;  // "SML2"
 inline constexpr std::size_t kMaxThreads = 4096;
 inline constexpr std::size_t kMaxChunks = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
 /// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
-inline constexpr std::size_t kMaxDepth = 8192;
+inline constexpr std::size_t kMaxDepth = unwind::StackMemo::kMaxFrames;
+static_assert(kMaxDepth * 8 + 4096 < kChunkBytes);
+/// The least that max_depth may be: both ends of an elided stack still tell something.
+inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
 inline constexpr std::size_t kHistogramClasses = 160;
 
@@ -67,6 +72,7 @@ struct AreaHeader {
         0;  ///< Its end is the session's end; wait for the collector before exiting.
     std::uint64_t period_ns = 0;
     std::uint64_t gap_ticks = 0;  ///< More ticks between two samples of a thread: read its clock.
+    std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.
 
     std::atomic<std::uint32_t> stopped;          ///< Nothing more is wanted.
     std::atomic<std::uint32_t> kernel_excluded;  ///< The source does not tick in the kernel.
@@ -86,8 +92,41 @@ struct AreaHeader {
     std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
     std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.
 
+    std::atomic<std::uint64_t> table_bytes;  ///< Of unwind tables and caches in this process.
+
     Bitmap free_slots;
     Bitmap free_chunks;
+};
+
+/// The libraries outside of the module table that a thread's records have named, by their first
+/// byte. Each thread names them for itself: its records are read in their order, others' are not,
+/// and another library may lie there by then.
+class ReportedLibraries {
+public:
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    void reset(std::uint64_t generation) noexcept {
+        generation_ = generation;
+        starts_ = {};
+    }
+    /// True if it was not in the set, which then has it, if there is room near its place.
+    [[nodiscard]] bool add(std::uint64_t start) noexcept {
+        const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 57;
+        for (std::size_t probe = 0; probe < 16; ++probe) {
+            std::uint64_t& entry = starts_[(home + probe) % starts_.size()];
+            if (entry == start) {
+                return false;
+            }
+            if (entry == 0) {
+                entry = start;
+                return true;
+            }
+        }
+        return true;
+    }
+
+private:
+    std::uint64_t generation_;
+    std::array<std::uint64_t, 128> starts_;
 };
 
 /// What one thread keeps between samples. Written by that thread alone, but for `tid` when it is
@@ -96,9 +135,9 @@ struct ThreadSlot {
     std::atomic<std::uint32_t> tid;  ///< 0: free. Released last when claimed.
     std::uint32_t chunk = kNoIndex;
     std::uint32_t next_sequence = 0;
-    std::uint32_t last_depth = 0;
-    std::uint32_t last_stop = 0;
-    std::uint32_t last_buffer = 0;  ///< Which of `stacks` holds the last published stack.
+    /// Frames, from the root, that every stack since the last published one has had in common with
+    /// it.
+    std::uint32_t unchanged = 0;
     std::uint64_t last_ticks = 0;
     std::atomic<std::uint64_t>
         accounted_ns;  ///< CPU time of the thread that samples stand for so far.
@@ -106,8 +145,8 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
-    /// FrameAddress bits, leaf first: the last published stack and the one being walked.
-    std::array<std::array<std::uint64_t, kMaxDepth>, 2> stacks;
+    unwind::StackMemo memo;       ///< The last stack that was walked.
+    ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };
 
 struct Chunk {

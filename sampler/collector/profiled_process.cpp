@@ -1,5 +1,6 @@
 #include "sampler/collector/profiled_process.h"
 
+#include "core/stack_break.h"
 #include "sampler/collector/proc_files.h"
 #include "unwind/walk/walk.h"
 
@@ -18,8 +19,36 @@
 namespace sample::collector {
 namespace {
 
-constexpr std::uint32_t kRootStop = static_cast<std::uint32_t>(unwind::StopReason::root);
-constexpr std::uint32_t kDepthStop = static_cast<std::uint32_t>(unwind::StopReason::depth_limit);
+/// What a recording calls it. The handler's word may be anything: unknown for what is no reason.
+StackBreak break_of(unwind::StopReason reason) {
+    switch (reason) {
+        case unwind::StopReason::root:
+            break;
+        case unwind::StopReason::depth_limit:
+            return StackBreak::depth_limit;
+        case unwind::StopReason::no_module:
+            return StackBreak::no_module;
+        case unwind::StopReason::no_cfi:
+            return StackBreak::no_cfi;
+        case unwind::StopReason::unsupported_rule:
+            return StackBreak::unsupported_rule;
+        case unwind::StopReason::unreadable_memory:
+            return StackBreak::unreadable_memory;
+        case unwind::StopReason::no_progress:
+            return StackBreak::no_progress;
+    }
+    return StackBreak::unknown;
+}
+
+bool contains_elided(std::span<const std::uint64_t> frames) {
+    return std::find(frames.begin(), frames.end(), FrameAddress::elided().bits()) != frames.end();
+}
+
+bool contains_guessed(std::span<const std::uint64_t> frames) {
+    return std::any_of(frames.begin(), frames.end(), [](std::uint64_t bits) {
+        return FrameAddress::from_bits(bits).is_guessed();
+    });
+}
 
 bool thread_exists(pid_t pid, std::uint32_t tid) {
     return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
@@ -45,7 +74,8 @@ std::uint64_t percentile_99(const HandlerTotals& totals, double ticks_per_ns) {
 }  // namespace
 
 Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns,
-                                                         double ticks_per_ns, bool is_root) {
+                                                         double ticks_per_ns, bool is_root,
+                                                         std::uint32_t max_depth) {
     Fd fd{::memfd_create("sample", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (!fd.is_open() || ::ftruncate(fd.get(), sizeof(capture::Area)) != 0) {
         return unexpected(Error::from_errno("cannot make the shared sample buffers"));
@@ -61,6 +91,7 @@ Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns
     capture::AreaHeader& header = *new (&area->header) capture::AreaHeader{};
     header.is_root = is_root ? 1 : 0;
     header.period_ns = period_ns;
+    header.max_depth = max_depth;
     header.gap_ticks = static_cast<std::uint64_t>(
         std::llround(1.5 * static_cast<double>(period_ns) * ticks_per_ns));
     for (std::size_t word = 0; word < header.free_slots.size(); ++word) {
@@ -159,6 +190,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
         static_cast<std::uint64_t>(static_cast<double>(totals.ticks) / clock_.ticks_per_ns());
     end.handler_p99_ns = percentile_99(totals, clock_.ticks_per_ns());
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
+    end.unwind_table_bytes = table_bytes_;
     recorder_.writer().process_end(end);
 }
 
@@ -196,6 +228,7 @@ void ProfiledProcess::refresh_thread_names() {
 
 void ProfiledProcess::measure_memory() {
     resident_bytes_ = std::max(resident_bytes_, mapping_->resident_bytes());
+    table_bytes_ = std::max(table_bytes_, area().header.table_bytes.load());
     if (library_bytes_ == 0) {
         library_bytes_ = resident_bytes_of(identity_.pid, "libsample.so").value_or(0);
     }
@@ -225,26 +258,64 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
         {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
 }
 
-NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sample) {
-    NodeId base;
-    if (sample.stop == kDepthStop) {
-        base = recorder_.pseudo_node(Pseudo::stack_truncated, NodeId{});
-    } else if (sample.stop != kRootStop) {
-        base = recorder_.pseudo_node(Pseudo::stack_incomplete, NodeId{});
+NodeId ProfiledProcess::base_of(const DrainedSample& sample) {
+    const auto reason = static_cast<unwind::StopReason>(sample.stop & capture::kStopReasonMask);
+    if (reason == unwind::StopReason::root) {
+        return NodeId{};
     }
+    if (reason == unwind::StopReason::depth_limit) {
+        return contains_elided(sample.frames)
+                   ? NodeId{}
+                   : recorder_.pseudo_node(Pseudo::stack_truncated, NodeId{});
+    }
+    return recorder_.pseudo_node(Pseudo::stack_incomplete, NodeId{},
+                                 static_cast<std::uint64_t>(break_of(reason)));
+}
+
+NodeId ProfiledProcess::frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
+                                   std::uint64_t ticks, bool guessed) {
+    const std::uint64_t mark = guessed ? trace::kGuessedFrame : 0;
+    if (frame.is_elided()) {
+        return recorder_.pseudo_node(Pseudo::frames_elided, parent, mark);
+    }
+    const Pc pc = frame.lookup_pc();
+    const AddressRanges::Range* library = thread.libraries.find(pc.value);
+    const CodeAddress code =
+        library != nullptr ? CodeAddress{library->module, pc.value - library->bias, false}
+                           : addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(ticks));
+    if (code.is_agent) {
+        return parent;
+    }
+    return recorder_.writer().node(parent, code.module,
+                                   (code.address & ~trace::kGuessedFrame) | mark);
+}
+
+NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sample) {
+    const NodeId base = base_of(sample);
     std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
     if (base != thread.base) {
         kept = 0;
         thread.base = base;
     }
+    const auto parent_of = [&](std::size_t frame) {
+        return frame == 0 ? base : thread.path[frame - 1];
+    };
     thread.path.resize(kept);
     for (std::size_t i = kept; i < sample.frames.size(); ++i) {
-        const NodeId parent = thread.path.empty() ? base : thread.path.back();
-        const Pc pc = FrameAddress::from_bits(sample.frames[i]).lookup_pc();
-        const CodeAddress code =
-            addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(sample.ticks));
+        const auto frame = FrameAddress::from_bits(sample.frames[i]);
         thread.path.push_back(
-            code.is_agent ? parent : recorder_.writer().node(parent, code.module, code.address));
+            frame_node(thread, parent_of(i), frame, sample.ticks, frame.is_guessed()));
+    }
+    if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
+        // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
+        // the next stack may share it and have no guess in it.
+        for (std::size_t i = sample.frames.size(); i-- > 0;) {
+            const auto frame = FrameAddress::from_bits(sample.frames[i]);
+            if (const NodeId marked = frame_node(thread, parent_of(i), frame, sample.ticks, true);
+                marked != parent_of(i)) {
+                return marked;
+            }
+        }
     }
     return thread.path.empty() ? base : thread.path.back();
 }
@@ -286,7 +357,8 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     threads_.erase(slot);
 }
 
-void ProfiledProcess::on_module(const capture::ModuleRecord& record, const char* path) {
+void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord& record,
+                                const char* path) {
     trace::Module module;
     module.path = path;
     module.kind = (record.flags & capture::kModuleVdso) != 0 ? trace::ModuleKind::vdso
@@ -294,14 +366,24 @@ void ProfiledProcess::on_module(const capture::ModuleRecord& record, const char*
     module.plugin = (record.flags & capture::kModulePlugin) != 0;
     module.build_id.assign(record.build_id.begin(), record.build_id.begin() + record.head.b);
     const ModuleId id = recorder_.module(module);
-    AddressMap::Range range;
+    AddressRanges::Range range;
     range.end = record.end;
     range.bias = record.bias;
     range.module = id;
     range.is_agent = (record.flags & capture::kModuleAgent) != 0;
-    addresses_.add(record.start, range);
+    if (module.plugin) {
+        thread_of(slot, record.ticks).libraries.add(record.start, range);
+    } else {
+        addresses_.add(record.start, range);
+    }
     recorder_.writer().module_load({id, id_, record.bias, record.start, record.end - record.start,
                                     clock_.to_ns(record.ticks)});
+}
+
+void ProfiledProcess::on_unload(std::uint32_t slot) {
+    if (const auto at = threads_.find(slot); at != threads_.end()) {
+        at->second.libraries.clear();
+    }
 }
 
 }  // namespace sample::collector

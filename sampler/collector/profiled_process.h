@@ -27,9 +27,9 @@ namespace sample::collector {
 /// A mapping of an area, shared with the gatekeeper's thread.
 class AreaMapping {
 public:
-    /// A new, sealed memfd with an area in it.
+    /// A new, sealed memfd with an area in it. `max_depth` is the area's.
     static Result<std::shared_ptr<AreaMapping>> create(std::uint64_t period_ns, double ticks_per_ns,
-                                                       bool is_root);
+                                                       bool is_root, std::uint32_t max_depth);
     AreaMapping(Fd fd, capture::Area* area) : fd_{std::move(fd)}, area_{area} {}
     AreaMapping(const AreaMapping&) = delete;
     AreaMapping& operator=(const AreaMapping&) = delete;
@@ -71,6 +71,7 @@ public:
     void collect_dead_threads();
     /// Notes names that changed. Now and then.
     void refresh_thread_names();
+    /// Notes what the agent takes of the process's memory. Now and then.
     void measure_memory();
 
     [[nodiscard]] pid_t pid() const { return identity_.pid; }
@@ -84,7 +85,9 @@ public:
     void on_sample(std::uint32_t slot, const DrainedSample& sample) override;
     void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override;
     void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override;
-    void on_module(const capture::ModuleRecord& record, const char* path) override;
+    void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
+                   const char* path) override;
+    void on_unload(std::uint32_t slot) override;
 
 private:
     struct ThreadState {
@@ -93,11 +96,18 @@ private:
         std::string name;
         std::uint64_t spent_before_ns = 0;
         std::uint64_t recorded_ns = 0;
-        NodeId base;               ///< Root that the stack hangs on: none, or a pseudo node.
+        NodeId base;               ///< Root that the stack hangs on: see base_of().
         std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
+        AddressRanges libraries;   ///< That came after the start, as this thread has met them.
     };
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
+    /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
+    /// not.
+    NodeId base_of(const DrainedSample& sample);
+    /// The node of one frame below `parent`; `parent` itself for a frame of ours.
+    NodeId frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
+                      std::uint64_t ticks, bool guessed);
     NodeId stack_node(ThreadState& thread, const DrainedSample& sample);
 
     Identity identity_;
@@ -114,6 +124,7 @@ private:
     std::uint64_t recorded_ns_ = 0;  ///< Of the process: samples, unseen and bookings.
     std::uint64_t resident_bytes_ = 0;
     std::uint64_t library_bytes_ = 0;
+    std::uint64_t table_bytes_ = 0;
 };
 
 }  // namespace sample::collector

@@ -13,6 +13,7 @@ constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
     {trace::kKernelUnseen, trace::ModuleKind::pseudo},
     {trace::kStackIncomplete, trace::ModuleKind::pseudo},
     {trace::kStackTruncated, trace::ModuleKind::pseudo},
+    {trace::kFramesElided, trace::ModuleKind::pseudo},
     {trace::kUnknownCode, trace::ModuleKind::pseudo},
     {"[jit]", trace::ModuleKind::jit},
 }};
@@ -68,8 +69,8 @@ ModuleId Recorder::pseudo(Pseudo which) const {
     return ModuleId{static_cast<std::uint32_t>(which) + 1};
 }
 
-NodeId Recorder::pseudo_node(Pseudo which, NodeId parent) {
-    return writer_->node(parent, pseudo(which), 0);
+NodeId Recorder::pseudo_node(Pseudo which, NodeId parent, std::uint64_t address) {
+    return writer_->node(parent, pseudo(which), address);
 }
 
 void Recorder::flush(trace::FlushMode mode) {

@@ -26,10 +26,11 @@ enum class Pseudo : std::uint8_t {
     kernel_unseen,
     stack_incomplete,
     stack_truncated,
+    frames_elided,
     unknown_code,
     jit,
 };
-inline constexpr std::size_t kPseudoCount = 7;
+inline constexpr std::size_t kPseudoCount = 8;
 
 class Recorder {
 public:
@@ -44,8 +45,8 @@ public:
     /// The id of a file of code; the same for the same path, build-id and flag.
     ModuleId module(const trace::Module& module);
     [[nodiscard]] ModuleId pseudo(Pseudo which) const;
-    /// The node of a pseudo module under `parent`.
-    NodeId pseudo_node(Pseudo which, NodeId parent);
+    /// The node of a pseudo module under `parent`. Hot.
+    NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
 
     [[nodiscard]] trace::RecordingWriter& writer() { return *writer_; }
     [[nodiscard]] bool has_begun() const { return writer_.has_value(); }

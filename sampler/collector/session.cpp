@@ -291,8 +291,9 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
             break;
         }
     }
-    auto mapping = AreaMapping::create(1'000'000'000U / options_.frequency_hz,
-                                       clock_.ticks_per_ns(), is_root && root_waits_);
+    auto mapping =
+        AreaMapping::create(1'000'000'000U / options_.frequency_hz, clock_.ticks_per_ns(),
+                            is_root && root_waits_, options_.max_stack);
     if (!mapping) {
         send_refusal(connection.socket, mapping.error().message());
         return false;

@@ -31,6 +31,7 @@ enum class SourceChoice { automatic, sigtrap, perf };
 struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
     SourceChoice source = SourceChoice::automatic;
+    std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.
     std::string command_line;

@@ -130,6 +130,60 @@ TEST(BuildProfile, keeps_the_time_of_a_sample_whose_stack_is_unknown) {
     EXPECT_EQ(maker.recording.bad_records(), 2U);
 }
 
+TEST(BuildProfile, merges_guessed_frames_with_proved_ones) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.frame({}, "main");
+    maker.sample(thread, maker.frame(maker.frame(main, "work"), "leaf"), 30);
+    maker.sample(thread, maker.frame(maker.guessed_frame(main, "work"), "leaf"), 12);
+    maker.sample(thread, maker.guessed_frame(main, "odd"), 1);
+    EXPECT_EQ(drawing(maker.profile()),
+              "main 43/0\n"
+              "  main 43/0\n"
+              "    work 42/0\n"
+              "      leaf 42/42\n"
+              "    odd 1/1\n");
+    EXPECT_EQ(function_named(maker.profile(), "work").samples, 2U);
+    // Also where no symbol gives them the same name.
+    maker.symbols.clear();
+    EXPECT_EQ(maker.recording.addresses().size(), 4U);
+    EXPECT_EQ(function_named(maker.profile(), "app+0x1100").total_ns, 42U);
+}
+
+TEST(BuildProfile, keeps_a_stack_with_elided_frames_under_its_root) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId elided = maker.pseudo(trace::kFramesElided);
+    const NodeId root_end = maker.stack({"main", "recurse"});
+    const NodeId marker = maker.frame(root_end, "-", elided);
+    maker.sample(thread, maker.frame(maker.frame(marker, "recurse"), "leaf"), 9);
+    maker.sample(thread, root_end, 1);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile),
+              "main 10/0\n"
+              "  main 10/0\n"
+              "    recurse 10/1\n"
+              "      [frames elided] 9/0\n"
+              "        recurse 9/0\n"
+              "          leaf 9/9\n");
+    const Function marker_function = function_named(profile, "[frames elided]");
+    EXPECT_EQ(marker_function.module, "");
+    EXPECT_EQ(marker_function.source, "");
+    EXPECT_EQ(function_named(profile, "recurse").total_ns, 10U);
+}
+
+TEST(BuildProfile, shows_stacks_that_broke_off_as_one_whatever_the_reason) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId incomplete = maker.pseudo(trace::kStackIncomplete);
+    maker.sample(thread, maker.frame(maker.base(incomplete, StackBreak::no_cfi), "f"), 4);
+    maker.sample(thread, maker.frame(maker.base(incomplete, StackBreak::no_module), "f"), 3);
+    EXPECT_EQ(drawing(maker.profile()),
+              "main 7/0\n"
+              "  [stack incomplete] 7/0\n"
+              "    f 7/7\n");
+}
+
 TEST(BuildProfile, of_an_empty_recording_is_an_empty_tree) {
     const Profile profile = build_profile(Recording{}, {}, {});
     ASSERT_EQ(profile.nodes.size(), 1U);

@@ -5,6 +5,7 @@
 #include "callgraph/label.h"
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
+#include "core/stack_break.h"
 #include "trace/records.h"
 
 #include <cstdint>
@@ -72,7 +73,7 @@ public:
         record.module = in.is_none() ? app : in;
         const auto [found, is_new] =
             start_of_.try_emplace({record.module.value, name}, 0x1000 + 0x100 * start_of_.size());
-        record.address = found->second + offset;
+        record.address = (found->second + offset) | guess_;
         recording.add(record);
         const auto addresses = recording.addresses().size();
         if (addresses > symbols.size()) {
@@ -85,6 +86,21 @@ public:
             symbols.push_back(symbol);
         }
         return record.id;
+    }
+    /// The same, found without unwind tables.
+    NodeId guessed_frame(NodeId parent, const std::string& name) {
+        guess_ = trace::kGuessedFrame;
+        const NodeId node = frame(parent, name);
+        guess_ = 0;
+        return node;
+    }
+    /// What stacks hang on that broke off.
+    NodeId base(ModuleId incomplete, StackBreak reason) {
+        const NodeId id{++nodes_};
+        recording.add(
+            trace::StackNode{id, NodeId{}, incomplete, static_cast<std::uint64_t>(reason)});
+        symbols.resize(recording.addresses().size());
+        return id;
     }
     NodeId stack(const std::vector<std::string>& names) {
         NodeId node;
@@ -129,6 +145,7 @@ private:
     std::uint32_t threads_ = 0;
     std::uint32_t nodes_ = 0;
     std::uint64_t now_ns_ = 1'000;
+    std::uint64_t guess_ = 0;
     std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> start_of_;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <string>
 
@@ -16,6 +17,20 @@ bool has_note(const Profile& profile, const std::string& part) {
     return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
         return note.find(part) != std::string::npos;
     });
+}
+
+/// One line each: reason, module, samples, nanoseconds.
+std::string list(const std::vector<BrokenStacks>& all) {
+    constexpr std::array kNames{"unknown",           "no_cfi",      "no_module",
+                                "unreadable_memory", "depth_limit", "no_progress",
+                                "unsupported_rule"};
+    std::string text;
+    for (const BrokenStacks& broken : all) {
+        text += std::string{kNames.at(static_cast<std::size_t>(broken.reason))} + " " +
+                (broken.module.empty() ? "-" : broken.module) + " " +
+                std::to_string(broken.samples) + " " + std::to_string(broken.ns) + "\n";
+    }
+    return text;
 }
 
 TEST(Truth, describes_endings) {
@@ -98,6 +113,102 @@ TEST(Truth, counts_stacks_whose_root_says_that_they_broke_off) {
     EXPECT_EQ(profile.truth.incomplete_stacks, 1U);
     EXPECT_EQ(profile.truth.truncated_stacks, 2U);
     EXPECT_EQ(profile.threads[0].incomplete_stacks, 1U);
+}
+
+TEST(Truth, counts_broken_stacks_by_reason_and_outermost_module) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId incomplete = maker.pseudo(trace::kStackIncomplete);
+    const ModuleId foo = maker.module("/lib/libfoo.so");
+    const ModuleId foo_plugin = maker.module("/lib/libfoo.so", trace::ModuleKind::elf, true);
+    const ModuleId jit = maker.module("[jit]", trace::ModuleKind::jit);
+    const auto base = [&](StackBreak reason) { return maker.base(incomplete, reason); };
+    const NodeId no_cfi = base(StackBreak::no_cfi);
+    const NodeId in_foo = maker.frame(no_cfi, "f", foo);
+    maker.sample(thread, maker.frame(in_foo, "leaf"), 50);
+    maker.sample(thread, in_foo, 30);
+    maker.sample(thread, maker.frame(no_cfi, "f", foo_plugin), 20);
+    maker.sample(thread, maker.frame(no_cfi, "main"), 10);
+    const NodeId in_jit = maker.frame(base(StackBreak::no_module), "j", jit);
+    maker.sample(thread, maker.frame(in_jit, "memcpy", foo), 70);
+    maker.sample(thread, maker.frame(base(StackBreak::unreadable_memory), "f", foo), 5);
+    maker.sample(thread, base(static_cast<StackBreak>(77)), 2);
+    maker.sample(thread, maker.stack({"main"}), 1'000);
+    const Truth truth = maker.profile().truth;
+    EXPECT_EQ(truth.incomplete_stacks, 7U);
+    EXPECT_EQ(truth.incomplete_ns, 187U);
+    EXPECT_EQ(truth.truncated_stacks, 0U);
+    EXPECT_EQ(list(truth.broken_stacks),
+              "no_cfi /lib/libfoo.so 3 100\n"
+              "no_module - 1 70\n"
+              "no_cfi /usr/bin/app 1 10\n"
+              "unreadable_memory /lib/libfoo.so 1 5\n"
+              "unknown - 1 2\n");
+}
+
+TEST(Truth, counts_a_stack_with_elided_frames_as_truncated_not_as_incomplete) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId elided = maker.pseudo(trace::kFramesElided);
+    const NodeId main = maker.stack({"main", "recurse"});
+    const NodeId leaf = maker.frame(maker.frame(main, "-", elided), "recurse");
+    maker.sample(thread, leaf, 7);
+    maker.sample(thread, main, 1);
+    // Its root end broke off, too: that is the worse.
+    const NodeId broken = maker.base(maker.pseudo(trace::kStackIncomplete), StackBreak::no_cfi);
+    maker.sample(thread, maker.frame(maker.frame(broken, "f"), "-", elided), 3);
+    // Without its root end, as it was before there were markers.
+    const NodeId cut = maker.frame({}, "-", maker.pseudo(trace::kStackTruncated));
+    maker.sample(thread, maker.frame(cut, "recurse"), 2);
+    const Truth truth = maker.profile().truth;
+    EXPECT_EQ(truth.truncated_stacks, 2U);
+    EXPECT_EQ(truth.truncated_ns, 9U);
+    EXPECT_EQ(truth.incomplete_stacks, 1U);
+    EXPECT_EQ(list(truth.broken_stacks),
+              "depth_limit - 1 7\n"
+              "no_cfi /usr/bin/app 1 3\n"
+              "depth_limit /usr/bin/app 1 2\n");
+}
+
+TEST(Truth, counts_stacks_with_a_guessed_frame) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.stack({"main"});
+    const NodeId guessed = maker.guessed_frame(main, "work");
+    maker.sample(thread, maker.frame(guessed, "leaf"), 5);
+    maker.sample(thread, guessed, 3);
+    maker.sample(thread, maker.frame(maker.frame(main, "work"), "leaf"), 2);
+    const NodeId base = maker.base(maker.pseudo(trace::kStackIncomplete), StackBreak::no_cfi);
+    maker.sample(thread, maker.guessed_frame(base, "work"), 1);
+    const Truth truth = maker.profile().truth;
+    EXPECT_EQ(truth.guessed_stacks, 3U);
+    EXPECT_EQ(truth.guessed_ns, 9U);
+    EXPECT_EQ(truth.incomplete_stacks, 1U);
+}
+
+TEST(Truth, has_the_largest_unwind_tables_of_any_process) {
+    RecordingMaker maker;
+    for (const std::uint64_t bytes : {300U, 700U, 500U}) {
+        trace::ProcessEnd end;
+        end.id = maker.process("/usr/bin/app");
+        end.unwind_table_bytes = bytes;
+        maker.recording.add(end);
+    }
+    EXPECT_EQ(maker.profile().truth.unwind_table_bytes, 700U);
+    EXPECT_FALSE(RecordingMaker{}.profile().truth.unwind_table_bytes.has_value());
+}
+
+TEST(Truth, speaks_of_one_lost_sample_as_of_one) {
+    const auto notes_of = [](std::uint64_t lost) {
+        RecordingMaker maker;
+        trace::ProcessEnd end;
+        end.id = maker.process("/usr/bin/app");
+        end.lost = lost;
+        maker.recording.add(end);
+        return maker.profile();
+    };
+    EXPECT_TRUE(has_note(notes_of(1), "1 sample was lost; its time went to"));
+    EXPECT_TRUE(has_note(notes_of(2), "2 samples were lost; their time went to"));
 }
 
 TEST(Truth, says_that_the_end_is_missing) {

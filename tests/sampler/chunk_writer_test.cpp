@@ -78,12 +78,12 @@ TEST_F(ChunkWriter, keeps_its_chunk_when_there_is_no_other) {
 TEST_F(ChunkWriter, forgets_the_last_stack_with_the_chunk) {
     ThreadRecord record;
     record.tid = 77;
-    slot().last_depth = 9;
+    slot().unchanged = 9;
     ASSERT_TRUE(write_record(area(), slot(), record));
-    EXPECT_EQ(slot().last_depth, 0U);
-    slot().last_depth = 9;
+    EXPECT_EQ(slot().unchanged, 0U);
+    slot().unchanged = 9;
     ASSERT_TRUE(write_record(area(), slot(), record));
-    EXPECT_EQ(slot().last_depth, 9U) << "the same chunk";
+    EXPECT_EQ(slot().unchanged, 9U) << "the same chunk";
     RecordHead head;
     std::memcpy(static_cast<void*>(&head), area().chunks[0].data.data(), sizeof head);
     EXPECT_EQ(head.size_words, sizeof(ThreadRecord) / 8);

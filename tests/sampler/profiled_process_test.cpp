@@ -1,8 +1,10 @@
 #include "sampler/collector/profiled_process.h"
 
+#include "core/stack_break.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/child_process.h"
 #include "tests/sampler/recorder_fixture.h"
+#include "unwind/walk/walk.h"
 
 #include <atomic>
 #include <thread>
@@ -14,9 +16,12 @@ using Stack = std::vector<std::string>;
 
 constexpr std::uint64_t kApp = 0x10000;
 constexpr std::uint64_t kAgent = 0x30000;
-constexpr std::uint32_t kRoot = 0;        // unwind::StopReason::root
-constexpr std::uint32_t kDepthLimit = 1;  // unwind::StopReason::depth_limit
-constexpr std::uint32_t kNoModule = 2;    // unwind::StopReason::no_module
+using unwind::StopReason;
+constexpr auto kRoot = static_cast<std::uint32_t>(StopReason::root);
+constexpr auto kDepthLimit = static_cast<std::uint32_t>(StopReason::depth_limit);
+constexpr auto kNoModule = static_cast<std::uint32_t>(StopReason::no_module);
+constexpr auto kNoCfi = static_cast<std::uint32_t>(StopReason::no_cfi);
+constexpr std::uint64_t kElided = FrameAddress::elided().bits();
 
 /// A return address whose call lies at `address`.
 std::uint64_t calls_at(std::uint64_t address) {
@@ -24,6 +29,10 @@ std::uint64_t calls_at(std::uint64_t address) {
 }
 std::uint64_t exact(std::uint64_t address) {
     return FrameAddress{Pc{address}}.bits();
+}
+
+std::uint64_t guessed_at(std::uint64_t address) {
+    return FrameAddress::guessed(ReturnAddress{address + 1}).bits();
 }
 
 class ProfiledProcessTest : public RecorderFixture {
@@ -161,11 +170,120 @@ TEST_F(ProfiledProcessTest, hangs_stacks_without_their_root_on_a_node_that_says_
     end(1'000'000);
     ASSERT_EQ(read.samples.size(), 4U);
     EXPECT_EQ(stack_of(read.samples[0].node),
-              (Stack{trace::kStackIncomplete, "/bin/app+256", "/bin/app+512"}));
+              (Stack{"[stack incomplete]+2", "/bin/app+256", "/bin/app+512"}));
     EXPECT_EQ(stack_of(read.samples[1].node),
               (Stack{trace::kStackTruncated, "/bin/app+256", "/bin/app+512"}));
     EXPECT_EQ(stack_of(read.samples[2].node), (Stack{"/bin/app+256", "/bin/app+512"}));
     EXPECT_EQ(read.samples[3].node, read.samples[0].node);
+}
+
+TEST_F(ProfiledProcessTest, says_why_a_stack_broke_off) {
+    const std::vector<std::pair<StopReason, StackBreak>> reasons{
+        {StopReason::no_cfi, StackBreak::no_cfi},
+        {StopReason::no_module, StackBreak::no_module},
+        {StopReason::unreadable_memory, StackBreak::unreadable_memory},
+        {StopReason::no_progress, StackBreak::no_progress},
+        {StopReason::unsupported_rule, StackBreak::unsupported_rule},
+        {static_cast<StopReason>(0xff), StackBreak::unknown},
+    };
+    start(0);
+    for (const auto& [stop, reason] : reasons) {
+        test.add_sample(main,
+                        {{exact(kApp + 0x100)}, 0, kPeriodNs, 0, static_cast<std::uint32_t>(stop)});
+    }
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), reasons.size());
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+        const trace::StackNode& leaf = read.nodes.at(read.samples[i].node.value - 1);
+        const trace::StackNode& base = read.nodes.at(leaf.parent.value - 1);
+        EXPECT_EQ(path_of(base.module), trace::kStackIncomplete);
+        EXPECT_EQ(base.address, static_cast<std::uint64_t>(reasons[i].second)) << i;
+        EXPECT_TRUE(base.parent.is_none());
+    }
+}
+
+TEST_F(ProfiledProcessTest, hangs_a_stack_with_its_middle_elided_under_its_root) {
+    start(0);
+    const std::vector<std::uint64_t> frames{exact(kApp + 0x300), calls_at(kApp + 0x200), kElided,
+                                            calls_at(kApp + 0x100)};
+    test.add_sample(main, {frames, 0, kPeriodNs, 0, kDepthLimit});
+    test.add_sample(main, {{exact(kApp + 0x304)}, 3, kPeriodNs, 0, kRoot});
+    // Its root end breaks off, too.
+    test.add_sample(main, {{}, 4, kPeriodNs, 0, kNoCfi});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 3U);
+    EXPECT_EQ(stack_of(read.samples[0].node),
+              (Stack{"/bin/app+256", trace::kFramesElided, "/bin/app+512", "/bin/app+768"}));
+    EXPECT_EQ(stack_of(read.samples[1].node),
+              (Stack{"/bin/app+256", trace::kFramesElided, "/bin/app+512", "/bin/app+772"}));
+    EXPECT_EQ(stack_of(read.samples[2].node),
+              (Stack{"[stack incomplete]+1", "/bin/app+256", trace::kFramesElided, "/bin/app+512",
+                     "/bin/app+772"}));
+}
+
+TEST_F(ProfiledProcessTest, marks_the_frames_that_were_guessed) {
+    start(0);
+    test.add_sample(main, {{exact(kApp + 0x300), guessed_at(kApp + 0x200), calls_at(kApp + 0x100)},
+                           0,
+                           kPeriodNs,
+                           0,
+                           kRoot | capture::kStopGuessed});
+    test.add_sample(main, {{calls_at(kApp + 0x200)}, 1});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 2U);
+    const std::string marked = "/bin/app+" + std::to_string(0x200 | trace::kGuessedFrame);
+    EXPECT_EQ(stack_of(read.samples[0].node), (Stack{"/bin/app+256", marked, "/bin/app+768"}));
+    EXPECT_EQ(stack_of(read.samples[1].node), (Stack{"/bin/app+256", "/bin/app+512"}));
+}
+
+TEST_F(ProfiledProcessTest, marks_the_leaf_where_the_guess_was_elided) {
+    start(0);
+    const std::vector<std::uint64_t> frames{exact(kApp + 0x300), kElided, calls_at(kApp + 0x100)};
+    test.add_sample(main, {frames, 0, kPeriodNs, 0, kDepthLimit | capture::kStopGuessed});
+    // The same frames, and nothing guessed between them this time.
+    test.add_sample(main, {{}, 3, kPeriodNs, 0, kDepthLimit});
+    // Our own frame is no leaf.
+    test.add_sample(
+        main, {{calls_at(kAgent + 0x10)}, 3, kPeriodNs, 0, kDepthLimit | capture::kStopGuessed});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 3U);
+    const std::string marked = "/bin/app+" + std::to_string(0x300 | trace::kGuessedFrame);
+    EXPECT_EQ(stack_of(read.samples[0].node),
+              (Stack{"/bin/app+256", trace::kFramesElided, marked}));
+    EXPECT_EQ(stack_of(read.samples[1].node),
+              (Stack{"/bin/app+256", trace::kFramesElided, "/bin/app+768"}));
+    EXPECT_EQ(read.samples[2].node, read.samples[0].node);
+}
+
+TEST_F(ProfiledProcessTest, marks_nothing_that_was_not_guessed) {
+    start(0);
+    // A module that claims to lie above its own addresses: the difference is below zero.
+    capture::ModuleRecord odd;
+    odd.head = {capture::RecordKind::module, 0, 4, 0};
+    odd.start = 0x70000;
+    odd.end = 0x80000;
+    odd.bias = 0x80000;
+    test.write(main, odd, "/odd", 4);
+    test.add_sample(main, {{exact(0x70010)}});
+    end(1'000'000);
+    ASSERT_EQ(read.samples.size(), 1U);
+    EXPECT_EQ(read.nodes.at(read.samples[0].node.value - 1).address & trace::kGuessedFrame, 0U);
+}
+
+TEST_F(ProfiledProcessTest, notes_the_most_that_unwind_tables_took) {
+    start(0);
+    test.area().header.table_bytes.store(3'000'000);
+    process->measure_memory();
+    test.area().header.table_bytes.store(2'000'000);
+    end(1'000'000);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    EXPECT_EQ(read.process_ends[0].unwind_table_bytes, 3'000'000U);
+}
+
+TEST(AreaMapping, tells_the_agent_how_deep_stacks_are_kept) {
+    const auto mapping = AreaMapping::create(kPeriodNs, 2.0, false, 100);
+    ASSERT_TRUE(mapping) << mapping.error().message();
+    EXPECT_EQ((*mapping)->area().header.max_depth, 100U);
 }
 
 TEST_F(ProfiledProcessTest, keeps_time_that_the_source_could_not_see_apart) {

@@ -150,7 +150,7 @@ inline void write_small_recording(RecordingWriter& writer) {
     const NodeId rest = writer.node(NodeId{}, ModuleId{2}, 0);
     writer.booking(Booking{ThreadId{2}, start + 5'000'000, rest, 77'777});
     writer.process_end(ProcessEnd{ProcessId{1}, EndKind::signaled, 11, start + 6'000'000, 5'900'000,
-                                  3, 40, 80'000, 9'000, 1 << 20});
+                                  3, 40, 80'000, 9'000, 1 << 20, 1 << 18});
 }
 
 /// The bytes of that recording.

@@ -35,11 +35,12 @@ bool write_recording(const std::string& path, std::uint32_t samples, bool is_end
     writer->thread_name(ThreadName{ThreadId{1}, "worker"});
     for (std::uint32_t i = 0; i < samples; ++i) {
         const NodeId root = writer->node(NodeId{}, ModuleId{1 + i % 2}, 0x400 + i % 3);
-        const NodeId leaf = writer->node(root, ModuleId{1}, 0x500 + 16 * (i % 11));
+        const std::uint64_t guess = i % 5 == 0 ? kGuessedFrame : 0;
+        const NodeId leaf = writer->node(root, ModuleId{1}, (0x500 + 16 * (i % 11)) | guess);
         writer->sample(Sample{ThreadId{1}, i * std::uint64_t{100'000}, leaf, 100'000 + i % 4});
         writer->booking(Booking{ThreadId{1}, i * std::uint64_t{100'000}, root, i});
     }
-    writer->process_end(ProcessEnd{ProcessId{1}, EndKind::exited, 0, 9, 8, 7, 6, 5, 4, 3});
+    writer->process_end(ProcessEnd{ProcessId{1}, EndKind::exited, 0, 9, 8, 7, 6, 5, 4, 3, 2});
     return is_ended ? writer->finish(SessionEnd{9, false, "a note"}).has_value()
                     : writer->flush(FlushMode::everything).has_value();
 }

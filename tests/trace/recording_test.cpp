@@ -107,6 +107,7 @@ TEST(Recording, gives_back_every_record) {
     EXPECT_EQ(end.handler_sum_ns, 80'000U);
     EXPECT_EQ(end.handler_p99_ns, 9'000U);
     EXPECT_EQ(end.agent_rss_bytes, 1U << 20);
+    EXPECT_EQ(end.unwind_table_bytes, 1U << 18);
 
     ASSERT_EQ(kept.session_ends.size(), 1U);
     EXPECT_EQ(kept.session_ends[0].end_ns, start + 7'000'000);
@@ -289,6 +290,42 @@ TEST(Recording, gives_back_random_stacks_and_samples) {
         ASSERT_EQ(kept.samples[i].time_ns, samples[i].time_ns) << i;
         ASSERT_EQ(kept.samples[i].node, samples[i].node) << i;
         ASSERT_EQ(kept.samples[i].weight_ns, samples[i].weight_ns) << i;
+    }
+}
+
+TEST(Recording, gives_back_which_frames_were_guessed) {
+    const auto file = record(a_session(), [](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        writer.module(Module{ModuleId{2}, ModuleKind::elf, false, "2", {}});
+        // Guessed frames as the first and the second below an address, as reference and as rank.
+        for (const std::uint64_t mark : {kGuessedFrame, std::uint64_t{0}, kGuessedFrame}) {
+            for (const ModuleId module : {ModuleId{1}, ModuleId{2}}) {
+                for (const std::uint64_t address : {0x1000U, 0x1040U, 0xffffff00U}) {
+                    const NodeId caller = writer.node(NodeId{}, module, address | mark);
+                    for (const std::uint64_t leaf_mark : {std::uint64_t{0}, kGuessedFrame}) {
+                        writer.node(caller, ModuleId{1}, (address + 16) | leaf_mark);
+                        writer.node(caller, ModuleId{2}, (address + 32) | leaf_mark);
+                    }
+                }
+            }
+        }
+    });
+    const KeepingVisitor kept = read_whole(file);
+    ASSERT_EQ(kept.nodes.size(), 60U);
+    std::size_t at = 0;
+    for (const std::uint64_t mark : {kGuessedFrame, std::uint64_t{0}}) {
+        for (const std::uint32_t module : {1U, 2U}) {
+            for (const std::uint64_t address : {0x1000U, 0x1040U, 0xffffff00U}) {
+                EXPECT_EQ(kept.nodes[at].module.value, module);
+                EXPECT_EQ(kept.nodes[at++].address, address | mark);
+                for (const std::uint64_t leaf_mark : {std::uint64_t{0}, kGuessedFrame}) {
+                    EXPECT_EQ(kept.nodes[at].module.value, 1U);
+                    EXPECT_EQ(kept.nodes[at++].address, (address + 16) | leaf_mark);
+                    EXPECT_EQ(kept.nodes[at].module.value, 2U);
+                    EXPECT_EQ(kept.nodes[at++].address, (address + 32) | leaf_mark);
+                }
+            }
+        }
     }
 }
 

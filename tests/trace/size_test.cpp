@@ -74,6 +74,26 @@ TEST(RecordingSize, few_stacks_take_at_most_6_bytes_a_sample) {
     EXPECT_LE(size.bytes_per_sample, 6.0);
 }
 
+TEST(RecordingSize, a_guessed_frame_takes_at_most_4_bytes_more_once) {
+    // Half of the callers are guessed.
+    constexpr std::uint64_t kCallers = 200;
+    const auto stacks = [](std::uint64_t mark) {
+        Random random{2};  // NOLINT(*-msc51-cpp): the same run every time
+        return record(random, [&] {
+            const std::uint64_t caller = 0x2000 + 64 * (random() % kCallers);
+            return std::vector<std::uint64_t>{0x1000, caller | (caller % 128 == 0 ? mark : 0),
+                                              0x9000 + 4 * (random() % 8)};
+        });
+    };
+    const Size plain = stacks(0);
+    const Size guessed = stacks(kGuessedFrame);
+    EXPECT_EQ(plain.nodes_per_sample, guessed.nodes_per_sample);
+    const double more = (guessed.bytes_per_sample - plain.bytes_per_sample) * kSamples;
+    RecordProperty("bytes_per_guess", std::to_string(more / (kCallers / 2.0)));
+    EXPECT_GT(more, 0.0);
+    EXPECT_LE(more, 4.0 * kCallers / 2);
+}
+
 /// A compiler, roughly: thousands of functions, deep stacks, hardly a leaf address twice.
 class ManyFunctions {
 public:

@@ -42,7 +42,7 @@ protected:
         return evaluate_block(operations, result);
     }
 
-    KnownRegisters registers_;
+    KnownRegisters registers_{};
     std::array<std::uint64_t, 4> stack_{11, 0x8877665544332211, kStack + 8, 0};
 };
 

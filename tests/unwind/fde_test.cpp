@@ -29,6 +29,48 @@ TEST(FindFde, finds_each_of_many_and_none_between_them) {
     EXPECT_EQ(find_fde(tables, builder.pc(0) - 1, fde), Found::no);
 }
 
+TEST(FindFde, finds_each_in_a_table_of_any_size) {
+    for (std::int32_t count = 1; count <= 90; ++count) {
+        CfiBuilder builder;
+        for (std::int32_t i = 0; i < count; ++i) {
+            builder.fde(i * 32, 16, {0x0e, 16});
+        }
+        const Tables tables = builder.tables();
+        Fde fde;
+        EXPECT_EQ(find_fde(tables, builder.pc(0) - 1, fde), Found::no);
+        for (std::int32_t i = 0; i < count; ++i) {
+            const auto begin = static_cast<std::uint64_t>(i) * 32;
+            for (const std::uint64_t inside : {begin, begin + 15}) {
+                ASSERT_EQ(find_fde(tables, builder.pc(inside), fde), Found::yes) << i << count;
+                ASSERT_EQ(fde.pc_begin, builder.pc(begin)) << count;
+            }
+            ASSERT_EQ(find_fde(tables, builder.pc(begin + 16), fde), Found::no) << i << count;
+        }
+    }
+}
+
+TEST(FindFde, reads_a_cie_alike_whether_it_is_the_usual_one_or_not) {
+    CfiBuilder usual;
+    usual.fde(0, 16, {0});
+    CfiBuilder unusual;
+    unusual.version = 3;
+    unusual.alignment = {0x81, 0x00, 0x78};  // The same numbers, in more bytes.
+    unusual.fde(0, 16, {0});
+    Fde fast;
+    Fde slow;
+    ASSERT_EQ(find_fde(usual.tables(), usual.pc(0), fast), Found::yes);
+    ASSERT_EQ(find_fde(unusual.tables(), unusual.pc(0), slow), Found::yes);
+    EXPECT_EQ(fast.code_align, slow.code_align);
+    EXPECT_EQ(fast.data_align, slow.data_align);
+    EXPECT_EQ(fast.pointer_encoding, slow.pointer_encoding);
+    EXPECT_EQ(fast.signal_frame, slow.signal_frame);
+    EXPECT_EQ(fast.pc_begin - usual.base(), slow.pc_begin - unusual.base());
+    EXPECT_EQ(fast.pc_end - fast.pc_begin, slow.pc_end - slow.pc_begin);
+    EXPECT_EQ(fast.initial_program_end - fast.initial_program,
+              slow.initial_program_end - slow.initial_program);
+    EXPECT_EQ(fast.program_end - fast.program, slow.program_end - slow.program);
+}
+
 TEST(FindFde, reads_what_the_cie_says) {
     CfiBuilder builder;
     builder.augmentation = "zPLRS";

@@ -63,6 +63,34 @@ TEST(Program, advances_by_every_kind_of_instruction) {
     EXPECT_EQ(function.cfa(70501), (CfaRule{7, 40}));
 }
 
+TEST(Program, begins_with_what_the_cie_says_whether_it_is_the_usual_or_not) {
+    // rbp and the return address are changed at 1, and restored to what the CIE said at 2.
+    const Bytes program = Bytes{0x41, 0x86, 2, 0x90, 3} + Bytes{0x41, 0xc6, 0xd0};
+    const auto rules_at = [&](const Bytes& initial, std::uint64_t offset) {
+        CfiBuilder builder;
+        builder.initial = initial;
+        builder.fde(0, 256, program);
+        FrameRules found;
+        EXPECT_EQ(find_rules(builder.tables(), builder.pc(offset), found), Found::yes);
+        return found.rules;
+    };
+    const Bytes usual{0x0c, 7, 8, 0x90, 1, 0, 0};
+    for (const Bytes& initial : {usual, Bytes{0x0c, 7, 8, 0x90, 1}, usual + Bytes{0}}) {
+        for (const std::uint64_t offset : {0U, 2U}) {
+            const Rules rules = rules_at(initial, offset);
+            EXPECT_EQ(rules.cfa, (CfaRule{7, 8}));
+            EXPECT_EQ(rules.of(Registers::kPc), offset_rule(-8));
+            EXPECT_EQ(rules.of(kBp), Rule{});
+            EXPECT_EQ(rules.of(kBx), Rule{});
+        }
+        EXPECT_EQ(rules_at(initial, 1).of(Registers::kPc), offset_rule(-24));
+        EXPECT_EQ(rules_at(initial, 1).of(kBp), offset_rule(-16));
+    }
+    EXPECT_EQ(rules_at({0x0c, 6, 8, 0x90, 1, 0, 0}, 0).cfa, (CfaRule{6, 8}));
+    EXPECT_EQ(rules_at({0x0c, 7, 8, 0x90, 2, 0, 0}, 0).of(Registers::kPc), offset_rule(-16));
+    EXPECT_EQ(rules_at({0x0c, 7, 8, 0x90, 1, 0x0e, 16}, 0).cfa, (CfaRule{7, 16}));
+}
+
 TEST(Program, sets_a_location_outright) {
     CfiBuilder builder;
     builder.fde(0, 256, Bytes{0x01} + le<std::int32_t>(0) + Bytes{0x0e, 16});

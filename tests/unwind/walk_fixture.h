@@ -42,8 +42,8 @@ public:
           cache_{*storage_} {}
 
     /// Walks with `out` as room; allocates nothing, so that handlers can use it.
-    WalkResult walk(const Registers& registers, StackMemory& memory,
-                    std::span<FrameAddress> out) noexcept {
+    [[gnu::noinline]] WalkResult walk(const Registers& registers, StackMemory& memory,
+                                      std::span<FrameAddress> out) noexcept {
         return unwind::walk(table_, cache_, registers, memory, out);
     }
     Walked walk(const Registers& registers, StackMemory memory, std::size_t depth = 4096) {

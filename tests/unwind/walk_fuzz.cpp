@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     modules.push_back(foreign);
     modules.resize(sort_modules(modules));
 
-    Registers registers;
+    Registers registers{};
     for (std::uint64_t& value : registers.value) {
         value = address_like(input.word(), modules);
     }

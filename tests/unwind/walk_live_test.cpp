@@ -193,7 +193,7 @@ TEST_F(WalkLive, stops_at_a_library_that_it_may_not_ask_about) {
 
 TEST_F(WalkLive, reads_no_tables_of_a_library_that_is_gone) {
     std::unique_ptr<Tables> with_plugin;
-    Registers registers;
+    Registers registers{};
     {
         const Plugin plugin;
         with_plugin = std::make_unique<Tables>();

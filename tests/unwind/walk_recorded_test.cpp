@@ -37,7 +37,7 @@ protected:
     static constexpr std::uint64_t at(std::uint64_t word) { return kStack + 8 * word; }
 
     CfiBuilder builder_;
-    Registers registers_;
+    Registers registers_{};
     std::array<std::uint64_t, 64> stack_{};
     std::array<FrameAddress, 64> out_{};
     std::size_t room_ = 64;

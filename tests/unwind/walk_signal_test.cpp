@@ -149,7 +149,7 @@ TEST_F(WalkSignal, leaves_an_alternate_stack) {
 
 /// A call through a null pointer, caught: the leaf pc is in no module.
 TEST_F(WalkSignal, says_that_a_leaf_is_in_no_module) {
-    Registers registers;
+    Registers registers{};
     registers.value[Registers::kSp] = state.bounds.high - 4096;
     walk_from(registers);
     EXPECT_EQ(state.result.reason, StopReason::no_module);

@@ -38,49 +38,110 @@ enum Instruction : std::uint8_t {
     restore = 0xc0,
 };
 
+/// The CIE's instructions as every compiler for x86-64 writes them: CFA = rsp + 8, the return
+/// address at CFA - 8, two bytes of padding.
+bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
+    constexpr std::uint32_t kDefineCfa =
+        0x9008070c;                              // def_cfa rsp, 8; offset of the return address
+    constexpr std::uint32_t kRest = 0x00000190;  // the same offset, 1; nop; nop
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    if (end - program != 7) {
+        return false;
+    }
+    __builtin_memcpy(&first, reinterpret_cast<const void*>(program), sizeof(first));
+    __builtin_memcpy(&last, reinterpret_cast<const void*>(program + 3), sizeof(last));
+    return first == kDefineCfa && last == kRest;
+}
+
+/// In place: Rules::unspecified() is first made elsewhere and then copied.
+[[gnu::always_inline]] inline void clear(Rules& rules) noexcept {
+    rules.cfa = CfaRule{CfaRule::kNone, 0};
+    for (Rule& rule : rules.slots) {
+        rule = Rule{};
+    }
+}
+
+/// Word by word (a relaxed load is never widened): wider loads would have to wait for the narrower
+/// stores of the instructions just run.
+[[gnu::always_inline]] inline void copy(const Rules& from, Rules& to) noexcept {
+    __atomic_load(&from.cfa.reg, &to.cfa.reg, __ATOMIC_RELAXED);
+    __atomic_load(&from.cfa.value, &to.cfa.value, __ATOMIC_RELAXED);
+    for (std::size_t slot = 0; slot < Rules::kSlots; ++slot) {
+        __atomic_load(&from.slots[slot], &to.slots[slot], __ATOMIC_RELAXED);
+    }
+}
+
+/// Numbers past the registers that exist are made one that no walk knows.
+std::uint64_t register_number(ByteReader& reader) noexcept {
+    const std::uint64_t reg = reader.uleb();
+    return reg < CfaRule::kExpression ? reg : CfaRule::kExpression - 1;
+}
+
+/// The address of a block; the reader is moved past it.
+std::uint64_t block(ByteReader& reader) noexcept {
+    const std::uint64_t address = reader.position();
+    reader.skip(reader.uleb());
+    return address;
+}
+
+/// Everything is inlined into one loop, which keeps its state in registers: a program has a dozen
+/// instructions, of a nanosecond each.
 class Interpreter {
 public:
     Interpreter(const Fde& fde, std::uint64_t pc, Rules& rules) noexcept
-        : fde_{fde}, pc_{pc}, location_{fde.pc_begin}, rules_{rules} {}
+        : fde_{fde},
+          pc_{pc},
+          data_align_{static_cast<std::uint64_t>(fde.data_align)},
+          rules_{rules} {}
 
     bool run() noexcept {
-        rules_ = Rules::unspecified();
-        // The CIE's instructions have no locations: all of them run.
-        if (!run(ByteReader{fde_.initial_program, fde_.initial_program_end})) {
-            return false;
+        clear(rules_);
+        clear(initial_);
+        if (is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
+            const Rule return_address{RuleKind::offset, data_align_};
+            rules_.cfa = CfaRule{Registers::kSp, 8};
+            rules_.of(Registers::kPc) = return_address;
+            initial_.of(Registers::kPc) = return_address;
+        } else {
+            // The CIE's instructions have no locations: all of them run.
+            if (!run(fde_.initial_program, fde_.initial_program_end)) {
+                return false;
+            }
+            copy(rules_, initial_);
         }
-        initial_ = rules_;
-        return run(ByteReader{fde_.program, fde_.program_end});
+        return run(fde_.program, fde_.program_end);
     }
 
 private:
-    bool run(ByteReader reader) noexcept {
-        while (!reader.at_end()) {
-            if (++executed_ > kMaxInstructions) {
+    /// Stops where the rules of pc_ are complete.
+    bool run(std::uint64_t begin, std::uint64_t end) noexcept {
+        ByteReader reader{begin, end};
+        std::uint64_t location = fde_.pc_begin;
+        for (unsigned left = kMaxInstructions; !reader.at_end(); --left) {
+            if (left == 0) {
                 return false;
             }
             const std::uint8_t byte = reader.u8();
             const std::uint64_t operand = byte & 0x3f;
             bool known = true;
-            switch (byte & 0xc0) {
-                case advance_loc:
-                    location_ += operand * fde_.code_align;
-                    break;
-                case offset:
-                    set(operand, RuleKind::offset, reader.uleb() * data_align());
-                    break;
-                case restore:
-                    rules_.of(operand) = initial_.of(operand);
-                    break;
-                default:
-                    known = advance(byte, reader) || define_cfa(byte, reader) ||
-                            define_register(byte, reader) || change_state(byte, reader);
-                    break;
+            if (byte >= restore) {
+                rules_.of(operand) = initial_.of(operand);
+            } else if (byte >= offset) {
+                set(operand, RuleKind::offset, reader.uleb() * data_align_);
+            } else if (byte >= advance_loc) {
+                location += operand * fde_.code_align;
+            } else if (byte == def_cfa_offset) {
+                rules_.cfa.value = reader.uleb();
+                known = rules_.cfa.reg < CfaRule::kExpression;
+            } else {
+                known = advance(byte, reader, location) || change_state(byte, reader) ||
+                        define_cfa(byte, reader) || define_register(byte, reader);
             }
             if (!known || !reader.ok()) {
                 return false;
             }
-            if (location_ > pc_) {
+            if (location > pc_) {
                 return true;
             }
         }
@@ -89,31 +150,36 @@ private:
 
     // Each of the following handles its instructions and says whether `byte` was one of them.
 
-    bool advance(std::uint8_t byte, ByteReader& reader) noexcept {
+    [[gnu::always_inline]] bool advance(std::uint8_t byte, ByteReader& reader,
+                                        std::uint64_t& location) const noexcept {
         switch (byte) {
             case nop:
                 return true;
-            case set_loc:
-                location_ = read_pointer(reader, fde_.pointer_encoding, 0);
+            case set_loc: {
+                // A copy: a reader whose address is taken would live in memory.
+                ByteReader pointer = reader;
+                location = read_pointer(pointer, fde_.pointer_encoding, 0) + fde_.address_bias;
+                reader = pointer;
                 return true;
+            }
             case advance_loc1:
-                location_ += reader.u8() * fde_.code_align;
+                location += reader.u8() * fde_.code_align;
                 return true;
             case advance_loc2:
-                location_ += reader.fixed<std::uint16_t>() * fde_.code_align;
+                location += reader.fixed<std::uint16_t>() * fde_.code_align;
                 return true;
             case advance_loc4:
-                location_ += reader.u32() * fde_.code_align;
+                location += reader.u32() * fde_.code_align;
                 return true;
             case mips_advance_loc8:
-                location_ += reader.fixed<std::uint64_t>() * fde_.code_align;
+                location += reader.fixed<std::uint64_t>() * fde_.code_align;
                 return true;
             default:
                 return false;
         }
     }
 
-    bool define_cfa(std::uint8_t byte, ByteReader& reader) noexcept {
+    [[gnu::always_inline]] bool define_cfa(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
             case def_cfa:
                 rules_.cfa.reg = register_number(reader);
@@ -126,9 +192,6 @@ private:
             case def_cfa_register:
                 rules_.cfa.reg = register_number(reader);
                 return true;
-            case def_cfa_offset:
-                rules_.cfa.value = reader.uleb();
-                return rules_.cfa.reg < CfaRule::kExpression;
             case def_cfa_offset_sf:
                 rules_.cfa.value = factored(reader);
                 return rules_.cfa.reg < CfaRule::kExpression;
@@ -140,13 +203,13 @@ private:
         }
     }
 
-    bool define_register(std::uint8_t byte, ByteReader& reader) noexcept {
+    [[gnu::always_inline]] bool define_register(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
             case offset_extended:
             case val_offset: {
                 const std::uint64_t reg = reader.uleb();
                 set(reg, byte == val_offset ? RuleKind::val_offset : RuleKind::offset,
-                    reader.uleb() * data_align());
+                    reader.uleb() * data_align_);
                 return true;
             }
             case offset_extended_sf:
@@ -158,7 +221,7 @@ private:
             }
             case gnu_negative_offset_extended: {
                 const std::uint64_t reg = reader.uleb();
-                set(reg, RuleKind::offset, 0 - reader.uleb() * data_align());
+                set(reg, RuleKind::offset, 0 - reader.uleb() * data_align_);
                 return true;
             }
             case expression:
@@ -184,7 +247,7 @@ private:
         }
     }
 
-    bool change_state(std::uint8_t byte, ByteReader& reader) noexcept {
+    [[gnu::always_inline]] bool change_state(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
             case restore_extended: {
                 const std::uint64_t reg = reader.uleb();
@@ -195,13 +258,13 @@ private:
                 if (remembered_ == kMaxRemembered) {
                     return false;
                 }
-                stack_[remembered_++] = rules_;
+                copy(rules_, stack_[remembered_++]);
                 return true;
             case restore_state:
                 if (remembered_ == 0) {
                     return false;
                 }
-                rules_ = stack_[--remembered_];
+                copy(stack_[--remembered_], rules_);
                 return true;
             case gnu_args_size:
                 static_cast<void>(reader.uleb());
@@ -214,28 +277,13 @@ private:
     void set(std::uint64_t reg, RuleKind kind, std::uint64_t payload) noexcept {
         rules_.of(reg) = Rule{kind, payload};
     }
-    /// Numbers past the registers that exist are made one that no walk knows.
-    static std::uint64_t register_number(ByteReader& reader) noexcept {
-        const std::uint64_t reg = reader.uleb();
-        return reg < CfaRule::kExpression ? reg : CfaRule::kExpression - 1;
-    }
-    std::uint64_t factored(ByteReader& reader) noexcept {
-        return static_cast<std::uint64_t>(reader.sleb()) * data_align();
-    }
-    [[nodiscard]] std::uint64_t data_align() const noexcept {
-        return static_cast<std::uint64_t>(fde_.data_align);
-    }
-    /// The address of a block; the reader is moved past it.
-    static std::uint64_t block(ByteReader& reader) noexcept {
-        const std::uint64_t address = reader.position();
-        reader.skip(reader.uleb());
-        return address;
+    std::uint64_t factored(ByteReader& reader) const noexcept {
+        return static_cast<std::uint64_t>(reader.sleb()) * data_align_;
     }
 
     const Fde& fde_;
     std::uint64_t pc_;
-    std::uint64_t location_;
-    unsigned executed_ = 0;
+    std::uint64_t data_align_;
     unsigned remembered_ = 0;
     Rules& rules_;
     Rules initial_;

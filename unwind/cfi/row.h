@@ -34,6 +34,12 @@ enum class RowKind : std::uint8_t {
     complex,       ///< Anything else.
 };
 
+/// Whether a step by such a row is an equation over registers.
+[[nodiscard]] constexpr bool is_equation(RowKind kind) noexcept {
+    return kind == RowKind::cfa_sp || kind == RowKind::cfa_bp || kind == RowKind::cfa_register ||
+           kind == RowKind::deref;
+}
+
 enum class BpRule : std::uint8_t {
     same,    ///< rbp' = rbp
     at_cfa,  ///< rbp' = *(CFA + bp_offset)

@@ -68,7 +68,8 @@ void add_segment(Module& module, std::uint64_t bias, const Elf64_Phdr& header) n
     }
     module.span.begin = range.begin < module.span.begin ? range.begin : module.span.begin;
     module.span.end = range.end > module.span.end ? range.end : module.span.end;
-    if ((header.p_flags & (PF_R | PF_X)) == (PF_R | PF_X) && module.code.end == 0) {
+    if ((header.p_flags & (PF_R | PF_X)) == (PF_R | PF_X) &&
+        range.end - range.begin > module.code.end - module.code.begin) {
         module.code = range;
     }
 }

@@ -17,7 +17,7 @@ struct Registers {
     static constexpr std::size_t kPc = 16;
     static constexpr std::size_t kCount = 17;
 
-    std::array<std::uint64_t, kCount> value{};
+    std::array<std::uint64_t, kCount> value;  ///< Not initialised by itself.
 
     [[nodiscard]] constexpr std::uint64_t pc() const noexcept { return value[kPc]; }
     [[nodiscard]] constexpr std::uint64_t sp() const noexcept { return value[kSp]; }

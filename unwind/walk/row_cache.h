@@ -1,15 +1,19 @@
 // A hot pc → row cache, shared by all threads without locks.
 //
-// Direct mapped. An entry is two words, {key ^ row, row}, stored and loaded relaxed: if two threads
-// write one entry at once, or a reader sees one word new and one old, the xor no longer yields the
+// Direct mapped. An entry holds {key ^ row, row}, stored and loaded relaxed: if two threads write
+// one entry at once, or a reader sees one word new and one old, the xor no longer yields the
 // reader's key, and the entry counts as a miss. So a wrong row is never taken, and no word orders
 // another. (Two rows that differ by exactly two keys' difference would be taken for each other;
 // rows' low bits are a small enum and keys differ in the low bits of pcs, so such a pair would need
 // 64 matching bits by chance.)
 //
+// An entry also names the entry where the row of its last caller was found. That is a guess,
+// checked like every other entry; but it is at hand before the return address has been read, so
+// that a processor need not wait for one frame to begin with the next.
+//
 // A key is a pc mixed with the generation of the module table, so rows of an unloaded module are
 // never met again and need no flush. Storage is the caller's: zeroed, a power of two of entries,
-// 16 bytes each; 16,384 entries are 256 KiB. Async-signal-safe. Thread-safe.
+// 32 bytes each; 16,384 entries are 512 KiB. Async-signal-safe. Thread-safe.
 #pragma once
 
 #include "unwind/cfi/row.h"
@@ -24,9 +28,17 @@ namespace sample::unwind {
 
 class RowCache {
 public:
-    struct alignas(16) Entry {
+    struct alignas(32) Entry {
         std::atomic<std::uint64_t> key_xor_row{0};
         std::atomic<std::uint64_t> row{0};
+        std::atomic<std::uint64_t> caller{0};  ///< Where the last caller's row was: an address.
+
+        /// Whether the entry holds the row of `key`, which is then in `out`.
+        [[nodiscard]] bool read(std::uint64_t key, cfi::Row& out) const noexcept {
+            const std::uint64_t bits = row.load(std::memory_order_relaxed);
+            out = cfi::Row::from_bits(bits);
+            return (key_xor_row.load(std::memory_order_relaxed) ^ bits) == key;
+        }
     };
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -35,17 +47,33 @@ public:
     explicit RowCache(std::span<Entry> storage) noexcept
         : entries_{storage.data()}, mask_{std::bit_floor(storage.size()) - 1} {}
 
+    /// The only entry that may hold `key`.
+    [[nodiscard]] Entry& home(std::uint64_t key) const noexcept { return entries_[index_of(key)]; }
+
+    /// Where to look for the row of `callee`'s caller first; null if that is not known.
+    [[nodiscard]] Entry* caller_of(const Entry& callee) const noexcept {
+        // Checked by a branch, not masked: what is loaded here decides how fast a walk is. (Only a
+        // wild write of the program could lead elsewhere, or between two entries.)
+        const std::uint64_t caller = callee.caller.load(std::memory_order_relaxed);
+        if (caller - reinterpret_cast<std::uint64_t>(entries_) > mask_ * sizeof(Entry))
+            [[unlikely]] {
+            return nullptr;
+        }
+        return reinterpret_cast<Entry*>(caller);
+    }
+    static void learn_caller(Entry& callee, const Entry& caller) noexcept {
+        callee.caller.store(reinterpret_cast<std::uint64_t>(&caller), std::memory_order_relaxed);
+    }
+
     /// The row of `key`, or an empty one.
     [[nodiscard]] cfi::Row find(std::uint64_t key) const noexcept {
-        const Entry& entry = entries_[index_of(key)];
-        const std::uint64_t row = entry.row.load(std::memory_order_relaxed);
-        const std::uint64_t check = entry.key_xor_row.load(std::memory_order_relaxed);
-        return cfi::Row::from_bits((check ^ row) == key ? row : 0);
+        cfi::Row row;
+        return home(key).read(key, row) ? row : cfi::Row{};
     }
 
     /// Replaces what was in the key's place.
     void insert(std::uint64_t key, cfi::Row row) noexcept {
-        Entry& entry = entries_[index_of(key)];
+        Entry& entry = home(key);
         entry.key_xor_row.store(key ^ row.bits(), std::memory_order_relaxed);
         entry.row.store(row.bits(), std::memory_order_relaxed);
     }

@@ -25,7 +25,15 @@ bool readable_page(std::uint64_t address) noexcept {
     return result == -EINVAL;
 }
 
-bool StackMemory::readable_outside(std::uint64_t address) noexcept {
+bool StackMemory::read_outside(std::uint64_t address, std::uint64_t& value) noexcept {
+    if (!is_readable_outside(address)) {
+        return false;
+    }
+    value = load(address);
+    return true;
+}
+
+bool StackMemory::is_readable_outside(std::uint64_t address) noexcept {
     if (outside_ == Outside::fail || (address & 7) != 0 || address < kPage || address >= kUserEnd) {
         return false;
     }

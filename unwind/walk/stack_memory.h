@@ -7,6 +7,7 @@
 // One object serves one walk at a time.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,26 +44,48 @@ public:
     /// The aligned word at `address`. False if it is not readable; `value` is then untouched. No
     /// system call for a word within the bounds.
     [[nodiscard]] bool read(std::uint64_t address, std::uint64_t& value) noexcept {
-        if (address - low_ >= size_ || (address & 7) != 0) [[unlikely]] {
-            if (!readable_outside(address)) {
+        return verified_.read(address, value) || read_outside(address, value);
+    }
+
+    /// The verified bounds, by value: a loop keeps them in registers.
+    class Verified {
+    public:
+        Verified(StackBounds bounds, std::uint64_t delta) noexcept
+            : low_{(bounds.low + 7) & ~std::uint64_t{7}},
+              words_{bounds.high > low_ ? (bounds.high - low_) / 8 : 0},
+              delta_{delta} {}
+
+        [[nodiscard]] bool contains(std::uint64_t address) const noexcept {
+            // Rotated, a misaligned address is far above every number of words.
+            return std::rotr(address - low_, 3) < words_;
+        }
+        [[nodiscard]] std::uint64_t at(std::uint64_t address) const noexcept {
+            return load(address + delta_);
+        }
+        [[nodiscard]] bool read(std::uint64_t address, std::uint64_t& value) const noexcept {
+            if (!contains(address)) [[unlikely]] {
                 return false;
             }
+            value = at(address);
+            return true;
         }
-        value = load(address + delta_);
-        return true;
-    }
+
+    private:
+        std::uint64_t low_;
+        std::uint64_t words_;
+        std::uint64_t delta_;
+    };
+    [[nodiscard]] const Verified& verified() const noexcept { return verified_; }
+
+    /// As read(), of a word that the verified bounds do not contain.
+    [[nodiscard]] bool read_outside(std::uint64_t address, std::uint64_t& value) noexcept;
 
     /// How often the kernel was asked since the object was made.
     [[nodiscard]] std::uint32_t probes() const noexcept { return probes_; }
 
 private:
     StackMemory(StackBounds bounds, std::uint64_t delta, Outside outside) noexcept
-        : low_{bounds.low},
-          size_{bounds.high - bounds.low >= 8 && bounds.high > bounds.low
-                    ? bounds.high - bounds.low - 7
-                    : 0},
-          delta_{delta},
-          outside_{outside} {}
+        : verified_{bounds, delta}, outside_{outside} {}
 
     // Other functions' frames, which sanitizers have fenced.
     __attribute__((no_sanitize("address", "thread"))) static std::uint64_t load(
@@ -72,11 +95,9 @@ private:
         return value;
     }
 
-    [[nodiscard]] bool readable_outside(std::uint64_t address) noexcept;
+    [[nodiscard]] bool is_readable_outside(std::uint64_t address) noexcept;
 
-    std::uint64_t low_;
-    std::uint64_t size_;  ///< Of the addresses at which a whole word may begin.
-    std::uint64_t delta_;
+    Verified verified_;
     std::uint64_t window_low_ = 0;  ///< Pages found readable in this walk.
     std::uint64_t window_high_ = 0;
     std::uint32_t probes_ = 0;
@@ -87,6 +108,6 @@ private:
 /// that does not exist, which the kernel answers with EFAULT if it could not copy the mask in, and
 /// with EINVAL otherwise; nothing is ever changed. errno is untouched. Async-signal-safe.
 /// Source: Linux kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask).
-[[nodiscard]] bool readable_page(std::uint64_t address) noexcept;
+[[nodiscard, gnu::noinline]] bool readable_page(std::uint64_t address) noexcept;
 
 }  // namespace sample::unwind

@@ -14,6 +14,7 @@
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/registers.h"
 #include "unwind/walk/row_cache.h"
+#include "unwind/walk/stack_memo.h"
 #include "unwind/walk/stack_memory.h"
 
 #include <cstdint>
@@ -34,12 +35,18 @@ enum class StopReason : std::uint8_t {
 struct WalkResult {
     std::uint32_t depth = 0;
     StopReason reason = StopReason::root;
+    std::uint32_t guessed = 0;        ///< Frames that no rule covers, found by guess_caller().
     bool restored_all = false;        ///< The walk started over, restoring all registers.
     std::uint32_t rows_compiled = 0;  ///< Rules that were not in the cache.
 };
 
 /// Signal frames that one walk crosses; past that a forged one could lead in circles.
 inline constexpr std::uint32_t kMaxSignalFrames = 16;
+
+/// Guesses that one walk makes: machine code made at run time may lie on a stack frame by frame.
+inline constexpr std::uint32_t kMaxGuesses = 256;
+/// Frames that one walk follows, whatever it keeps of them.
+inline constexpr std::uint32_t kMaxWalked = 65536;
 
 /// Walks one stack. `out` receives frames, leaf first; returns how many and why the walk stopped. A
 /// stack deeper than `out` is truncated. The leaf, a signal trampoline and the frame that it
@@ -50,5 +57,15 @@ inline constexpr std::uint32_t kMaxSignalFrames = 16;
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
                               const Registers& registers, StackMemory& memory,
                               std::span<FrameAddress> out) noexcept;
+
+/// As above, into `memo`, root first, taking over from its last stack what provably is the same:
+/// the frames are those of a walk without it. Of a stack deeper than `max_depth` (taken to lie in
+/// [StackMemo::kMinDepth, StackMemo::kMaxFrames]) the leaf's half and the root's are kept, with
+/// FrameAddress::elided() between them; where no root is found within kMaxWalked frames, the leaf's
+/// half alone. The result's depth counts what is kept, the mark too. O(frames that changed + words
+/// read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and `memory`.
+[[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
+                              const Registers& registers, StackMemory& memory, StackMemo& memo,
+                              std::size_t max_depth) noexcept;
 
 }  // namespace sample::unwind

@@ -1,0 +1,69 @@
+// The caller of a frame that no rule covers: machine code made at run time, assembly without CFI.
+//
+// Nothing here is certain, so a frame found like this is marked (FrameAddress::guessed()), and a
+// guess is only made where something speaks for it. A return address follows a call instruction,
+// and a call to the frame's own code proves most: it names code of the same module that no rule
+// covers either (or the short function that the frame lies in, whose rules have a hole), directly,
+// through a PLT stub, or through a global offset table. In this order:
+//
+// 1. rbp is a frame pointer, and the return address above what it points to is so proved.
+// 2. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
+//    address follows a call whose target is computed, or lies outside of all modules, in code made
+//    at run time. It is taken, unless a word between rsp and where it points is so proved.
+// 3. The first word above rsp that is so proved, or that follows a call whose target is computed
+//    and whose own frame was, by its rule, called rightly: by a computed call, or one to the
+//    function that it lies in.
+//
+// Outside of modules only the second can be had.
+//
+// Async-signal-safe.
+#pragma once
+
+#include "unwind/cfi/row.h"
+#include "unwind/walk/module_table.h"
+#include "unwind/walk/registers.h"
+#include "unwind/walk/stack_memory.h"
+
+#include <cstdint>
+
+namespace sample::unwind {
+
+/// Words above rsp that are scanned for a return address.
+inline constexpr unsigned kScannedWords = 256;
+
+/// How the caller was found the last time from the same pc: what is tried first, as evidence is the
+/// same, and dear to look for. Packed into a row of kind `none`.
+class GuessHint {
+public:
+    explicit GuessHint(cfi::Row row) noexcept : row_{row} {}
+    static GuessHint frame_pointer() noexcept { return make(cfi::BpRule::at_bp, 0); }
+    /// `offset` from rsp to the return address.
+    static GuessHint scanned(std::uint64_t offset) noexcept {
+        return make(cfi::BpRule::at_cfa, offset);
+    }
+
+    [[nodiscard]] cfi::Row row() const noexcept { return row_; }
+    [[nodiscard]] bool is_frame_pointer() const noexcept { return row_.bp() == cfi::BpRule::at_bp; }
+    [[nodiscard]] bool is_scanned() const noexcept { return row_.bp() == cfi::BpRule::at_cfa; }
+    [[nodiscard]] std::uint64_t offset() const noexcept { return row_.offset(); }
+
+private:
+    static GuessHint make(cfi::BpRule how, std::uint64_t offset) noexcept {
+        cfi::Row::Fields fields;
+        fields.kind = cfi::RowKind::none;
+        fields.bp = how;
+        fields.offset = static_cast<std::int64_t>(offset);
+        return GuessHint{cfi::Row::pack(fields)};
+    }
+    cfi::Row row_;
+};
+
+/// Moves `frame` to its caller; then pc, rsp and rbp are known (rbp is taken to be unchanged where
+/// no frame pointer says otherwise). `module` is the one that it lies in, or null. `hint` becomes
+/// what was found. False: nothing speaks for any caller; `frame` is unchanged. Reads code and
+/// unwind tables of modules in the table, and the stack. A few microseconds at worst, some 20 ns a
+/// frame where the hint was right. Async-signal-safe.
+[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
+                                KnownRegisters& frame, StackMemory& memory) noexcept;
+
+}  // namespace sample::unwind
