@@ -10,6 +10,8 @@ namespace sample::unwind::differential {
 
 namespace {
 
+constexpr std::size_t kMemoExamples = 4;
+
 std::vector<CodePlace> places_of(std::span<const std::uint64_t> frames, const Process& process) {
     std::vector<CodePlace> places;
     for (const std::uint64_t frame : frames) {
@@ -156,6 +158,17 @@ void Comparison::walk_with_memo(const StackSample& sample, Watched& watched,
     const bool same = result.reason == plain.reason && frames.size() == plain.depth &&
                       std::equal(frames.rbegin(), frames.rend(), frames_.begin());
     tally_.memo_different += same ? 0 : 1;
+    if (!same && tally_.memo_examples.size() < kMemoExamples) {
+        std::vector<std::uint64_t> addresses;
+        for (std::size_t i = frames.size(); i > 0; --i) {
+            addresses.push_back(frames[i - 1].lookup_pc().value +
+                                (frames[i - 1].is_exact() ? 0 : 1));
+        }
+        tally_.memo_examples.push_back({places_of(addresses_, watched.process),
+                                        places_of(addresses, watched.process), plain.reason,
+                                        static_cast<int>(result.reason), sample.registers.sp(),
+                                        sample.stack.size()});
+    }
 }
 
 void Comparison::see_stack_end(const StackSample& sample, Watched& watched) {

@@ -68,6 +68,7 @@ struct Tally {
     std::uint64_t root = 0;
     std::map<DifferenceKey, std::uint64_t> differences;
     std::map<DifferenceKey, Example> examples;
+    std::vector<Example> memo_examples;  ///< The first few; theirs is the memo's walk.
     std::map<StopKey, std::uint64_t> stops;
     std::map<StopKey, Example> stop_examples;
     /// Samples in which a frame of ours has a refuted link, whatever libunwind says, by the callee.

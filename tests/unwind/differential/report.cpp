@@ -117,6 +117,9 @@ std::set<CodePlace> places_in(const Tally& tally) {
         places.insert(place);
     }
     std::for_each(tally.stop_examples.begin(), tally.stop_examples.end(), insert_example);
+    for (const Example& example : tally.memo_examples) {
+        insert_example(std::pair{0, example});
+    }
     return places;
 }
 
@@ -276,6 +279,9 @@ void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out)
     for (const auto& [of, row] : summary.uncalled) {
         std::fprintf(out, "  %8lu  %s %s %s\n", row.samples, of.module.c_str(), of.function.c_str(),
                      text_of(row.addresses).c_str());
+    }
+    for (const Example& example : tally.memo_examples) {
+        print_example("the memo's walk differs (shown as libunwind's)", example, names, out);
     }
     if (figures.examples != 0) {
         std::fprintf(out, "examples\n");
