@@ -63,7 +63,8 @@ Step restore(const Rule& rule, std::uint64_t reg, Source& from, std::uint64_t& v
                 return Step::taken;
             }
             value = from.frame.value.value[reg];
-            return is_popped(slot, from.frame.value.sp()) && from.frame.knows(reg)
+            return reg != Registers::kPc && reg != Registers::kSp &&
+                           is_popped(slot, from.frame.value.sp()) && from.frame.knows(reg)
                        ? Step::taken
                        : Step::unreadable;
         }
@@ -81,6 +82,11 @@ Step restore(const Rule& rule, std::uint64_t reg, Source& from, std::uint64_t& v
             const Step step = from_evaluated(
                 cfi::evaluate(rule.payload(), from.frame, from.memory, &from.cfa, value));
             if (step == Step::taken && rule.kind() == RuleKind::expression) {
+                if (reg != Registers::kPc && value >= from.cfa && from.frame.knows(reg)) {
+                    // GCC's rules of a realigned frame after `leave`: the register is back already.
+                    value = from.frame.value.value[reg];
+                    return Step::taken;
+                }
                 return from.memory.read(value, value) ? Step::taken : Step::unreadable;
             }
             return step;
@@ -155,7 +161,7 @@ Step step_by_row(cfi::Row row, KnownRegisters& frame, StackMemory& memory) noexc
     std::uint64_t bp = frame.value.bp();
     const std::uint64_t slot = (row.bp() == cfi::BpRule::at_bp ? bp : cfa) + row.bp_offset();
     if (!memory.read(cfa - 8, return_address) ||
-        (row.bp() != cfi::BpRule::same && !memory.read(slot, bp) &&
+        (row.bp() != cfi::BpRule::same && slot < cfa && !memory.read(slot, bp) &&
          !is_popped(slot, frame.value.sp()))) {
         return Step::unreadable;
     }

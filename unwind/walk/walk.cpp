@@ -44,7 +44,7 @@ private:
 };
 
 // Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point.
-constexpr std::uint64_t kStartCodeBytes = 256;
+constexpr std::uint64_t kStartCodeBytes = 64;
 
 // mov $15, %rax; syscall: rt_sigreturn, as every C library's trampoline has it.
 constexpr std::uint64_t kSigreturnMov = 0x0f0000000fc0c748;

@@ -279,7 +279,8 @@ private:
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
         GuessHint hint{row};
-        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, exact_, hint, frame_, memory_)) {
+        if (guessed_ == kMaxGuesses ||
+            !guess_caller(modules_, module, exact_, hint, frame_, memory_)) {
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
         }
         if (module != nullptr && hint.row() != row) {
