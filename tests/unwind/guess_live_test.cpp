@@ -95,8 +95,8 @@ volatile int g_sink = 0;
 void on_trap(int /*signal*/, siginfo_t* /*info*/, void* context) {
     // As the handler does: a PLT stub's slot is no word of the stack.
     StackMemory memory = StackMemory::live(g_bounds, StackMemory::Outside::probe);
-    g_result = g_tables->walk(registers_of(*static_cast<const ucontext_t*>(context)), memory,
-                              g_frames);
+    g_result =
+        g_tables->walk(registers_of(*static_cast<const ucontext_t*>(context)), memory, g_frames);
 }
 
 class GuessLive : public ::testing::Test {
@@ -203,12 +203,8 @@ SAMPLE_FRAME void calls_with_stale_words() {
 
 TEST_F(GuessLive, takes_no_return_address_that_a_call_left_behind) {
     leave_words_behind();
-    ASSERT_NE(function_of(g_tables->modules(),
-                          FrameAddress{ReturnAddress{g_stale_direct}}),
-              0U);
-    ASSERT_NE(function_of(g_tables->modules(),
-                          FrameAddress{ReturnAddress{g_stale_computed}}),
-              0U);
+    ASSERT_NE(function_of(g_tables->modules(), FrameAddress{ReturnAddress{g_stale_direct}}), 0U);
+    ASSERT_NE(function_of(g_tables->modules(), FrameAddress{ReturnAddress{g_stale_computed}}), 0U);
     calls_with_stale_words();
     expect_stack(1, 1);
 }
@@ -241,8 +237,8 @@ TEST_F(GuessLive, passes_assembly_that_calls_back) {
 class MadeCode {
 public:
     explicit MadeCode(std::initializer_list<unsigned char> bytes)
-        : pages_{::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0)} {
+        : pages_{
+              ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)} {
         std::memcpy(pages_, std::data(bytes), bytes.size());
         ::mprotect(pages_, kPage, PROT_READ | PROT_EXEC);
     }
@@ -262,7 +258,8 @@ private:
 };
 
 /// With a frame pointer of its own, or the chain would end in whatever rbp was.
-[[gnu::noinline, gnu::optimize("no-omit-frame-pointer")]] void calls_made_code(MadeCode::Function* function, void (*argument)()) {
+[[gnu::noinline, gnu::optimize("no-omit-frame-pointer")]] void calls_made_code(
+    MadeCode::Function* function, void (*argument)()) {
     SAMPLE_WALK_HERE(g_above, *g_tables);
     function(argument, 0);
     g_sink = g_sink + 1;
