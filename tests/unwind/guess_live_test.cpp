@@ -2,6 +2,7 @@
 // made at run time. The whole stack is asserted, and which frames were guessed.
 #include "tests/unwind/walk_fixture.h"
 
+#include <alloca.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -257,9 +258,11 @@ private:
     void* pages_;
 };
 
-/// With a frame pointer of its own, or the chain would end in whatever rbp was.
-[[gnu::noinline, gnu::optimize("no-omit-frame-pointer")]] void calls_made_code(
-    MadeCode::Function* function, void (*argument)()) {
+/// Has a frame pointer, as its frame's size is known only at run time: or the chain would end in
+/// whatever rbp was.
+SAMPLE_FRAME void calls_made_code(MadeCode::Function* function, void (*argument)()) {
+    void* bytes = alloca(g_above.frames.capacity() % 8 + 16);
+    asm volatile("" : : "r"(bytes) : "memory");
     SAMPLE_WALK_HERE(g_above, *g_tables);
     function(argument, 0);
     g_sink = g_sink + 1;
