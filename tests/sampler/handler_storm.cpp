@@ -312,8 +312,8 @@ TEST(HandlerStorm, takes_samples_whatever_the_registers_and_the_stack_are) {
                 value = static_cast<greg_t>(some_word());
             }
             if (i % 2 == 0) {
-                context.uc_mcontext.gregs[REG_RSP] =
-                    static_cast<greg_t>(garbage.low() + 8 * (random() % 4096));
+                const std::uint64_t sp = garbage.low() + 8 * (random() % 4096);
+                context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(sp);
                 context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(some_code());
             }
             siginfo_t info = sample_info();

@@ -237,7 +237,7 @@ TEST_F(GuessLive, passes_assembly_that_calls_back) {
 /// Machine code with a frame pointer, made at run time.
 class MadeCode {
 public:
-    explicit MadeCode(std::initializer_list<unsigned char> bytes)
+    MadeCode(std::initializer_list<unsigned char> bytes)
         : pages_{
               ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)} {
         std::memcpy(pages_, std::data(bytes), bytes.size());

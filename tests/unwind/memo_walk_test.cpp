@@ -64,7 +64,7 @@ protected:
         const ModuleTable modules{modules_, generation_, LoaderLookup::off};
         RowCache cache{*rows_};
         StackMemory stack = memory();
-        std::vector<FrameAddress> frames(kMaxWalked * 2);
+        std::vector<FrameAddress> frames(std::size_t{kMaxWalked} * 2);
         const WalkResult result = unwind::walk(modules, cache, registers_, stack, frames);
         frames.resize(result.depth);
         std::reverse(frames.begin(), frames.end());
@@ -353,7 +353,7 @@ TEST_F(MemoWalk, takes_no_forged_mark_for_a_frame) {
     // A word with a mark's bits is no return address, whatever frame it resembles.
     make_deep(50, 0, 0);
     (void)walk();
-    for (const std::uint64_t mark : {1, 2, 3}) {
+    for (const std::uint64_t mark : {1U, 2U, 3U}) {
         make_deep(50, 0, 0);
         (void)walk();
         stack_[stack_.size() - 101] |= mark << 62;

@@ -22,12 +22,9 @@ namespace sample::unwind::testing {
 
 class World {
 public:
-    explicit World(Choices choices) : choices_{choices} {
-        low_ = reinterpret_cast<std::uint64_t>(arena());
-        high_ = low_ + kStackBytes;
-        bounds_ = {low_, high_};
+    explicit World(Choices choices)
+        : choices_{choices}, low_{reinterpret_cast<std::uint64_t>(arena())} {
         std::memset(arena(), 0, kStackBytes);
-        max_depth_ = pick_max_depth();
         start();
     }
 
@@ -432,12 +429,12 @@ private:
     std::unique_ptr<std::array<RowCache::Entry, 64>> rows_ =
         std::make_unique<std::array<RowCache::Entry, 64>>();
     std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
-    std::uint64_t low_ = 0;
-    std::uint64_t high_ = 0;
-    StackBounds bounds_;
+    std::uint64_t low_;
+    std::uint64_t high_ = low_ + kStackBytes;
+    StackBounds bounds_{low_, high_};
     StackMemory::Outside outside_ = StackMemory::Outside::fail;
     std::uint64_t generation_ = 1;
-    std::size_t max_depth_ = 0;
+    std::size_t max_depth_ = pick_max_depth();
     std::vector<Frame> frames_;
     std::uint64_t di_ = 0;
     std::vector<Written> damage_;
