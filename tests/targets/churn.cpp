@@ -83,8 +83,9 @@ TARGET_KEEP void churn(const std::string& folder, unsigned thread, unsigned long
     for (unsigned long round = 0; round < count; ++round) {
         const unsigned long copy = (2UL * thread + round) % kCopies;
         const std::string number = std::to_string(copy);
-        void* library =
-            dlopen((folder + "/churn_" + number + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+        std::string path = folder;
+        path.append("/churn_").append(number).append(".so");
+        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         void* entry =
             library == nullptr ? nullptr : dlsym(library, ("plugin_entry_" + number).c_str());
         if (entry == nullptr) {
