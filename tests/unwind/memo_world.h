@@ -82,6 +82,13 @@ private:
         return stack;
     }
 
+    /// One for all worlds: it is large.
+    static StackMemo* empty_memo() {
+        static const auto memo = std::make_unique<StackMemo>();
+        memo->reset();
+        return memo.get();
+    }
+
     std::uint64_t& word_at(std::uint64_t address) {
         return *reinterpret_cast<std::uint64_t*>(address);
     }
@@ -381,7 +388,7 @@ private:
         std::array<std::byte, sizeof(*rows_)> before;
         std::memcpy(before.data(), rows_->data(), before.size());
         StackMemory memory_without = memory();
-        std::array<FrameAddress, 4096> frames{};
+        static std::array<FrameAddress, 4096> frames;
         const WalkResult without = walk(table, cache, start, memory_without, frames);
         const std::vector<FrameAddress> expected =
             contracted(std::span{frames}.first(without.depth), without.reason);
@@ -428,7 +435,7 @@ private:
     Choices choices_;
     std::unique_ptr<std::array<RowCache::Entry, 64>> rows_ =
         std::make_unique<std::array<RowCache::Entry, 64>>();
-    std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
+    StackMemo* memo_ = empty_memo();
     std::uint64_t low_;
     std::uint64_t high_ = low_ + kStackBytes;
     StackBounds bounds_{low_, high_};
