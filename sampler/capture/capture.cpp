@@ -16,6 +16,10 @@ namespace {
 constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
 constexpr std::size_t kPerfDataOffset = 24;
 
+/// A walk to the root of a very deep stack may take longer than a period: this many times as long
+/// only the leaf's end is walked, so that such walks take a small part of a thread's time.
+constexpr std::uint64_t kDeepWalkPause = 8;
+
 /// ThreadLocal::busy once the thread has said its last word.
 constexpr std::uint32_t kEnding = 2;
 
@@ -101,6 +105,7 @@ ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
     slot.memo.reset();
     slot.libraries.reset(0);
     slot.last_ticks = 0;
+    slot.deep_walk_ticks = 0;
     slot.accounted_ns.store(spent, std::memory_order_relaxed);
     slot.tid.store(tid, std::memory_order_release);
     write_thread_record(area, slot, RecordKind::thread_start, spent, ticks);
@@ -154,7 +159,7 @@ Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t tic
 }
 
 bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::WalkResult walked,
-                    std::uint64_t ticks) noexcept {
+                    bool named, std::uint64_t ticks) noexcept {
     constexpr std::uint32_t kHeadWords = sizeof(SampleRecord) / 8;
     const std::span<const FrameAddress> frames = slot.memo.root_first();
     Reservation room = reserve(area, slot, kHeadWords + walked.depth - slot.unchanged);
@@ -174,8 +179,8 @@ bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::
     record.weight_ns = weight.seen_ns;
     record.unseen_ns =
         weight.unseen_ns > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(weight.unseen_ns);
-    record.stop =
-        static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0);
+    record.stop = static_cast<std::uint32_t>(walked.reason) |
+                  (walked.guessed != 0 ? kStopGuessed : 0) | (named ? 0 : kStopUnnamed);
     __builtin_memcpy(room.words, &record, sizeof record);
     for (std::uint32_t i = 0; i < new_frames; ++i) {
         room.words[kHeadWords + i] = frames[walked.depth - 1 - i].bits();
@@ -206,15 +211,20 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
     unwind::StackMemory memory = unwind::StackMemory::live(
         {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
-    const unwind::WalkResult walked = unwind::walk(modules, rows, registers, memory, slot->memo,
-                                                   max_depth == 0 ? kMaxDepth : max_depth);
+    const unwind::WalkResult walked = unwind::walk(
+        modules, rows, registers, memory, slot->memo, max_depth == 0 ? kMaxDepth : max_depth,
+        ticks < slot->deep_walk_ticks ? unwind::Reach::leaf_half : unwind::Reach::whole);
+    if (walked.too_deep && ticks >= slot->deep_walk_ticks) {
+        const std::uint64_t now = read_ticks();
+        slot->deep_walk_ticks = now + kDeepWalkPause * (now - ticks);
+    }
     slot->unchanged = slot->unchanged < slot->memo.kept() ? slot->unchanged : slot->memo.kept();
     if (reader.allowed()) {
         report_new_libraries(area, *slot, modules,
                              slot->memo.root_first().subspan(slot->memo.kept()));
     }
-    const bool published =
-        publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks);
+    const bool published = publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked,
+                                          reader.allowed(), ticks);
     if (!reader.allowed()) {
         // Libraries on this stack are still to be reported: the next one counts as new.
         slot->memo.reset();

@@ -44,6 +44,9 @@ static_assert(sizeof(SampleRecord) == 32);
 inline constexpr std::uint32_t kStopReasonMask = 0xff;
 /// At least one frame of the stack was guessed, be it among those that were left out.
 inline constexpr std::uint32_t kStopGuessed = 0x100;
+/// Libraries that came after the start were not named before this sample, as one was being
+/// unloaded.
+inline constexpr std::uint32_t kStopUnnamed = 0x200;
 
 struct ThreadRecord {
     RecordHead head;

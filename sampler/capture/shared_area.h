@@ -139,6 +139,8 @@ struct ThreadSlot {
     /// it.
     std::uint32_t unchanged = 0;
     std::uint64_t last_ticks = 0;
+    std::uint64_t deep_walk_ticks =
+        0;  ///< Until then no stack is walked deeper than is kept of it.
     std::atomic<std::uint64_t>
         accounted_ns;  ///< CPU time of the thread that samples stand for so far.
     std::atomic<std::uint64_t> samples;

@@ -57,17 +57,20 @@ void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
     }
 }
 
-CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns) {
+CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder) const {
     const AddressRanges::Range* range = ranges_.find(pc.value);
-    if (range == nullptr && now_ns >= next_read_ns_) {
-        read_mappings(pid, recorder);
-        next_read_ns_ = now_ns + kReadPauseNs;
-        range = ranges_.find(pc.value);
-    }
     if (range == nullptr) {
         return {recorder.pseudo(Pseudo::unknown_code), 0, false};
     }
     return {range->module, pc.value - range->bias, range->is_agent};
+}
+
+CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns) {
+    if (ranges_.find(pc.value) == nullptr && now_ns >= next_read_ns_) {
+        read_mappings(pid, recorder);
+        next_read_ns_ = now_ns + kReadPauseNs;
+    }
+    return locate_known(pc, recorder);
 }
 
 }  // namespace sample::collector

@@ -43,7 +43,9 @@ private:
 class AddressMap {
 public:
     void add(std::uint64_t start, const AddressRanges::Range& range) { ranges_.add(start, range); }
-    /// O(log ranges). Asks /proc for unknown addresses, at most once in 50 ms.
+    /// O(log ranges).
+    CodeAddress locate_known(Pc pc, Recorder& recorder) const;
+    /// Asks /proc for unknown addresses, at most once in 50 ms.
     CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns);
 
 private:

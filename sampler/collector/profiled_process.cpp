@@ -280,8 +280,10 @@ NodeId ProfiledProcess::frame_node(const ThreadState& thread, NodeId parent, Fra
     }
     const Pc pc = frame.lookup_pc();
     const AddressRanges::Range* library = thread.libraries.find(pc.value);
+    // What the kernel has there now may be another library than the one that was not named.
     const CodeAddress code =
         library != nullptr ? CodeAddress{library->module, pc.value - library->bias, false}
+        : thread.unnamed   ? addresses_.locate_known(pc, recorder_)
                            : addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(ticks));
     if (code.is_agent) {
         return parent;
@@ -292,6 +294,7 @@ NodeId ProfiledProcess::frame_node(const ThreadState& thread, NodeId parent, Fra
 
 NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sample) {
     const NodeId base = base_of(sample);
+    thread.unnamed = (sample.stop & capture::kStopUnnamed) != 0;
     std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
     if (base != thread.base) {
         kept = 0;

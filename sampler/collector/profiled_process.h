@@ -99,6 +99,7 @@ private:
         NodeId base;               ///< Root that the stack hangs on: see base_of().
         std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
         AddressRanges libraries;   ///< That came after the start, as this thread has met them.
+        bool unnamed = false;      ///< The current sample may be in others.
     };
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);

@@ -189,11 +189,25 @@ TEST_F(WalkRecorded, starts_over_for_a_caller_that_needs_another_register) {
 }
 
 TEST_F(WalkRecorded, gives_up_on_a_register_that_no_frame_keeps) {
-    builder_.fde(0, 16, {}).fde(16, 16, {0x0c, 2, 16});  // CFA = rcx + 16
+    // The leaf loses rcx, and its caller's CFA is rcx + 16.
+    builder_.fde(0, 16, {0x07, 2}).fde(16, 16, {0x0c, 2, 16});
     set_pc(0);
     stack_[0] = pc(20);
     EXPECT_EQ(walk().reason, StopReason::unsupported_rule);
     EXPECT_EQ(walk().depth, 2U);
+}
+
+TEST_F(WalkRecorded, believes_scratch_registers_kept_where_no_rule_says_otherwise) {
+    // As OpenSSL's assembly has it: a helper that leaves its caller's rcx alone.
+    builder_.fde(0, 16, {}).fde(16, 16, {0x0c, 2, 16}).fde(32, 16, {});
+    set_pc(0);
+    registers_.value[2] = at(4);
+    stack_[0] = pc(20);
+    stack_[5] = pc(36);
+    const WalkResult result = walk();
+    EXPECT_TRUE(result.restored_all);
+    ASSERT_EQ(result.depth, 3U);
+    EXPECT_EQ(out_[2], FrameAddress{ReturnAddress{pc(36)}});
 }
 
 TEST_F(WalkRecorded, finds_a_return_address_that_was_popped_into_a_register) {
@@ -236,7 +250,8 @@ TEST_F(WalkRecorded, evaluates_an_expression_that_no_row_holds) {
     const WalkResult result = walk();
     EXPECT_EQ(out_[1], FrameAddress{ReturnAddress{pc(4)}});
     EXPECT_EQ(result.depth, 2U);
-    EXPECT_EQ(result.reason, StopReason::unsupported_rule) << "r9 is lost further out";
+    EXPECT_EQ(result.reason, StopReason::unreadable_memory)
+        << "r9 is kept, and leads off the stack";
 }
 
 TEST_F(WalkRecorded, crosses_a_bounded_number_of_signal_frames) {

@@ -7,12 +7,12 @@ namespace sample::unwind {
 class MemoSink {
 public:
     MemoSink(StackMemo& memo, const StackMemory& memory, std::uint64_t generation,
-             std::size_t max_depth) noexcept
+             std::size_t max_depth, Reach reach) noexcept
         : memo_{&memo},
           memory_{&memory},
           at_{memo.fresh_.data()},
           leaf_end_{memo.fresh_.data() + max_depth / 2},
-          end_{memo.fresh_.data() + max_depth + 1} {
+          end_{reach == Reach::whole ? memo.fresh_.data() + max_depth + 1 : leaf_end_} {
         memo.begin_walk(generation, max_depth);
         change_stack();
     }
@@ -20,7 +20,8 @@ public:
     bool push(FrameAddress frame) noexcept {
         if (at_ == end_) [[unlikely]] {
             // Too deep to keep it all: the leaf's half stays, the rest becomes a ring.
-            if (count_ + static_cast<std::size_t>(end_ - leaf_end_) > kMaxWalked) {
+            if (end_ == leaf_end_ ||
+                count_ + static_cast<std::size_t>(end_ - leaf_end_) > kMaxWalked) {
                 return false;
             }
             at_ = leaf_end_;
@@ -78,7 +79,17 @@ public:
         memo.old_depth_ = memo.depth_;
         const std::uint32_t kept = ended.joined ? static_cast<std::uint32_t>(joined_at() + 1) : 0;
         // The frame that was joined is the last one found.
-        std::uint32_t fresh = ended.joined ? count_ - 1 : count_;
+        const std::uint32_t fresh = ended.joined ? count_ - 1 : count_;
+        if (ended.reason == StopReason::depth_limit && holds_old_root()) {
+            memo.truncate(memo.linked_);
+            memo.joined_ = memo.linked_;
+            memo.append(FrameAddress::elided());
+            const auto leaf = static_cast<std::uint32_t>(max_depth / 2);
+            append_fresh(fresh < leaf ? fresh : leaf, 0, false);
+            guessed_root_ = true;
+            too_deep_ = true;
+            return;
+        }
         memo.truncate(kept);
         memo.joined_ = kept;
         if (kept + fresh <= max_depth) [[likely]] {
@@ -88,7 +99,25 @@ public:
         }
     }
 
+    /// Frames were left out, or not walked to.
+    [[nodiscard]] bool too_deep() const noexcept { return too_deep_; }
+    /// The root's end is the last stack's, not proved to be this one's.
+    [[nodiscard]] bool guessed_root() const noexcept { return guessed_root_; }
+
 private:
+    /// Whether a root's end of the last stack lies further out than this walk came, unchanged.
+    [[nodiscard]] bool holds_old_root() noexcept {
+        StackMemo& memo = *memo_;
+        const StackMemory::Verified& stack = memory_->verified();
+        if (memo.linked_ == 0 || count_ == 0 ||
+            memo.states_[(count_ - 1) % StackMemo::kMaxLinked].sp >= memo.sps_[memo.linked_] ||
+            !stack.contains(memo.sps_[memo.linked_]) || !stack.contains(memo.high_ - 8)) {
+            return false;
+        }
+        static_cast<void>(memo.verify(stack, memo.links_[memo.linked_ - 1].words));
+        return memo.linked_ > 0;
+    }
+
     /// The index of the linked frame that top_ stands for.
     [[nodiscard]] std::ptrdiff_t joined_at() const noexcept {
         return top_ - memo_->sps_.data() - 1;
@@ -116,6 +145,7 @@ private:
                                  bool reached_root) noexcept {
         StackMemo& memo = *memo_;
         const auto leaf = static_cast<std::uint32_t>(max_depth / 2);
+        too_deep_ = true;
         if (reached_root) {
             const auto root = static_cast<std::uint32_t>(max_depth - 1 - leaf);
             memo.truncate(memo.depth_ < root ? memo.depth_ : root);
@@ -157,14 +187,16 @@ private:
     FrameAddress* leaf_end_;
     FrameAddress* end_;
     std::uint32_t count_ = 0;
+    bool guessed_root_ = false;
+    bool too_deep_ = false;
 };
 
 WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& registers,
-                StackMemory& memory, StackMemo& memo, std::size_t max_depth) noexcept {
+                StackMemory& memory, StackMemo& memo, std::size_t max_depth, Reach reach) noexcept {
     max_depth = max_depth < StackMemo::kMinDepth    ? StackMemo::kMinDepth
                 : max_depth > StackMemo::kMaxFrames ? StackMemo::kMaxFrames
                                                     : max_depth;
-    MemoSink sink{memo, memory, modules.generation(), max_depth};
+    MemoSink sink{memo, memory, modules.generation(), max_depth, reach};
     WalkResult result;
     if (sink.takes_over_at_once(cache, registers, salt_of(modules), max_depth)) {
         result.depth = memo.depth();
@@ -175,7 +207,8 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& re
     walker.sink().finish(ended, max_depth);
     result.depth = memo.depth();
     result.reason = ended.reason;
-    result.guessed = walker.guessed();
+    result.guessed = walker.guessed() + (walker.sink().guessed_root() ? 1 : 0);
+    result.too_deep = walker.sink().too_deep();
     result.restored_all = walker.restored_all();
     result.rows_compiled = walker.rows_compiled();
     return result;

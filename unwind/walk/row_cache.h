@@ -72,7 +72,7 @@ public:
     }
 
     /// Replaces what was in the key's place.
-    void insert(std::uint64_t key, cfi::Row row) noexcept {
+    void insert(std::uint64_t key, cfi::Row row) const noexcept {
         Entry& entry = home(key);
         entry.key_xor_row.store(key ^ row.bits(), std::memory_order_relaxed);
         entry.row.store(row.bits(), std::memory_order_relaxed);

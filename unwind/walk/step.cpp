@@ -13,6 +13,10 @@ using cfi::Rule;
 using cfi::RuleKind;
 using cfi::Rules;
 
+// rax, rdx, rcx, rsi, rdi, r8–r11: no rule says that they are kept, but without one nobody says
+// that they are not.
+constexpr std::array<std::uint8_t, 9> kScratch{0, 1, 2, 4, 5, 8, 9, 10, 11};
+
 Step from_evaluated(cfi::Evaluated evaluated) noexcept {
     switch (evaluated) {
         case cfi::Evaluated::yes:
@@ -115,6 +119,14 @@ Step step_by_rules(const Rules& rules, KnownRegisters& frame, StackMemory& memor
             caller.set(reg, value);
         } else if (reg == Registers::kPc || reg == Registers::kSp) {
             return step;
+        }
+    }
+    // Assembly keeps its CFA in one, and calls helpers of its own that leave it alone.
+    if (rules.slots[Rules::kIgnored].kind() == RuleKind::unspecified) {
+        for (const std::uint8_t reg : kScratch) {
+            if (frame.knows(reg)) {
+                caller.set(reg, frame.value.value[reg]);
+            }
         }
     }
     // Equal is right for code that has popped its return address into a register (vfork).

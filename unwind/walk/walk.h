@@ -36,6 +36,7 @@ struct WalkResult {
     std::uint32_t depth = 0;
     StopReason reason = StopReason::root;
     std::uint32_t guessed = 0;        ///< Frames that no rule covers, found by guess_caller().
+    bool too_deep = false;            ///< Frames were left out for the depth's sake.
     bool restored_all = false;        ///< The walk started over, restoring all registers.
     std::uint32_t rows_compiled = 0;  ///< Rules that were not in the cache.
 };
@@ -47,6 +48,9 @@ inline constexpr std::uint32_t kMaxSignalFrames = 16;
 inline constexpr std::uint32_t kMaxGuesses = 256;
 /// Frames that one walk follows, whatever it keeps of them.
 inline constexpr std::uint32_t kMaxWalked = 65536;
+
+/// How far a walk goes that does not find the root: until kMaxWalked, or as far as it keeps frames.
+enum class Reach : std::uint8_t { whole, leaf_half };
 
 /// Walks one stack. `out` receives frames, leaf first; returns how many and why the walk stopped. A
 /// stack deeper than `out` is truncated. The leaf, a signal trampoline and the frame that it
@@ -61,11 +65,13 @@ inline constexpr std::uint32_t kMaxWalked = 65536;
 /// As above, into `memo`, root first, taking over from its last stack what provably is the same:
 /// the frames are those of a walk without it. Of a stack deeper than `max_depth` (taken to lie in
 /// [StackMemo::kMinDepth, StackMemo::kMaxFrames]) the leaf's half and the root's are kept, with
-/// FrameAddress::elided() between them; where no root is found within kMaxWalked frames, the leaf's
-/// half alone. The result's depth counts what is kept, the mark too. O(frames that changed + words
-/// read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and `memory`.
+/// FrameAddress::elided() between them. Where no root is found within `reach`, the root's end is
+/// that of the last stack if all of its words are unchanged, which counts as a guess; else the
+/// leaf's half is all there is. The result's depth counts what is kept, the mark too. O(frames that
+/// changed + words read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and
+/// `memory`.
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
                               const Registers& registers, StackMemory& memory, StackMemo& memo,
-                              std::size_t max_depth) noexcept;
+                              std::size_t max_depth, Reach reach = Reach::whole) noexcept;
 
 }  // namespace sample::unwind
