@@ -17,7 +17,9 @@ constexpr std::uint32_t kSearchable = 0x3b03;
 // The first four bytes of .eh_frame_hdr as linkers write them: version 1, pcrel sdata4, the above.
 constexpr std::uint32_t kUsualHeader = 0x3b031b01;
 
-constexpr std::uint64_t kReturnAddressColumn = 16;
+// x86-64's and aarch64's: no other is known here.
+constexpr std::uint8_t kUsualReturnColumn = 16;
+constexpr std::uint8_t kLinkReturnColumn = 30;
 constexpr unsigned kMaxAugmentation = 8;
 
 template <class T>
@@ -125,6 +127,8 @@ void read_augmentation_data(ByteReader letters, ByteReader reader, Fde& out) noe
             case 'L':
                 reader.skip(1);
                 break;
+            case 'B':  // aarch64: return addresses are signed by key B.
+                break;
             case 'P': {
                 const std::uint8_t encoding = reader.u8();
                 static_cast<void>(read_format(reader, encoding));
@@ -174,7 +178,10 @@ Found parse_cie(Content content, Fde& out, bool& has_data) noexcept {
     if (!reader.ok()) {
         return Found::corrupt;
     }
-    return return_column == kReturnAddressColumn ? Found::yes : Found::unsupported;
+    out.return_column = static_cast<std::uint8_t>(return_column);
+    return return_column == kUsualReturnColumn || return_column == kLinkReturnColumn
+               ? Found::yes
+               : Found::unsupported;
 }
 
 /// The CIE of most functions that every compiler writes: id 0, version 1, "zR", code alignment 1,
@@ -258,6 +265,7 @@ Found parse_fde(const Tables& tables, std::uint64_t address, Fde& out) noexcept 
     bool has_data = true;
     if (is_usual_cie(cie)) [[likely]] {
         out.data_align = -8;
+        out.return_column = kUsualReturnColumn;
         out.pointer_encoding = kPcrelSdata4;
         out.initial_program = cie.begin + kUsualCieBytes;
         out.initial_program_end = cie.end;

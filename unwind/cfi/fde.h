@@ -33,7 +33,8 @@ struct Fde {
     std::uint64_t code_align = 1;
     std::int64_t data_align = 1;
     std::uint8_t pointer_encoding = 0;
-    bool signal_frame = false;  ///< Augmentation 'S': the caller's pc is exact.
+    std::uint8_t return_column = 0;  ///< The register whose rule is the return address's.
+    bool signal_frame = false;       ///< Augmentation 'S': the caller's pc is exact.
 };
 
 enum class Found : std::uint8_t {

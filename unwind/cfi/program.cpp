@@ -1,6 +1,12 @@
 // The call frame instruction interpreter; the contract is in the header.
 #include "unwind/cfi/program.h"
 
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/built.h"
+#include "unwind/arch/x86_64.h"
+
+#include <type_traits>
+
 namespace sample::unwind::cfi {
 
 namespace {
@@ -31,6 +37,8 @@ enum Instruction : std::uint8_t {
     val_offset_sf = 0x15,
     val_expression = 0x16,
     mips_advance_loc8 = 0x1d,
+    aarch64_negate_ra_state_with_pc = 0x2c,
+    aarch64_negate_ra_state = 0x2d,
     gnu_args_size = 0x2e,
     gnu_negative_offset_extended = 0x2f,
     advance_loc = 0x40,
@@ -55,7 +63,8 @@ bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
 }
 
 /// In place: Rules::unspecified() is first made elsewhere and then copied.
-[[gnu::always_inline]] inline void clear(Rules& rules) noexcept {
+template <class Arch>
+[[gnu::always_inline]] inline void clear(BasicRules<Arch>& rules) noexcept {
     rules.cfa = CfaRule{CfaRule::kNone, 0};
     for (Rule& rule : rules.slots) {
         rule = Rule{};
@@ -64,10 +73,12 @@ bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
 
 /// Word by word (a relaxed load is never widened): wider loads would have to wait for the narrower
 /// stores of the instructions just run.
-[[gnu::always_inline]] inline void copy(const Rules& from, Rules& to) noexcept {
+template <class Arch>
+[[gnu::always_inline]] inline void copy(const BasicRules<Arch>& from,
+                                        BasicRules<Arch>& to) noexcept {
     __atomic_load(&from.cfa.reg, &to.cfa.reg, __ATOMIC_RELAXED);
     __atomic_load(&from.cfa.value, &to.cfa.value, __ATOMIC_RELAXED);
-    for (std::size_t slot = 0; slot < Rules::kSlots; ++slot) {
+    for (std::size_t slot = 0; slot < from.slots.size(); ++slot) {
         __atomic_load(&from.slots[slot], &to.slots[slot], __ATOMIC_RELAXED);
     }
 }
@@ -87,7 +98,11 @@ std::uint64_t block(ByteReader& reader) noexcept {
 
 /// Everything is inlined into one loop, which keeps its state in registers: a program has a dozen
 /// instructions, of a nanosecond each.
+template <class Arch>
 class Interpreter {
+    using Rules = BasicRules<Arch>;
+    using Numbers = typename Arch::Numbers;
+
 public:
     Interpreter(const Fde& fde, std::uint64_t pc, Rules& rules) noexcept
         : fde_{fde},
@@ -98,11 +113,12 @@ public:
     bool run() noexcept {
         clear(rules_);
         clear(initial_);
-        if (is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
+        if (std::is_same_v<Arch, arch::X86_64> &&
+            is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
             const Rule return_address{RuleKind::offset, data_align_};
-            rules_.cfa = CfaRule{Registers::kSp, 8};
-            rules_.of(Registers::kPc) = return_address;
-            initial_.of(Registers::kPc) = return_address;
+            rules_.cfa = CfaRule{Numbers::kSp, 8};
+            rules_.of(Numbers::kReturn) = return_address;
+            initial_.of(Numbers::kReturn) = return_address;
         } else {
             // The CIE's instructions have no locations: all of them run.
             if (!run(fde_.initial_program, fde_.initial_program_end)) {
@@ -269,6 +285,10 @@ private:
             case gnu_args_size:
                 static_cast<void>(reader.uleb());
                 return true;
+            case aarch64_negate_ra_state:
+            case aarch64_negate_ra_state_with_pc:
+                // Whether the return address is signed; the walker cuts off any signature.
+                return std::is_same_v<Arch, arch::Aarch64>;
             default:
                 return false;
         }
@@ -293,8 +313,11 @@ private:
 
 }  // namespace
 
-bool run_program(const Fde& fde, std::uint64_t pc, Rules& out) noexcept {
-    return Interpreter{fde, pc, out}.run();
+template <class Arch>
+bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<Arch>& out) noexcept {
+    return Interpreter<Arch>{fde, pc, out}.run();
 }
+
+template bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<arch::Built>& out) noexcept;
 
 }  // namespace sample::unwind::cfi

@@ -1,9 +1,11 @@
 // The walk that takes over what has not changed; the contract is in walk.h.
+#include "unwind/arch/built.h"
 #include "unwind/walk/walker.h"
 
 namespace sample::unwind {
 
 /// Collects what is new, leaf first, until a state is met that the memo has linked.
+template <class Arch>
 class MemoSink {
 public:
     MemoSink(StackMemo& memo, const StackMemory& memory, std::uint64_t generation,
@@ -52,15 +54,16 @@ public:
 
     /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the
     /// innermost frame that is linked. False: walk.
-    [[nodiscard]] bool takes_over_at_once(const RowCache& cache, const Registers& registers,
+    [[nodiscard]] bool takes_over_at_once(const RowCache& cache,
+                                          const BasicRegisters<Arch>& registers,
                                           std::uint64_t salt) noexcept {
         StackMemo& memo = *memo_;
         std::uint64_t sp = registers.sp();
         std::uint64_t bp = registers.bp();
         std::uint64_t return_address = 0;
         if (memo.linked_ == 0 ||
-            !hot_step(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
-                      return_address) ||
+            !hot_step<Arch>(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
+                            return_address) ||
             *top_ != sp || !joins_here(FrameAddress::from_bits(return_address), sp, bp)) {
             return false;
         }
@@ -132,8 +135,9 @@ private:
         for (std::uint32_t index = from; index > to;) {
             --index;
             memo.append(found(index));
-            linkable = linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
-                       memo.link(memo.states_[index % StackMemo::kMaxLinked], *memory_);
+            linkable =
+                linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
+                memo.template link<Arch>(memo.states_[index % StackMemo::kMaxLinked], *memory_);
         }
     }
 
@@ -158,12 +162,13 @@ private:
     std::uint32_t count_ = 0;
 };
 
-WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& registers,
+template <class Arch>
+WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegisters<Arch>& registers,
                 StackMemory& memory, StackMemo& memo, std::size_t max_depth) noexcept {
     max_depth = max_depth < StackMemo::kMinDepth    ? StackMemo::kMinDepth
                 : max_depth > StackMemo::kMaxFrames ? StackMemo::kMaxFrames
                                                     : max_depth;
-    MemoSink sink{memo, memory, modules.generation(), max_depth};
+    MemoSink<Arch> sink{memo, memory, modules.generation(), max_depth};
     WalkResult result;
     if (sink.takes_over_at_once(cache, registers, salt_of(modules))) {
         result.depth = memo.depth();
@@ -179,5 +184,9 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& re
     result.rows_compiled = walker.rows_compiled();
     return result;
 }
+
+template WalkResult walk(const ModuleTable& modules, RowCache& cache,
+                         const BasicRegisters<arch::Built>& registers, StackMemory& memory,
+                         StackMemo& memo, std::size_t max_depth) noexcept;
 
 }  // namespace sample::unwind

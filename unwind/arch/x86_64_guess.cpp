@@ -1,6 +1,5 @@
 // Looking for callers without rules; the contract is in the header.
 #include "unwind/walk/guess.h"
-
 #include "unwind/walk/step.h"
 
 namespace sample::unwind {
