@@ -1,9 +1,9 @@
 // What the walker knows of aarch64: constants and a few shapes of code, no more.
 //
-// A call leaves its return address in x30, the link register. A function that calls others saves it,
-// mostly beside x29, the frame pointer, as a frame record {x29, x30}, anywhere in its frame. It may be
-// signed: its upper bits then hold an authentication code, which is cut off wherever a return address is
-// read; that needs no key and no knowledge of whether it was signed.
+// A call leaves its return address in x30, the link register. A function that calls others saves
+// it, mostly beside x29, the frame pointer, as a frame record {x29, x30}, anywhere in its frame. It
+// may be signed: its upper bits then hold an authentication code, which is cut off wherever a
+// return address is read; that needs no key and no knowledge of whether it was signed.
 //
 // Async-signal-safe. Source: AAPCS64; DWARF for the Arm 64-bit Architecture (aadwarf64); Linux
 // Documentation/arm64/pointer-authentication.rst, uapi/asm/sigcontext.h, kernel/vdso/sigreturn.S.
@@ -20,7 +20,8 @@ namespace sample::unwind::arch {
 struct Aarch64 {
     static constexpr std::uint16_t kElfMachine = EM_AARCH64;
 
-    /// Registers by DWARF number: 0–30 x0–x30, 31 sp, 32 the pc. The return address's rule is x30's.
+    /// Registers by DWARF number: 0–30 x0–x30, 31 sp, 32 the pc. The return address's rule is
+    /// x30's.
     struct Numbers {
         static constexpr std::size_t kBp = 29;
         static constexpr std::size_t kReturn = 30;
@@ -64,8 +65,8 @@ struct Aarch64 {
         return found == kMovSvc;
     }
 
-    /// A PLT's entries, for which linkers write no rules. `Stub::entry` leaves sp and x30 as they are;
-    /// `Stub::header` has pushed {x16, x30}.
+    /// A PLT's entries, for which linkers write no rules. `Stub::entry` leaves sp and x30 as they
+    /// are; `Stub::header` has pushed {x16, x30}.
     enum class Stub : std::uint8_t { none, entry, header };
 
     /// What the instruction at an address belongs to, given those up to four before and after it:
@@ -73,10 +74,9 @@ struct Aarch64 {
     static constexpr std::size_t kStubContext = 4;
     using StubWords = std::array<std::uint32_t, 2 * kStubContext + 1>;
     [[nodiscard]] static constexpr Stub stub_around(const StubWords& words) noexcept {
-        for (std::size_t first = 0; first <= kStubContext; ++first) {
+        for (std::size_t first = 1; first <= kStubContext; ++first) {
             if (is_indirect_jump(words, first)) {
-                const bool pushed = first > 0 && words[first - 1] == kPushLink;
-                return pushed ? Stub::header : Stub::entry;
+                return words[first - 1] == kPushLink ? Stub::header : Stub::entry;
             }
         }
         // On what comes before the four instructions: the header's push, an entry's landing pad.

@@ -21,8 +21,8 @@ public:
         }
         std::uint64_t caller_bp = 0;
         std::uint64_t saved = 0;
-        const bool has_record = bp >= frame.value.sp() && memory_.read(bp, caller_bp) &&
-                                memory_.read(bp + 8, saved);
+        const bool has_record =
+            bp >= frame.value.sp() && memory_.read(bp, caller_bp) && memory_.read(bp + 8, saved);
         saved = Arch::code_address(saved);
         if (frame.knows(Numbers::kReturn)) {
             const std::uint64_t link = Arch::code_address(frame.value.value[Numbers::kReturn]);
@@ -46,16 +46,15 @@ private:
         return true;
     }
 
-    /// The sp of the frame at a return address, from where its rules have its frame record, to which
-    /// bp points; `least` where they don't say.
-    std::uint64_t sp_by_record(std::uint64_t return_address, std::uint64_t least,
-                               std::uint64_t bp) const noexcept {
+    /// The sp of the frame at a return address, from where its rules have its frame record, to
+    /// which bp points; `least` where they don't say.
+    [[nodiscard]] std::uint64_t sp_by_record(std::uint64_t return_address, std::uint64_t least,
+                                             std::uint64_t bp) const noexcept {
         const std::uint64_t pc = return_address - 1;
         const Module* module = modules_.find(Pc{pc});
         cfi::BasicFrameRules<Arch> found;
-        if (module == nullptr ||
-            cfi::find_rules(module->local_tables(), pc + module->image_delta, found) !=
-                cfi::Found::yes) {
+        if (module == nullptr || cfi::find_rules(module->local_tables(), pc + module->image_delta,
+                                                 found) != cfi::Found::yes) {
             return least;
         }
         const cfi::Rule record = found.rules.of(Numbers::kBp);
@@ -66,14 +65,14 @@ private:
         return sp > least ? sp : least;
     }
 
-    bool is_return_address(std::uint64_t address) const noexcept {
+    [[nodiscard]] bool is_return_address(std::uint64_t address) const noexcept {
         if (address < Arch::kUserBegin) {
             return false;
         }
         return modules_.find(Pc{address - 1}) == nullptr || follows_call(address);
     }
 
-    bool follows_call(std::uint64_t address) const noexcept {
+    [[nodiscard]] bool follows_call(std::uint64_t address) const noexcept {
         const std::uint64_t call = address - 4;
         const Module* module = modules_.find(Pc{call});
         if (module == nullptr || address % 4 != 0 || !module->code.contains(call)) {
@@ -85,7 +84,7 @@ private:
         return Arch::is_call(word);
     }
 
-    bool has_rule(std::uint64_t return_address) const noexcept {
+    [[nodiscard]] bool has_rule(std::uint64_t return_address) const noexcept {
         const std::uint64_t pc = return_address - 1;
         const Module* module = modules_.find(Pc{pc});
         cfi::Fde fde;

@@ -1,8 +1,8 @@
 // The architecture for which a source is compiled.
 //
 // A source of the walker ends in the instances of its templates for arch::Built. In the handler's
-// archive that is the native architecture, and there is no other. A library for walks of foreign stacks
-// compiles the same sources once more (unwind/CMakeLists.txt). Included by sources only.
+// archive that is the native architecture, and there is no other. A library for walks of foreign
+// stacks compiles the same sources once more (unwind/CMakeLists.txt). Included by sources only.
 #pragma once
 
 #include "unwind/arch/native.h"

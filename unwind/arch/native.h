@@ -1,7 +1,7 @@
 // The architecture that this code runs on.
 //
-// Whatever takes an architecture as its template parameter has an alias without one, which means this
-// one: Registers are the registers of the machine.
+// Whatever takes an architecture as its template parameter has an alias without one, which means
+// this one: Registers are the registers of the machine.
 #pragma once
 
 #if defined(__x86_64__)
@@ -15,7 +15,7 @@
 namespace sample::unwind::arch {
 
 #if defined(__x86_64__)
-using Native = X86_64;
+using Native = X64;
 #else
 using Native = Aarch64;
 #endif

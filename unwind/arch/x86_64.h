@@ -1,5 +1,5 @@
-// What the walker knows of x86-64: constants and a few shapes of code, no more. Everything else is the
-// same for every architecture, and takes one of these as its template parameter.
+// What the walker knows of x86-64: constants and a few shapes of code, no more. Everything else is
+// the same for every architecture, and takes one of these as its template parameter.
 //
 // Async-signal-safe. Source: System V x86-64 psABI 3.7 and table 3.36; Linux uapi/asm/sigcontext.h.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace sample::unwind::arch {
 
-struct X86_64 {
+struct X64 {
     static constexpr std::uint16_t kElfMachine = EM_X86_64;
 
     /// General registers by DWARF number: 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp,
@@ -49,8 +49,8 @@ struct X86_64 {
         return word;
     }
 
-    /// DWARF numbers in the order of struct sigcontext, which begins 40 bytes into the ucontext, which
-    /// is at rsp in a signal trampoline: r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+    /// DWARF numbers in the order of struct sigcontext, which begins 40 bytes into the ucontext,
+    /// which is at rsp in a signal trampoline: r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
     static constexpr std::uint64_t kSigcontextOffset = 40;
     static constexpr std::array<std::uint8_t, Numbers::kCount> kSigcontextOrder{
         8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};

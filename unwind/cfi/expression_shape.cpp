@@ -7,7 +7,7 @@ namespace sample::unwind::cfi {
 
 namespace {
 
-using X86 = arch::X86_64::Numbers;
+using X86 = arch::X64::Numbers;
 
 /// What follows DW_OP_breg7 8 in the CFA of a lazy PLT section, the bound of the literal apart.
 bool is_plt(ByteReader reader, ExpressionShape& shape) noexcept {

@@ -113,7 +113,7 @@ public:
     bool run() noexcept {
         clear(rules_);
         clear(initial_);
-        if (std::is_same_v<Arch, arch::X86_64> &&
+        if (std::is_same_v<Arch, arch::X64> &&
             is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
             const Rule return_address{RuleKind::offset, data_align_};
             rules_.cfa = CfaRule{Numbers::kSp, 8};

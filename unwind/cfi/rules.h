@@ -61,9 +61,12 @@ struct CfaRule {
 /// A trivial type: what is not value-initialised is not initialised.
 template <class Arch>
 struct BasicRules {
+    // Constants all the same, whatever they depend on.
+    // NOLINTBEGIN(bugprone-dynamic-static-initializers)
     /// The DWARF number of each slot but the last, which swallows every other register.
     static constexpr auto kRegisters = Arch::kRestored;
     static constexpr std::size_t kSlots = kRegisters.size() + 1;
+    // NOLINTEND(bugprone-dynamic-static-initializers)
 
     CfaRule cfa;
     std::array<Rule, kSlots> slots;

@@ -72,7 +72,7 @@ private:
 /// unwind tables of modules in the table, and the stack. A few microseconds at worst, some 20 ns a
 /// frame where the hint was right. Async-signal-safe.
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
-                                BasicKnownRegisters<arch::X86_64>& frame,
+                                BasicKnownRegisters<arch::X64>& frame,
                                 StackMemory& memory) noexcept;
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
                                 BasicKnownRegisters<arch::Aarch64>& frame,

@@ -30,10 +30,13 @@ struct BasicKnownRegisters {
     using Mask = typename Arch::Mask;
     using Registers = BasicRegisters<Arch>;
 
+    // Constants all the same, whatever they depend on.
+    // NOLINTBEGIN(bugprone-dynamic-static-initializers)
     static constexpr Mask kAll = (Mask{1} << Registers::kCount) - 1;
     /// What a walk that restores nothing else keeps: bp, sp, pc.
     static constexpr Mask kFrame =
         Mask{1} << Registers::kBp | Mask{1} << Registers::kSp | Mask{1} << Registers::kPc;
+    // NOLINTEND(bugprone-dynamic-static-initializers)
 
     Registers value;
     Mask known = 0;  ///< Bit n: register n.
