@@ -10,6 +10,7 @@
 #include "cli/load_profile.h"
 #include "cli/record_options.h"
 #include "cli/recording_file.h"
+#include "cli/session_options.h"
 #include "cli/verbs.h"
 #include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
@@ -28,8 +29,10 @@ struct Variable {
     const char* option;
 };
 constexpr Variable kVariables[] = {
-    {"SAMPLE_FREQ", "--freq"},     {"SAMPLE_TIME", "--time"},     {"SAMPLE_OUTPUT", "--output"},
-    {"SAMPLE_EXPORT", "--export"}, {"SAMPLE_SOURCE", "--source"}, {"SAMPLE_CLOCK", "--clock"},
+    {"SAMPLE_FREQ", "--freq"},           {"SAMPLE_TIME", "--time"},
+    {"SAMPLE_OUTPUT", "--output"},       {"SAMPLE_EXPORT", "--export"},
+    {"SAMPLE_SOURCE", "--source"},       {"SAMPLE_CLOCK", "--clock"},
+    {"SAMPLE_MAX_STACK", "--max-stack"},
 };
 struct Switch {
     const char* name;
@@ -80,15 +83,8 @@ Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& op
     if (!recording) {
         return unexpected(recording.error());
     }
-    collector::SessionOptions session;
-    session.frequency_hz = options.frequency_hz;
-    session.children = options.children;
-    session.time = options.time;
-    session.source = options.source == "sigtrap" ? collector::SourceChoice::sigtrap
-                     : options.source == "perf"  ? collector::SourceChoice::perf
-                                                 : collector::SourceChoice::automatic;
+    collector::SessionOptions session = session_options_of(options);
     session.command_line = collector::command_line_of(root);
-    session.tool_version = SAMPLE_VERSION;
     return collector::Session::create(std::move(session), std::move(*recording));
 }
 

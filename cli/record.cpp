@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/record_signals.h"
 #include "cli/recording_file.h"
+#include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "cli/views.h"
@@ -31,13 +32,6 @@ std::string join_words(const std::vector<std::string>& words) {
         text += (text.empty() ? "" : " ") + word;
     }
     return text;
-}
-
-collector::SourceChoice source_choice(const std::string& name) {
-    if (name == "sigtrap") {
-        return collector::SourceChoice::sigtrap;
-    }
-    return name == "perf" ? collector::SourceChoice::perf : collector::SourceChoice::automatic;
 }
 
 /// Ends this process as the command ended.
@@ -151,13 +145,8 @@ int record_command(const RecordOptions& options, LaunchedCommand& command, const
         return kExitUsage;
     }
     const Countdown countdown{!options.quiet};
-    collector::SessionOptions session_options;
-    session_options.frequency_hz = options.frequency_hz;
-    session_options.source = source_choice(options.source);
-    session_options.children = options.children;
-    session_options.time = options.time;
+    collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = join_words(options.command);
-    session_options.tool_version = SAMPLE_VERSION;
     session_options.wake_fd = signals.fd();
     session_options.on_wake = [&] { return signals.handle(command.pid()); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };

@@ -1,9 +1,12 @@
 #include "cli/record_options.h"
 
 #include "cli/option_words.h"
+#include "sampler/capture/shared_area.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace sample::cli {
@@ -18,10 +21,13 @@ Examples:
   sample --freq 10k --time 30s -- ./server
   sample --freq 10k --export json=app.json -o app.utrace -- ./app)";
 
+static_assert(kDefaultMaxStack == capture::kMaxDepth);
+
 /// The options as words, before anybody has looked at what they mean.
 struct Typed {
     std::string frequency = "1k";
     std::string time;
+    std::string max_stack;
     std::string color = "auto";
     std::vector<std::string> exports;
 };
@@ -32,6 +38,20 @@ Unexpected refuse(std::string message) {
 
 std::string quoted(std::string_view text) {
     return "'" + std::string{text} + "'";
+}
+
+Result<void> read_max_stack(std::string_view text, RecordOptions& options) {
+    std::uint64_t frames = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, frames);
+    if (parsed.ec != std::errc{} || parsed.ptr != end || frames < capture::kLeastMaxDepth ||
+        frames > capture::kMaxDepth) {
+        return refuse("--max-stack " + quoted(text) + " is not a number of frames from " +
+                      std::to_string(capture::kLeastMaxDepth) + " to " +
+                      std::to_string(capture::kMaxDepth) + ", e.g. 1024");
+    }
+    options.max_stack = static_cast<std::uint32_t>(frames);
+    return {};
 }
 
 Result<void> read_numbers(const Typed& typed, RecordOptions& options) {
@@ -51,6 +71,9 @@ Result<void> read_numbers(const Typed& typed, RecordOptions& options) {
                           " is not a duration that can be used: " + std::string{kDurationHelp});
         }
         options.time = std::chrono::nanoseconds{time.value};
+    }
+    if (!typed.max_stack.empty()) {
+        return read_max_stack(typed.max_stack, options);
     }
     return {};
 }
@@ -137,6 +160,9 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
                   "Also write " + export_format_names() + " at the end; may be repeated");
     parser.value("--source", "SOURCE", options.source,
                  "What triggers samples: auto (default), sigtrap, perf");
+    parser.value("--max-stack", "N", typed.max_stack,
+                 "Frames kept of a stack, 64 to 8192 (default: 8192); a deeper one\n"
+                 "keeps both ends");
     parser.value("--clock", "CLOCK", options.clock, "What time is measured: cpu");
     parser.flag("--children,!--no-children", options.children,
                 "Record what COMMAND starts, too (default), or not");

@@ -22,16 +22,19 @@ struct ExportRequest {
     std::string path;  ///< May hold %p %t %n, like the output's.
 };
 
+inline constexpr std::uint32_t kDefaultMaxStack = 8192;
+
 struct RecordOptions {
     std::uint32_t frequency_hz = kDefaultFrequencyHz;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this.
     std::string output;  ///< As typed, with %p %t %n; empty: the default pattern.
     bool force = false;  ///< Replace files that exist.
     std::vector<ExportRequest> exports;
-    std::string source = "auto";  ///< auto, sigtrap or perf.
-    std::string clock = "cpu";    ///< Only cpu in this version.
-    bool children = true;         ///< Record the processes that the command starts, too.
-    bool quiet = false;           ///< Neither countdown nor summary; errors still.
+    std::string source = "auto";                 ///< auto, sigtrap or perf.
+    std::string clock = "cpu";                   ///< Only cpu in this version.
+    std::uint32_t max_stack = kDefaultMaxStack;  ///< Frames kept of a stack, 64 to 8192.
+    bool children = true;  ///< Record the processes that the command starts, too.
+    bool quiet = false;    ///< Neither countdown nor summary; errors still.
     ColorMode color = ColorMode::automatic;
     std::vector<std::string> command;  ///< Never empty after a parse that succeeded.
 };

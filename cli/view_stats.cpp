@@ -1,6 +1,7 @@
 // The figures that say how a recording was made and how far to trust it. All are measured; what was
 // not measured is null in JSON and "-" in text. The text is made from the JSON, so the two name the
 // same things.
+#include "cli/broken_stacks.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/view_parts.h"
@@ -35,12 +36,17 @@ Json figures(const callgraph::Profile& profile) {
             {"samples", truth.samples},
             {"lost", truth.lost},
             {"truncated_stacks", truth.truncated_stacks},
+            {"truncated_us", microseconds(truth.truncated_ns)},
             {"incomplete_stacks", truth.incomplete_stacks},
+            {"incomplete_us", microseconds(truth.incomplete_ns)},
+            {"guessed_stacks", truth.guessed_stacks},
+            {"guessed_us", microseconds(truth.guessed_ns)},
             {"threads", truth.threads},
             {"processes", truth.processes},
             {"handler_ns_mean", rounded(truth.handler_ns_mean, kTenths)},
             {"handler_ns_p99", or_null(truth.handler_ns_p99)},
             {"agent_rss_bytes", or_null(truth.agent_rss_bytes)},
+            {"unwind_table_bytes", or_null(truth.unwind_table_bytes)},
             {"whole", truth.whole}};
 }
 
@@ -87,6 +93,7 @@ std::string stats_view(const callgraph::Profile& profile, const ViewOptions& opt
         out += styled(options.terminal, Style::dim, pad_right(name, width)) + "  " + cell(value) +
                "\n";
     }
+    out += broken_stacks_text(profile.truth, options.terminal);
     if (!profile.processes.empty()) {
         out += "\nprocesses\n";
     }
@@ -105,6 +112,8 @@ std::string stats_json(const callgraph::Profile& profile) {
     out["command"] = profile.command_line;
     out["start_unix_ms"] = profile.start_unix_ms;
     out["end_unix_ms"] = profile.end_unix_ms;
+    out["break_reasons"] = break_reasons_json(profile.truth);
+    out["broken_stacks"] = broken_stacks_json(profile.truth);
     Json processes = Json::array();
     for (const callgraph::ProcessTotals& process : profile.processes) {
         processes.push_back({{"pid", process.pid},

@@ -1,4 +1,5 @@
 // The ten lines that a run ends with.
+#include "cli/broken_stacks.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/view_parts.h"
@@ -228,14 +229,25 @@ private:
         }
         rate += grouped(truth.requested_hz) + " Hz by " + printable(truth.source);
         row("rate", rate + ", " + counted(truth.lost, "sample") + " lost");
-        const std::uint64_t broken = truth.incomplete_stacks + truth.truncated_stacks;
-        std::string stacks =
-            broken == 0 ? "all complete" : percent_text(broken, truth.samples) + " incomplete";
+        std::string stacks;
+        if (truth.incomplete_stacks != 0) {
+            stacks = percent_text(truth.incomplete_stacks, truth.samples) + " incomplete";
+        }
+        if (truth.truncated_stacks != 0) {
+            stacks += (stacks.empty() ? "" : ", ") +
+                      percent_text(truth.truncated_stacks, truth.samples) + " truncated";
+        }
+        if (stacks.empty()) {
+            stacks = "all complete";
+        }
         if (truth.process_cpu_ns && *truth.process_cpu_ns > 0) {
             stacks += "; " + percent_text(truth.sampled_ns, *truth.process_cpu_ns) +
                       " of the CPU time has one";
         }
         row("stacks", stacks);
+        if (const std::string cause = main_break(truth); !cause.empty()) {
+            row("", "mostly " + cause + ": see the view stats");
+        }
     }
 
     void notes() {

@@ -64,7 +64,7 @@ struct ProcessEnd {
     std::uint64_t agent_rss_bytes =
         0;  ///< Memory that the agent added to the process, at its highest.
     std::uint64_t unwind_table_bytes =
-        0;  ///< Of it, unwind tables and caches, at their highest; 0 if unknown.
+        0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
 };
 
 struct Thread {

@@ -2,8 +2,8 @@
 
 _sample_options() {
     case $1 in
-        record) echo "--freq --time --output --force --export --source --clock --children
-                      --no-children --quiet --color --help" ;;
+        record) echo "--freq --time --output --force --export --source --max-stack --clock
+                      --children --no-children --quiet --color --help" ;;
         report) echo "--view --focus --search --average --hide --category --unit --min --json
                       --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --category
@@ -18,6 +18,7 @@ _sample_values() {
         -f | --freq) echo "1k 10k" ;;
         -t | --time) echo "10s 1m 5m 10m" ;;
         --source) echo "auto sigtrap perf" ;;
+        --max-stack) echo "64 256 1024 8192" ;;
         --clock) echo "cpu" ;;
         --color) echo "auto always never" ;;
         --view) echo "summary callgraph functions threads stats" ;;
@@ -46,7 +47,8 @@ _sample() {
         for ((i = first; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
                 --) ((i++)) ;;
-                -f | -t | -o | --freq | --time | --output | --export | --source | --clock | --color)
+                -f | -t | -o | --freq | --time | --output | --export | --source | --max-stack | \
+                    --clock | --color)
                     ((i++))
                     continue
                     ;;

@@ -18,6 +18,7 @@ _sample_record() {
         '--force[replace files that exist]' \
         '*--export=[also write at the end]:format=file:(json= folded=)' \
         '--source=[what triggers samples]:source:(auto sigtrap perf)' \
+        '--max-stack=[frames kept of a stack]:frames:(64 256 1024 8192)' \
         '--clock=[what time is measured]:clock:(cpu)' \
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \

@@ -5,11 +5,13 @@
 #include "sampler/capture/ring_records.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 
@@ -30,6 +32,8 @@ struct Identity {
 
 constinit std::array<unwind::Module, kMaxModules> g_modules{};
 constinit std::array<Identity, kMaxModules> g_identities{};
+constinit std::array<unwind::cfi::FrameIndex, kMaxModules> g_indexes{};
+constinit unwind::IndexBudget g_index_budget;
 constinit std::size_t g_count = 0;
 // A handler may still read the last one or two: they are rewritten only after three more unloads.
 constinit std::array<unwind::ModuleTable, 4> g_tables{};
@@ -65,11 +69,32 @@ void find_build_id(const dl_phdr_info& info, Identity& identity) noexcept {
     }
 }
 
+void index_module(const dl_phdr_info& info, const char* path, unwind::Module& module,
+                  unwind::cfi::FrameIndex& index) noexcept {
+    const int saved_errno = errno;
+    const long fd = capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(path),
+                                         O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    const unwind::IndexSource source{module.span,
+                                     info.dlpi_addr,
+                                     module.local_tables(),
+                                     {info.dlpi_phdr, info.dlpi_phnum},
+                                     true};
+    if (unwind::build_index(static_cast<int>(fd), source, g_index_budget, index) ==
+        unwind::IndexResult::built) {
+        module.index = &index;
+    }
+    capture::raw_syscall(SYS_close, fd);
+    errno = saved_errno;
+}
+
 int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     if (g_count == kMaxModules) {
         return 1;
     }
-    const unwind::Module module =
+    unwind::Module module =
         unwind::describe_module(info->dlpi_addr, {info->dlpi_phdr, info->dlpi_phnum});
     if (module.span == unwind::AddressRange{}) {
         return 0;
@@ -91,6 +116,13 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
         identity.flags = capture::kModuleAgent;
     }
     find_build_id(*info, identity);
+    unwind::cfi::FrameIndex& index = g_indexes[g_count];
+    if (g_count == 0) {
+        index_module(*info, "/proc/self/exe", module, index);
+    } else if (identity.flags == 0 &&
+               unwind::may_need_index(module.local_tables(), module.code.end - module.code.begin)) {
+        index_module(*info, identity.path, module, index);
+    }
     g_modules[g_count] = module;
     g_identities[g_count] = identity;
     ++g_count;
@@ -115,6 +147,10 @@ const unwind::ModuleTable* next_generation() noexcept {
     unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
     next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
     return &next;
+}
+
+const unwind::IndexBudget& index_budget() noexcept {
+    return g_index_budget;
 }
 
 void report_modules() noexcept {

@@ -5,8 +5,12 @@
 // found by the handler itself (_dl_find_object), so dlopen needs no wrapper, which would change how
 // the loader looks a library up (by its caller). An unload makes a new generation, so that no row
 // of a gone library is used again.
+//
+// A module whose .eh_frame_hdr is missing or too small for its code gets an index, from its file
+// (unwind/index/). The executable's file is always looked at; a library's only then.
 #pragma once
 
+#include "unwind/index/frame_index_builder.h"
 #include "unwind/walk/module_table.h"
 
 namespace sample::agent {
@@ -17,6 +21,9 @@ namespace sample::agent {
 /// The same modules under a new generation. Handlers may still read the last one. Callers take
 /// turns.
 [[nodiscard]] const unwind::ModuleTable* next_generation() noexcept;
+
+/// What the modules' indexes take, and what did not fit, since the table was built.
+[[nodiscard]] const unwind::IndexBudget& index_budget() noexcept;
 
 /// Writes one record a module into the area. Safe in a forked child.
 void report_modules() noexcept;

@@ -21,11 +21,10 @@ extern "C" SAMPLE_WRAPPER int dlclose(void* handle) noexcept {
     if (sample::capture::current_area() == nullptr) {
         return agent::g_dlclose.get()(handle);
     }
-    sample::capture::begin_unload();
-    const int result = agent::g_dlclose.get()(handle);
     agent::g_generation_lock.lock();
-    const auto* table = agent::next_generation();
+    sample::capture::begin_unload(agent::next_generation());
     agent::g_generation_lock.unlock();
-    sample::capture::end_unload(table);
+    const int result = agent::g_dlclose.get()(handle);
+    sample::capture::end_unload();
     return result;
 }

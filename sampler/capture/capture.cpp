@@ -97,7 +97,8 @@ ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
     const std::uint64_t spent = early_cpu_ns(tid);
     slot.chunk = kNoIndex;
     slot.unchanged = 0;
-    slot.memo.forget();
+    slot.memo.reset();
+    slot.libraries.reset(0);
     slot.last_ticks = 0;
     slot.accounted_ns.store(spent, std::memory_order_relaxed);
     slot.tid.store(tid, std::memory_order_release);
@@ -211,7 +212,13 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
         report_new_libraries(area, *slot, modules,
                              slot->memo.root_first().subspan(slot->memo.kept()));
     }
-    if (!publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks)) {
+    const bool published =
+        publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked, ticks);
+    if (!reader.allowed()) {
+        // Libraries on this stack are still to be reported: the next one counts as new.
+        slot->memo.reset();
+    }
+    if (!published) {
         add_relaxed(slot->lost, std::uint64_t{1});
         return;
     }
@@ -223,6 +230,9 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
 }  // namespace
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
+    area->header.table_bytes.store(
+        sizeof g_rows + (modules == nullptr ? 0 : modules->modules().size_bytes()),
+        std::memory_order_relaxed);
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_area.store(area, std::memory_order_release);
@@ -232,7 +242,6 @@ void detach_after_fork() noexcept {
     g_area.store(nullptr, std::memory_order_release);
     g_early_thread_count = 0;
     reset_library_guard();
-    forget_reported_libraries();
     t_thread.slot = nullptr;
     t_thread.busy = 0;
     for (auto& word : g_perf_descriptors) {
@@ -284,13 +293,14 @@ void end_thread() noexcept {
     }
 }
 
-void begin_unload() noexcept {
+void begin_unload(const unwind::ModuleTable* modules) noexcept {
     close_library_guard();
+    // Before the library goes: afterwards another one may lie where it was. While the guard is
+    // closed no rule of a library is compiled for the new generation.
+    g_modules.store(modules, std::memory_order_release);
 }
 
-void end_unload(const unwind::ModuleTable* modules) noexcept {
-    g_modules.store(modules, std::memory_order_release);
-    forget_reported_libraries();
+void end_unload() noexcept {
     open_library_guard();
 }
 

@@ -53,11 +53,11 @@ void add_perf_descriptor(int fd) noexcept;
 /// Async-signal-safe.
 void end_thread() noexcept;
 
-/// Keeps the walk from reading tables of libraries that may go away. Between the two calls only
-/// modules of the table are walked. Waits until no handler reads others: bounded by the longest
-/// handler.
-void begin_unload() noexcept;
-void end_unload(const unwind::ModuleTable* modules) noexcept;
+/// Keeps the walk from reading tables of libraries that may go away, and forgets what is known of
+/// them: `modules` is the same table under a new generation. Between the two calls only modules of
+/// the table are walked. Waits until no handler reads others: bounded by the longest handler.
+void begin_unload(const unwind::ModuleTable* modules) noexcept;
+void end_unload() noexcept;
 
 /// Copies a module record into the area. Not async-signal-safe, one caller at a time. False: no
 /// room.

@@ -6,34 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <array>
-#include <atomic>
-
 namespace sample::capture {
-namespace {
-
-// Libraries that were already reported, by their first byte. 0: empty.
-constinit std::array<std::atomic<std::uint64_t>, 256> g_reported_libraries{};
-
-/// True if this call is the first to name the library.
-bool first_report(std::uint64_t start) noexcept {
-    const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 56;
-    for (std::size_t probe = 0; probe < 16; ++probe) {
-        std::atomic<std::uint64_t>& entry =
-            g_reported_libraries[(home + probe) % g_reported_libraries.size()];
-        std::uint64_t seen = 0;
-        if (entry.compare_exchange_strong(seen, start, std::memory_order_relaxed)) {
-            return true;
-        }
-        if (seen == start) {
-            return false;
-        }
-    }
-    return false;
-}
-
-}  // namespace
-
 bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept {
     constexpr std::uint32_t kMaxPath = 1023;
     constexpr std::uint32_t kHeadWords = sizeof(ModuleRecord) / 8;
@@ -77,20 +50,22 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
     return true;
 }
 
-/// Tells the collector of libraries that came after the table was made, from the frames that are
-/// new.
 void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
                           std::span<const FrameAddress> frames) noexcept {
+    if (slot.libraries.generation() != modules.generation()) {
+        slot.libraries.reset(modules.generation());
+        write_record(area, slot, UnloadRecord{});
+    }
     for (const FrameAddress frame : frames) {
         const std::uint64_t pc = frame.lookup_pc().value;
         dl_find_object found;
-        if (modules.find(Pc{pc}) != nullptr ||
+        if (frame.is_elided() || modules.find(Pc{pc}) != nullptr ||
             _dl_find_object(reinterpret_cast<void*>(pc), &found) != 0 ||
             found.dlfo_link_map == nullptr) {
             continue;
         }
         const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-        if (first_report(start)) {
+        if (slot.libraries.add(start)) {
             ModuleDescription module;
             module.start = start;
             module.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
@@ -99,12 +74,6 @@ void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTabl
             module.path = found.dlfo_link_map->l_name;
             write_module(area, slot, module);
         }
-    }
-}
-
-void forget_reported_libraries() noexcept {
-    for (auto& entry : g_reported_libraries) {
-        entry.store(0, std::memory_order_relaxed);
     }
 }
 

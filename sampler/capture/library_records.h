@@ -16,12 +16,9 @@ namespace sample::capture {
 bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept;
 
 /// Writes a record for every library that one of the frames lies in, that is
-/// not in the table and that was not reported before. Reads the loader's tables: hold a
-/// LibraryReader.
+/// not in the table and that this slot has not reported under this generation. Reads the loader's
+/// tables: hold a LibraryReader.
 void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
                           std::span<const FrameAddress> frames) noexcept;
-
-/// Libraries may have gone, or the area is a new one: all are to be reported again.
-void forget_reported_libraries() noexcept;
 
 }  // namespace sample::capture

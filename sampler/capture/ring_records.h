@@ -16,7 +16,7 @@ enum class RecordKind : std::uint16_t {
     thread_start = 2,
     thread_end = 3,
     module = 4,
-    module_unload = 5,
+    unload = 5,
 };
 
 struct RecordHead {
@@ -68,6 +68,12 @@ struct ModuleRecord {
     std::uint32_t reserved = 0;
     std::array<std::uint8_t, 32> build_id{};
 };
+
+/// Libraries may have gone: those that this slot has reported count no longer.
+struct UnloadRecord {
+    RecordHead head{RecordKind::unload};
+};
+static_assert(sizeof(UnloadRecord) == 8);
 
 // ModuleRecord::flags
 inline constexpr std::uint32_t kModulePlugin = 1;  ///< Loaded after the start.

@@ -98,6 +98,37 @@ struct AreaHeader {
     Bitmap free_chunks;
 };
 
+/// The libraries outside of the module table that a thread's records have named, by their first
+/// byte. Each thread names them for itself: its records are read in their order, others' are not,
+/// and another library may lie there by then.
+class ReportedLibraries {
+public:
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    void reset(std::uint64_t generation) noexcept {
+        generation_ = generation;
+        starts_ = {};
+    }
+    /// True if it was not in the set, which then has it, if there is room near its place.
+    [[nodiscard]] bool add(std::uint64_t start) noexcept {
+        const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 57;
+        for (std::size_t probe = 0; probe < 16; ++probe) {
+            std::uint64_t& entry = starts_[(home + probe) % starts_.size()];
+            if (entry == start) {
+                return false;
+            }
+            if (entry == 0) {
+                entry = start;
+                return true;
+            }
+        }
+        return true;
+    }
+
+private:
+    std::uint64_t generation_;
+    std::array<std::uint64_t, 128> starts_;
+};
+
 /// What one thread keeps between samples. Written by that thread alone, but for `tid` when it is
 /// reclaimed.
 struct ThreadSlot {
@@ -114,7 +145,8 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
-    unwind::StackMemo memo;  ///< The last stack that was walked.
+    unwind::StackMemo memo;       ///< The last stack that was walked.
+    ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };
 
 struct Chunk {

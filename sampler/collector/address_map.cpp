@@ -10,7 +10,7 @@ constexpr std::uint64_t kReadPauseNs = 50'000'000;
 
 }  // namespace
 
-void AddressMap::add(std::uint64_t start, const Range& range) {
+void AddressRanges::add(std::uint64_t start, const Range& range) {
     if (range.end <= start) {
         return;
     }
@@ -25,7 +25,7 @@ void AddressMap::add(std::uint64_t start, const Range& range) {
     ranges_.emplace(start, range);
 }
 
-const AddressMap::Range* AddressMap::find(std::uint64_t address) const {
+const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
     const auto after = ranges_.upper_bound(address);
     if (after == ranges_.begin()) {
         return nullptr;
@@ -36,10 +36,10 @@ const AddressMap::Range* AddressMap::find(std::uint64_t address) const {
 
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
     for (const Mapping& mapping : mappings_of(pid)) {
-        if (!mapping.executable || find(mapping.start) != nullptr) {
+        if (!mapping.executable || ranges_.find(mapping.start) != nullptr) {
             continue;
         }
-        Range range{mapping.end, 0, recorder.pseudo(Pseudo::jit), false};
+        AddressRanges::Range range{mapping.end, 0, recorder.pseudo(Pseudo::jit), false};
         if (!mapping.path.empty() && mapping.path[0] == '/') {
             const ElfFacts facts = read_elf_facts(mapping.path);
             if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
@@ -58,11 +58,11 @@ void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
 }
 
 CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns) {
-    const Range* range = find(pc.value);
+    const AddressRanges::Range* range = ranges_.find(pc.value);
     if (range == nullptr && now_ns >= next_read_ns_) {
         read_mappings(pid, recorder);
         next_read_ns_ = now_ns + kReadPauseNs;
-        range = find(pc.value);
+        range = ranges_.find(pc.value);
     }
     if (range == nullptr) {
         return {recorder.pseudo(Pseudo::unknown_code), 0, false};

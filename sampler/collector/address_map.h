@@ -1,7 +1,8 @@
 // Which module an address of one process lies in.
 //
-// Filled by the agent's module records and, for what they do not cover (run-time code, libraries
-// loaded past the loader), from /proc/PID/maps. Not thread-safe.
+// Filled by the agent's records of the modules that a process started with and, for what they do
+// not cover (run-time code, libraries loaded past the loader), from /proc/PID/maps. Libraries that
+// came later are known for each thread apart. Not thread-safe.
 #pragma once
 
 #include "core/address.h"
@@ -20,7 +21,8 @@ struct CodeAddress {
     bool is_agent = false;      ///< Our own frame: to be left out.
 };
 
-class AddressMap {
+/// Where modules lie. Ranges do not overlap: a new one replaces what it covers.
+class AddressRanges {
 public:
     struct Range {
         std::uint64_t end = 0;
@@ -30,14 +32,24 @@ public:
     };
 
     void add(std::uint64_t start, const Range& range);
+    void clear() { ranges_.clear(); }
+    /// O(log ranges). Null: in none.
+    [[nodiscard]] const Range* find(std::uint64_t address) const;
+
+private:
+    std::map<std::uint64_t, Range> ranges_;  ///< By first byte.
+};
+
+class AddressMap {
+public:
+    void add(std::uint64_t start, const AddressRanges::Range& range) { ranges_.add(start, range); }
     /// O(log ranges). Asks /proc for unknown addresses, at most once in 50 ms.
     CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns);
 
 private:
     void read_mappings(pid_t pid, Recorder& recorder);
-    [[nodiscard]] const Range* find(std::uint64_t address) const;
 
-    std::map<std::uint64_t, Range> ranges_;  ///< By first byte; not overlapping.
+    AddressRanges ranges_;
     std::uint64_t next_read_ns_ = 0;
 };
 

@@ -131,9 +131,12 @@ bool AreaReader::take_record(std::uint32_t slot, std::span<const std::uint64_t> 
             }
             const std::string path(reinterpret_cast<const char*>(words.data()) + sizeof record,
                                    record.head.a);
-            sink.on_module(record, path.c_str());
+            sink.on_module(slot, record, path.c_str());
             return true;
         }
+        case RecordKind::unload:
+            sink.on_unload(slot);
+            return true;
         default:
             return false;
     }

@@ -36,7 +36,9 @@ public:
     virtual void on_sample(std::uint32_t slot, const DrainedSample& sample) = 0;
     virtual void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) = 0;
     virtual void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) = 0;
-    virtual void on_module(const capture::ModuleRecord& record, const char* path) = 0;
+    virtual void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
+                           const char* path) = 0;
+    virtual void on_unload(std::uint32_t slot) = 0;
 };
 
 /// What the slots of ended threads had counted, and those of live ones added on demand.

@@ -272,14 +272,17 @@ NodeId ProfiledProcess::base_of(const DrainedSample& sample) {
                                  static_cast<std::uint64_t>(break_of(reason)));
 }
 
-NodeId ProfiledProcess::frame_node(NodeId parent, FrameAddress frame, std::uint64_t ticks,
-                                   bool guessed) {
+NodeId ProfiledProcess::frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
+                                   std::uint64_t ticks, bool guessed) {
     const std::uint64_t mark = guessed ? trace::kGuessedFrame : 0;
     if (frame.is_elided()) {
         return recorder_.pseudo_node(Pseudo::frames_elided, parent, mark);
     }
+    const Pc pc = frame.lookup_pc();
+    const AddressRanges::Range* library = thread.libraries.find(pc.value);
     const CodeAddress code =
-        addresses_.locate(frame.lookup_pc(), identity_.pid, recorder_, clock_.to_ns(ticks));
+        library != nullptr ? CodeAddress{library->module, pc.value - library->bias, false}
+                           : addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(ticks));
     if (code.is_agent) {
         return parent;
     }
@@ -300,14 +303,15 @@ NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sam
     thread.path.resize(kept);
     for (std::size_t i = kept; i < sample.frames.size(); ++i) {
         const auto frame = FrameAddress::from_bits(sample.frames[i]);
-        thread.path.push_back(frame_node(parent_of(i), frame, sample.ticks, frame.is_guessed()));
+        thread.path.push_back(
+            frame_node(thread, parent_of(i), frame, sample.ticks, frame.is_guessed()));
     }
     if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
         // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
         // the next stack may share it and have no guess in it.
         for (std::size_t i = sample.frames.size(); i-- > 0;) {
             const auto frame = FrameAddress::from_bits(sample.frames[i]);
-            if (const NodeId marked = frame_node(parent_of(i), frame, sample.ticks, true);
+            if (const NodeId marked = frame_node(thread, parent_of(i), frame, sample.ticks, true);
                 marked != parent_of(i)) {
                 return marked;
             }
@@ -353,7 +357,8 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     threads_.erase(slot);
 }
 
-void ProfiledProcess::on_module(const capture::ModuleRecord& record, const char* path) {
+void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord& record,
+                                const char* path) {
     trace::Module module;
     module.path = path;
     module.kind = (record.flags & capture::kModuleVdso) != 0 ? trace::ModuleKind::vdso
@@ -361,14 +366,24 @@ void ProfiledProcess::on_module(const capture::ModuleRecord& record, const char*
     module.plugin = (record.flags & capture::kModulePlugin) != 0;
     module.build_id.assign(record.build_id.begin(), record.build_id.begin() + record.head.b);
     const ModuleId id = recorder_.module(module);
-    AddressMap::Range range;
+    AddressRanges::Range range;
     range.end = record.end;
     range.bias = record.bias;
     range.module = id;
     range.is_agent = (record.flags & capture::kModuleAgent) != 0;
-    addresses_.add(record.start, range);
+    if (module.plugin) {
+        thread_of(slot, record.ticks).libraries.add(record.start, range);
+    } else {
+        addresses_.add(record.start, range);
+    }
     recorder_.writer().module_load({id, id_, record.bias, record.start, record.end - record.start,
                                     clock_.to_ns(record.ticks)});
+}
+
+void ProfiledProcess::on_unload(std::uint32_t slot) {
+    if (const auto at = threads_.find(slot); at != threads_.end()) {
+        at->second.libraries.clear();
+    }
 }
 
 }  // namespace sample::collector

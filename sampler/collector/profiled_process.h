@@ -85,7 +85,9 @@ public:
     void on_sample(std::uint32_t slot, const DrainedSample& sample) override;
     void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override;
     void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override;
-    void on_module(const capture::ModuleRecord& record, const char* path) override;
+    void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
+                   const char* path) override;
+    void on_unload(std::uint32_t slot) override;
 
 private:
     struct ThreadState {
@@ -96,6 +98,7 @@ private:
         std::uint64_t recorded_ns = 0;
         NodeId base;               ///< Root that the stack hangs on: see base_of().
         std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
+        AddressRanges libraries;   ///< That came after the start, as this thread has met them.
     };
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
@@ -103,7 +106,8 @@ private:
     /// not.
     NodeId base_of(const DrainedSample& sample);
     /// The node of one frame below `parent`; `parent` itself for a frame of ours.
-    NodeId frame_node(NodeId parent, FrameAddress frame, std::uint64_t ticks, bool guessed);
+    NodeId frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
+                      std::uint64_t ticks, bool guessed);
     NodeId stack_node(ThreadState& thread, const DrainedSample& sample);
 
     Identity identity_;

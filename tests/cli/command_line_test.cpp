@@ -49,16 +49,17 @@ TEST(Record, has_the_defaults_of_the_contract) {
     EXPECT_TRUE(options.exports.empty());
     EXPECT_EQ(options.source, "auto");
     EXPECT_EQ(options.clock, "cpu");
+    EXPECT_EQ(options.max_stack, 8'192U);
     EXPECT_TRUE(options.children);
     EXPECT_FALSE(options.quiet);
     EXPECT_EQ(options.color, ColorMode::automatic);
 }
 
 TEST(Record, reads_every_option) {
-    const auto options =
-        parse_as<RecordOptions>({"-t", "1.5s", "-o", "%n.utrace", "--force", "--export",
-                                 "json=a.json", "--export=folded=b", "--source", "perf", "--clock",
-                                 "cpu", "--no-children", "--quiet", "--color", "never", "app"});
+    const auto options = parse_as<RecordOptions>(
+        {"-t", "1.5s", "-o", "%n.utrace", "--force", "--export", "json=a.json", "--export=folded=b",
+         "--source", "perf", "--clock", "cpu", "--max-stack", "64", "--no-children", "--quiet",
+         "--color", "never", "app"});
     EXPECT_EQ(options.time, std::chrono::milliseconds{1500});
     EXPECT_EQ(options.output, "%n.utrace");
     EXPECT_TRUE(options.force);
@@ -68,6 +69,7 @@ TEST(Record, reads_every_option) {
     EXPECT_EQ(options.exports[1].format, ExportFormat::folded);
     EXPECT_EQ(options.exports[1].path, "b");
     EXPECT_EQ(options.source, "perf");
+    EXPECT_EQ(options.max_stack, 64U);
     EXPECT_FALSE(options.children);
     EXPECT_TRUE(options.quiet);
     EXPECT_EQ(options.color, ColorMode::never);
@@ -122,6 +124,12 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--source", "thread", "app"}, "not available in this version");
     expect_refusal({"--source", "dtrace", "app"}, "choose one of auto, sigtrap, perf");
     expect_refusal({"--clock", "wall", "app"}, "'wall' is not available in this version");
+    for (const char* frames :
+         {"63", "8193", "0", "-1", "1k", "many", " 64", "99999999999999999999"}) {
+        expect_refusal(
+            {"--max-stack", frames, "app"},
+            "--max-stack '" + std::string{frames} + "' is not a number of frames from 64 to 8192");
+    }
     expect_refusal({"--color", "pink", "app"}, "auto, always, never");
     expect_refusal({"--frequency", "1k", "app"}, "--frequency");
     expect_refusal({"--freq"}, "--freq");

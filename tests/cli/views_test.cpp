@@ -259,18 +259,37 @@ TEST(ThreadsView, lists_by_cpu_time) {
 
 TEST(StatsView, shows_what_was_not_measured_as_a_dash) {
     const std::string text = stats_view(made_up_profile(), options_of(kPipe));
-    EXPECT_NE(text.find("achieved_hz        9990.0\n"), std::string::npos);
-    EXPECT_NE(text.find("agent_rss_bytes    -\n"), std::string::npos);
+    EXPECT_NE(text.find("achieved_hz         9990.0\n"), std::string::npos);
+    EXPECT_NE(text.find("agent_rss_bytes     -\n"), std::string::npos);
     EXPECT_NE(text.find("  100  ./app --fast: exited with 0, 1001.000 ms, sigtrap\n"),
               std::string::npos);
 }
 
 TEST(StatsJson, has_every_field_of_the_contract) {
     const Json json = Json::parse(stats_json(made_up_profile()));
-    for (const char* name :
-         {"requested_hz", "achieved_hz", "source", "clock", "wall_us", "process_cpu_us",
-          "sampled_us", "samples", "lost", "truncated_stacks", "incomplete_stacks", "threads",
-          "processes", "handler_ns_mean", "handler_ns_p99", "agent_rss_bytes"}) {
+    for (const char* name : {"requested_hz",
+                             "achieved_hz",
+                             "source",
+                             "clock",
+                             "wall_us",
+                             "process_cpu_us",
+                             "sampled_us",
+                             "samples",
+                             "lost",
+                             "truncated_stacks",
+                             "incomplete_stacks",
+                             "threads",
+                             "processes",
+                             "handler_ns_mean",
+                             "handler_ns_p99",
+                             "agent_rss_bytes",
+                             "truncated_us",
+                             "incomplete_us",
+                             "guessed_stacks",
+                             "guessed_us",
+                             "unwind_table_bytes",
+                             "break_reasons",
+                             "broken_stacks"}) {
         EXPECT_TRUE(json.contains(name)) << name;
     }
     EXPECT_EQ(json.at("requested_hz"), 10'000);

@@ -99,6 +99,18 @@ TEST_F(Preload, a_bad_setting_lets_the_program_run) {
     EXPECT_NE(outcome.err.find("often"), std::string::npos) << outcome.err;
 }
 
+TEST_F(Preload, a_depth_outside_the_range_is_refused_by_its_range) {
+    const Outcome outcome = run_here({target("exit_code"), "7", "words"},
+                                     {.settings = {{"LD_PRELOAD", agent_path()},
+                                                   {"SAMPLE_MAX_STACK", "9000"},
+                                                   {"SAMPLE_OUTPUT", recording()}}});
+    EXPECT_EQ(outcome.exit_code, 7);
+    EXPECT_EQ(outcome.out, "words\n");
+    EXPECT_NE(outcome.err.find("'9000' is not a number of frames from 64 to 8192"),
+              std::string::npos)
+        << outcome.err;
+}
+
 TEST_F(Preload, killed_programs_leave_a_readable_recording) {
     const Outcome outcome = preload({target("killed"), "kill", "0.3"});
     const Recording seen = whole_recording();

@@ -141,6 +141,7 @@ public:
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> starts;
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> ends;
     std::vector<std::pair<std::string, capture::ModuleRecord>> modules;
+    std::vector<std::uint32_t> unloads;
 
     void on_sample(std::uint32_t slot, const DrainedSample& sample) override {
         samples.push_back({slot,
@@ -157,9 +158,11 @@ public:
     void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
         ends.emplace_back(slot, record);
     }
-    void on_module(const capture::ModuleRecord& record, const char* path) override {
+    void on_module(std::uint32_t /*slot*/, const capture::ModuleRecord& record,
+                   const char* path) override {
         modules.emplace_back(path, record);
     }
+    void on_unload(std::uint32_t slot) override { unloads.push_back(slot); }
     [[nodiscard]] std::size_t records() const {
         return samples.size() + starts.size() + ends.size() + modules.size();
     }

@@ -55,10 +55,12 @@ public:
     void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
         check_thread(slot, record);
     }
-    void on_module(const capture::ModuleRecord& record, const char* path) override {
+    void on_module(std::uint32_t /*slot*/, const capture::ModuleRecord& record,
+                   const char* path) override {
         require(record.head.b <= record.build_id.size());
         require(std::strlen(path) <= record.head.a);
     }
+    void on_unload(std::uint32_t slot) override { require(slot < capture::kMaxThreads); }
 
 private:
     static void check_thread(std::uint32_t slot, const capture::ThreadRecord& record) {

@@ -165,9 +165,9 @@ void load_and_unload(OwnModules& modules) {
         const std::vector<unsigned char> bytes(400'000, 'x');
         EXPECT_NE(crc(0, bytes.data(), static_cast<unsigned>(bytes.size())), 0U);
     }
-    begin_unload();
+    begin_unload(modules.renew());
     ::dlclose(library);
-    end_unload(modules.renew());
+    end_unload();
 }
 
 void fork_and_exit() {

@@ -76,7 +76,8 @@ public:
     [[nodiscard]] std::uint64_t base() const {
         return reinterpret_cast<std::uint64_t>(buffer_.data());
     }
-    static constexpr std::size_t kFrames = 1024;  ///< Where the CIE is.
+    static constexpr std::size_t kFrames = 1024;                 ///< Where the CIE is.
+    [[nodiscard]] std::size_t end() const { return position_; }  ///< Of the last FDE.
 
 private:
     [[nodiscard]] bool has_data() const { return !augmentation.empty() && augmentation[0] == 'z'; }

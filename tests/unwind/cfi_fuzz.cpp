@@ -1,9 +1,13 @@
 // Fuzzes the parsers of foreign bytes: the input is a module's readable bytes, with .eh_frame_hdr
 // at their beginning. The first eight bytes choose the pc, near the header, and a register's value.
+// The same bytes are then taken for an .eh_frame and for a .debug_frame, which are indexed; every
+// FDE that an index lists has to be found again.
 #include "unwind/cfi/row.h"
+#include "unwind/index/frame_index_builder.h"
 #include "unwind/walk/step.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -13,7 +17,8 @@ using namespace sample::unwind;  // NOLINT(google-build-using-namespace): a prog
 
 constexpr std::size_t kChoiceBytes = 8;
 
-void look_up(const cfi::Tables& tables, std::uint64_t pc, std::uint64_t word) {
+/// `bytes` bounds the stack that rules may read.
+void look_up(const cfi::Tables& tables, AddressRange bytes, std::uint64_t pc, std::uint64_t word) {
     cfi::FrameRules found;
     if (cfi::find_rules(tables, pc, found) != cfi::Found::yes) {
         return;
@@ -25,8 +30,32 @@ void look_up(const cfi::Tables& tables, std::uint64_t pc, std::uint64_t word) {
     }
     StackMemory memory = StackMemory::recorded(
         word & ~std::uint64_t{7},
-        {reinterpret_cast<const std::byte*>(tables.low), tables.high - tables.low});
+        {reinterpret_cast<const std::byte*>(bytes.begin), bytes.end - bytes.begin});
     static_cast<void>(step_by_rules(found.rules, frame, memory));
+}
+
+void look_up_by_index(cfi::FrameFormat format, AddressRange bytes, std::uint64_t pc,
+                      std::uint64_t word) {
+    const cfi::FrameSection section{bytes.begin, bytes.end, format, bytes.begin};
+    const AddressRange code{bytes.begin - (1U << 20), bytes.end + (1U << 20)};
+    std::vector<cfi::IndexEntry> entries(count_fdes(section, code));
+    if (list_fdes(section, code, entries) != entries.size()) {
+        std::abort();
+    }
+    cfi::FrameIndex index;
+    (format == cfi::FrameFormat::eh_frame ? index.eh_frame : index.debug_frame) = {
+        section, code.begin, reinterpret_cast<std::uint64_t>(entries.data()), entries.size()};
+    cfi::Tables tables;
+    tables.index = &index;
+    look_up(tables, bytes, pc, word);
+    for (const cfi::IndexEntry& entry : entries) {
+        const std::uint64_t begin = code.begin + static_cast<std::uint32_t>(entry.pc);
+        cfi::Fde fde;
+        if (cfi::find_fde(tables, begin, fde) != cfi::Found::yes || fde.pc_begin != begin) {
+            std::abort();
+        }
+        look_up(tables, bytes, begin + word % 64, word);
+    }
 }
 
 }  // namespace
@@ -43,7 +72,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // A copy of its own, so that the sanitizer sees every byte that is read past the end.
     const std::vector<std::uint8_t> bytes(data + kChoiceBytes, data + size);
     const auto low = reinterpret_cast<std::uint64_t>(bytes.data());
-    const cfi::Tables tables{low, bytes.size(), low, low + bytes.size()};
-    look_up(tables, low + static_cast<std::uint64_t>(std::int64_t{offset}), word);
+    const AddressRange range{low, low + bytes.size()};
+    const std::uint64_t pc = low + static_cast<std::uint64_t>(std::int64_t{offset});
+    look_up(cfi::Tables{low, bytes.size(), low, low + bytes.size()}, range, pc, word);
+    look_up_by_index(cfi::FrameFormat::eh_frame, range, pc, word);
+    look_up_by_index(cfi::FrameFormat::debug_frame, range, pc, word);
     return 0;
 }

@@ -76,7 +76,7 @@ TEST(Program, begins_with_what_the_cie_says_whether_it_is_the_usual_or_not) {
     };
     const Bytes usual{0x0c, 7, 8, 0x90, 1, 0, 0};
     for (const Bytes& initial : {usual, Bytes{0x0c, 7, 8, 0x90, 1}, usual + Bytes{0}}) {
-        for (const std::uint64_t offset : {0, 2}) {
+        for (const std::uint64_t offset : {0U, 2U}) {
             const Rules rules = rules_at(initial, offset);
             EXPECT_EQ(rules.cfa, (CfaRule{7, 8}));
             EXPECT_EQ(rules.of(Registers::kPc), offset_rule(-8));

@@ -111,7 +111,7 @@ void on_sample(int /*signal*/, siginfo_t* /*info*/, void* raw) {
     Difference& now = samples.now;
     now.ours_depth = result.depth;
     for (std::uint32_t i = 0; i < result.depth; ++i) {
-        now.ours[i] = samples.live[i].bits() & ~(std::uint64_t{1} << 63);
+        now.ours[i] = samples.live[i].bits() & ~(std::uint64_t{3} << 62);
     }
     now.theirs_depth = walk_by_libunwind(context, now.theirs);
     if (now.ours_depth == now.theirs_depth &&

@@ -98,8 +98,8 @@ private:
 
 }  // namespace
 
-bool guess_caller(const ModuleTable& modules, const Module* /*module*/, GuessHint& /*hint*/,
-                  Known& frame, StackMemory& memory) noexcept {
+bool guess_caller(const ModuleTable& modules, const Module* /*module*/, bool /*leaf*/,
+                  GuessHint& /*hint*/, Known& frame, StackMemory& memory) noexcept {
     return Guesser{modules, memory}.guess(frame);
 }
 

@@ -12,6 +12,9 @@ using cfi::RowKind;
 constexpr std::uint64_t kUserBegin = 4096;
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
 
+// A short function may have rules with a hole in them (clone3 after its system call).
+constexpr std::uint64_t kShortFunctionBytes = 128;
+
 // The longest call instruction: ff /2 with a SIB byte and a 32-bit displacement.
 constexpr std::uint64_t kLongestCall = 7;
 
@@ -98,9 +101,9 @@ enum class Evidence : std::uint8_t {
 
 class Guesser {
 public:
-    Guesser(const ModuleTable& modules, const Module* module, const KnownRegisters& frame,
-            StackMemory& memory) noexcept
-        : modules_{modules}, module_{module}, frame_{frame}, memory_{memory} {}
+    Guesser(const ModuleTable& modules, const Module* module, bool leaf,
+            const KnownRegisters& frame, StackMemory& memory) noexcept
+        : modules_{modules}, module_{module}, leaf_{leaf}, frame_{frame}, memory_{memory} {}
 
     bool guess(GuessHint& hint, Candidate& out) noexcept {
         Candidate by_pointer;
@@ -112,9 +115,10 @@ public:
         }
         const std::uint64_t sp = frame_.value.sp();
         if (module_ != nullptr) {
-            const Range range = pointer == Evidence::none
-                                    ? Range{UINT64_MAX, Evidence::weak}
-                                    : Range{frame_.value.bp(), Evidence::proved};
+            // A leaf may not have a frame yet: then rbp is its caller's.
+            const Range range{
+                pointer == Evidence::none ? UINT64_MAX : frame_.value.bp(),
+                pointer == Evidence::none || leaf_ ? Evidence::weak : Evidence::proved};
             if ((hint.is_scanned() && scan(sp + hint.offset(), 1, range, out)) ||
                 scan(sp, kScannedWords, range, out)) {
                 hint = GuessHint::scanned(out.sp - 8 - sp);
@@ -181,8 +185,10 @@ private:
             return caller->code.contains(target) && !has_rule(*caller, target) ? Evidence::weak
                                                                                : Evidence::none;
         }
-        return module_->code.contains(target) && !has_rule(*module_, target) ? Evidence::proved
-                                                                             : Evidence::none;
+        return module_->code.contains(target) && (!has_rule(*module_, target) ||
+                                                  frame_.value.pc() - target < kShortFunctionBytes)
+                   ? Evidence::proved
+                   : Evidence::none;
     }
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function.
@@ -250,16 +256,17 @@ private:
 
     const ModuleTable& modules_;
     const Module* module_;  ///< That of the frame, or null.
+    bool leaf_;
     const KnownRegisters& frame_;
     StackMemory& memory_;
 };
 
 }  // namespace
 
-bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
+bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf, GuessHint& hint,
                   KnownRegisters& frame, StackMemory& memory) noexcept {
     Candidate caller;
-    if (!Guesser{modules, module, frame, memory}.guess(hint, caller)) {
+    if (!Guesser{modules, module, leaf, frame, memory}.guess(hint, caller)) {
         return false;
     }
     frame.value.value[Registers::kPc] = caller.pc;

@@ -1,9 +1,10 @@
-// Finds the frame description entry (FDE) of a pc: binary search in .eh_frame_hdr, then the FDE and
-// its CIE.
+// Finds the frame description entry (FDE) of a pc: a search in .eh_frame_hdr, or in an index made
+// for modules without a usable one, then the FDE and its CIE.
 //
 // Everything here works on addresses of the bytes themselves, as they are mapped in this process.
-// Only the search table that linkers write (datarel sdata4 pairs) is searched; another encoding is
-// answered with `unsupported`. No allocation, no system calls. Async-signal-safe.
+// Of .eh_frame_hdr only the search table that linkers write (datarel sdata4 pairs) is searched;
+// another encoding is answered with `unsupported`, unless there is an index. No allocation, no
+// system calls. Async-signal-safe.
 // Source: LSB 5.0 Core section 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5 section 6.4.
 #pragma once
 
@@ -13,13 +14,19 @@
 
 namespace sample::unwind::cfi {
 
+struct FrameIndex;  // unwind/cfi/frame_index.h
+
+/// The two kinds of section that hold FDEs differ in details.
+enum class FrameFormat : std::uint8_t { eh_frame, debug_frame };
+
 /// Where a module's tables are. [low, high) is readable and holds .eh_frame_hdr and .eh_frame; no
-/// byte outside of it is read, whatever the tables say.
+/// byte outside of it is read through the header, whatever the tables say.
 struct Tables {
     std::uint64_t header = 0;  ///< .eh_frame_hdr; 0 if the module has none.
     std::uint64_t header_size = 0;
     std::uint64_t low = 0;
     std::uint64_t high = 0;
+    const FrameIndex* index = nullptr;  ///< Null for most modules. Outlives the tables.
 };
 
 /// One FDE and what its CIE says: all that running its program needs.
@@ -32,6 +39,7 @@ struct Fde {
     std::uint64_t program_end = 0;
     std::uint64_t code_align = 1;
     std::int64_t data_align = 1;
+    std::uint64_t address_bias = 0;  ///< Of the program's addresses: see FrameSection.
     std::uint8_t pointer_encoding = 0;
     std::uint8_t return_column = 0;  ///< The register whose rule is the return address's.
     bool signal_frame = false;       ///< Augmentation 'S': the caller's pc is exact.
@@ -44,7 +52,10 @@ enum class Found : std::uint8_t {
     corrupt,      ///< Tables that contradict themselves or leave their module.
 };
 
-/// O(log of the number of FDEs).
+/// Whether .eh_frame_hdr has a table that find_fde() can search; `entries` is then its size.
+[[nodiscard]] bool has_search_table(const Tables& tables, std::uint64_t& entries) noexcept;
+
+/// .eh_frame first; .debug_frame for what it does not cover. O(log of the number of FDEs).
 [[nodiscard]] Found find_fde(const Tables& tables, std::uint64_t pc, Fde& out) noexcept;
 
 /// Parses the FDE at `address`; `tables` gives the bounds.

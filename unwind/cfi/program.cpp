@@ -174,7 +174,7 @@ private:
             case set_loc: {
                 // A copy: a reader whose address is taken would live in memory.
                 ByteReader pointer = reader;
-                location = read_pointer(pointer, fde_.pointer_encoding, 0);
+                location = read_pointer(pointer, fde_.pointer_encoding, 0) + fde_.address_bias;
                 reader = pointer;
                 return true;
             }

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 36;
+constexpr std::uint64_t kLargestIndex = std::uint64_t{1} << 30;
 
 constexpr std::uint64_t page_down(std::uint64_t address) noexcept {
     return address & ~(kPage - 1);
@@ -127,16 +128,44 @@ Result<ElfImage> ElfImage::map(const std::string& path, std::uint16_t machine) {
         read->begin = std::clamp(read->begin, range.begin, range.end);
         read->end = std::clamp(read->end, read->begin, range.end);
     }
+    image.make_index(fd.get(), mapped, delta);
     return image;
 }
 
+struct ElfImage::OwnIndex {
+    IndexBudget budget;
+    cfi::FrameIndex index;
+};
+
+void ElfImage::FreeIndex::operator()(OwnIndex* index) const noexcept {
+    free_index(index->index, index->budget);
+    const std::unique_ptr<OwnIndex> deleted{index};
+}
+
+void ElfImage::make_index(int fd, std::span<const Elf64_Phdr> headers, std::uint64_t delta) {
+    std::unique_ptr<OwnIndex, FreeIndex> made{std::make_unique<OwnIndex>().release()};
+    made->budget.limit_bytes = kLargestIndex;
+    const IndexSource source{{base_, base_ + size_}, delta, at_zero_.local_tables(), headers};
+    index_result_ = build_index(fd, source, made->budget, made->index);
+    if (index_result_ == IndexResult::built) {
+        index_ = std::move(made);
+        at_zero_.index = &index_->index;
+    }
+}
+
 ElfImage::ElfImage(ElfImage&& other) noexcept
-    : base_{other.base_}, size_{std::exchange(other.size_, 0)}, at_zero_{other.at_zero_} {}
+    : base_{other.base_},
+      size_{std::exchange(other.size_, 0)},
+      at_zero_{other.at_zero_},
+      index_result_{other.index_result_},
+      index_{std::move(other.index_)} {}
 
 ElfImage& ElfImage::operator=(ElfImage&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_, other.size_);
     std::swap(at_zero_, other.at_zero_);
+    std::swap(index_result_, other.index_result_);
+    std::swap(index_, other.index_);
     return *this;
 }
 

@@ -8,8 +8,8 @@
 
 namespace sample::unwind {
 
-/// What dl_iterate_phdr lists now, ready for a ModuleTable. Takes the loader's lock.
-/// Not async-signal-safe. Thread-safe.
+/// What dl_iterate_phdr lists now, ready for a ModuleTable; with an index where one is needed,
+/// which is kept for good. Takes the loader's lock. Not async-signal-safe. Thread-safe.
 [[nodiscard]] std::vector<Module> loaded_modules();
 
 }  // namespace sample::unwind

@@ -3,12 +3,14 @@
 // Nothing here is certain, so a frame found like this is marked (FrameAddress::guessed()), and a
 // guess is only made where something speaks for it. A return address follows a call instruction,
 // and a call to the frame's own code proves most: it names code of the same module that no rule
-// covers either, directly, through a PLT stub, or through a global offset table. In this order:
+// covers either (or the short function that the frame lies in, whose rules have a hole), directly,
+// through a PLT stub, or through a global offset table. In this order:
 //
 // 1. rbp is a frame pointer, and the return address above what it points to is so proved.
 // 2. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
 //    address follows a call whose target is computed, or lies outside of all modules, in code made
-//    at run time. It is taken, unless a word between rsp and where it points is so proved.
+//    at run time. It is taken, unless a word between rsp and where it points is so proved (of a
+//    leaf, which may not have made its frame yet, also by the evidence of 3).
 // 3. The first word above rsp that is so proved, or that follows a call whose target is computed
 //    and whose own frame was, by its rule, called rightly: by a computed call, or one to the
 //    function that it lies in.
@@ -67,15 +69,16 @@ private:
 };
 
 /// Moves `frame` to its caller; then pc, rsp and rbp are known (rbp is taken to be unchanged where
-/// no frame pointer says otherwise). `module` is the one that it lies in, or null. `hint` becomes
-/// what was found. False: nothing speaks for any caller; `frame` is unchanged. Reads code and
-/// unwind tables of modules in the table, and the stack. A few microseconds at worst, some 20 ns a
-/// frame where the hint was right. Async-signal-safe.
-[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
-                                BasicKnownRegisters<arch::X64>& frame,
+/// no frame pointer says otherwise). `module` is the one that it lies in, or null; `leaf`: it was
+/// interrupted, so that it need not have made a call. `hint` becomes what was found. False: nothing
+/// speaks for any caller; `frame` is unchanged. Reads code and unwind tables of modules in the
+/// table, and the stack. A few microseconds at worst, some 20 ns a frame where the hint was right.
+/// Async-signal-safe.
+[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                                GuessHint& hint, BasicKnownRegisters<arch::X64>& frame,
                                 StackMemory& memory) noexcept;
-[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, GuessHint& hint,
-                                BasicKnownRegisters<arch::Aarch64>& frame,
+[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                                GuessHint& hint, BasicKnownRegisters<arch::Aarch64>& frame,
                                 StackMemory& memory) noexcept;
 
 }  // namespace sample::unwind

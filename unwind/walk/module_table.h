@@ -38,11 +38,14 @@ struct Module {
     AddressRange code;        ///< Readable code: the largest segment of it.
     std::uint64_t entry = 0;  ///< e_entry; code just after it that has no CFI starts a stack.
     std::uint64_t image_delta = 0;  ///< Where the bytes are read, minus where the program has them.
+    /// Of a module without a usable or sufficient header; made by unwind/index/, outlives the
+    /// table.
+    const cfi::FrameIndex* index = nullptr;
 
     /// Where the tables' bytes are in this process.
     [[nodiscard]] constexpr cfi::Tables local_tables() const noexcept {
         return cfi::Tables{header == 0 ? 0 : header + image_delta, header_size,
-                           tables.begin + image_delta, tables.end + image_delta};
+                           tables.begin + image_delta, tables.end + image_delta, index};
     }
 };
 

@@ -11,6 +11,13 @@ using cfi::BpRule;
 using cfi::Row;
 using cfi::RowKind;
 
+/// Whether a step never fails for the slot of rbp, given that the frame itself can be read: below
+/// the CFA it lies in the frame, or below rsp, where it does no harm.
+template <class Arch>
+bool is_readable_bp_slot(Row row) noexcept {
+    return row.bp() != BpRule::at_cfa || cfi::bp_slot<Arch>(row, 0) > UINT64_MAX / 2;
+}
+
 }  // namespace
 
 /// Keeps the word that the step read as return address `address`, whatever signature it has.
@@ -57,18 +64,26 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
         default:
             return false;
     }
-    if (!link.reads_bp) {
-        // Whatever rbp is there, nobody asks.
-    } else if (row.bp() == BpRule::same) {
-        reads_bp = true;
-    } else {
-        const bool by_bp = row.bp() == BpRule::at_bp;
-        reads_bp = reads_bp || by_bp;
-        const std::uint64_t slot =
-            by_bp ? state.bp + row.bp_offset() : cfi::bp_slot<Arch>(row, cfa);
-        if (!add_word(memory, state.sp, {slot, caller.bp}, link.words)) {
-            return false;
-        }
+    switch (row.bp()) {
+        case BpRule::same:
+            reads_bp = reads_bp || link.reads_bp;
+            break;
+        case BpRule::at_cfa:
+            // Where nobody asks for it further out, its value may change; that it can be read may
+            // not.
+            if (!is_readable_bp_slot<Arch>(row) ||
+                (link.reads_bp &&
+                 !add_word(memory, state.sp, {cfi::bp_slot<Arch>(row, cfa), caller.bp},
+                           link.words))) {
+                return false;
+            }
+            break;
+        case BpRule::at_bp:
+            reads_bp = true;
+            if (!add_word(memory, state.sp, {state.bp + row.bp_offset(), caller.bp}, link.words)) {
+                return false;
+            }
+            break;
     }
     link.reads_bp = reads_bp;
     return true;
@@ -110,10 +125,12 @@ bool StackMemo::link_root(const FrameState& state, const StackMemory& memory, Li
         case RowKind::root:
             return true;
         case RowKind::cfa_sp:
-            return add_return<Arch>(memory, state.sp, state.sp + from_base, 0, link.words);
+            return is_readable_bp_slot<Arch>(state.row) &&
+                   add_return<Arch>(memory, state.sp, state.sp + from_base, 0, link.words);
         case RowKind::cfa_bp:
             link.reads_bp = true;
-            return add_return<Arch>(memory, state.sp, state.bp + from_base, 0, link.words);
+            return is_readable_bp_slot<Arch>(state.row) &&
+                   add_return<Arch>(memory, state.sp, state.bp + from_base, 0, link.words);
         default:
             return false;
     }

@@ -58,8 +58,11 @@ public:
     /// How many frames of the last stack a walk may join, from the root.
     [[nodiscard]] std::uint32_t linked() const noexcept { return linked_; }
 
-    /// The next walk finds nothing to join.
-    void forget() noexcept { linked_ = 0; }
+    /// As if there had been no walk.
+    void reset() noexcept {
+        depth_ = 0;
+        linked_ = 0;
+    }
 
 private:
     template <class Arch>
@@ -85,7 +88,8 @@ private:
     void begin_walk(std::uint64_t generation) noexcept {
         constexpr std::uint64_t kAboveEveryStack = ~std::uint64_t{0};
         if (generation != generation_) {
-            linked_ = 0;
+            // The same addresses may mean other modules.
+            reset();
             generation_ = generation;
         }
         verified_words_ = 0;

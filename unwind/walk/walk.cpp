@@ -83,7 +83,11 @@ Row row_of_stub(const Module& module, std::uint64_t pc) noexcept {
 
 template <class Arch>
 Row row_without_rules(const Module& module, std::uint64_t lookup, bool exact) noexcept {
-    if (module.entry != 0 && lookup - module.entry < kStartCodeBytes) {
+    // Behind a _start that has a rule lie other functions that have none (__do_global_dtors_aux).
+    cfi::Fde start;
+    if (module.entry != 0 && lookup - module.entry < kStartCodeBytes &&
+        cfi::find_fde(module.local_tables(), module.entry + module.image_delta, start) ==
+            cfi::Found::no) {
         return Row{RowKind::root};
     }
     const std::uint64_t pc = exact ? lookup : lookup + 1;

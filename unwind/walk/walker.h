@@ -265,6 +265,9 @@ private:
         if (pc == 0) {
             return stop(StopReason::root);
         }
+        if (pc - 1 >= Arch::kUserEnd) {
+            return stop(StopReason::no_module);
+        }
         if (!sink_.push(exact ? FrameAddress{Pc{pc}} : FrameAddress{ReturnAddress{pc}})) {
             return stop(StopReason::depth_limit);
         }
@@ -278,7 +281,8 @@ private:
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
         GuessHint hint{row};
-        if (guessed_ == kMaxGuesses || !guess_caller(modules_, module, hint, frame_, memory_)) {
+        if (guessed_ == kMaxGuesses ||
+            !guess_caller(modules_, module, exact_, hint, frame_, memory_)) {
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
         }
         if (module != nullptr && hint.row() != row) {
@@ -317,7 +321,7 @@ private:
 
     /// A word that no code address can be was not a return address.
     bool stop_without_module() noexcept {
-        if (!exact_ && (lookup_ < Arch::kUserBegin || lookup_ >= Arch::kUserEnd)) {
+        if (!exact_ && lookup_ < Arch::kUserBegin) {
             sink_.pop();
         }
         return stop(StopReason::no_module);
@@ -330,7 +334,7 @@ private:
         if (modules_.loader() == LoaderLookup::off) {
             return module;
         }
-        if (module != nullptr && (module->header == 0 || is_still_loaded(*module, pc))) {
+        if (module != nullptr && is_still_loaded(*module, pc)) {
             return module;
         }
         return find_by_loader(pc, storage) ? &storage : nullptr;

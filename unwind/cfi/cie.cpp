@@ -1,0 +1,157 @@
+// Parsing of CIEs and of encoded pointers; the contracts are in entry.h and fde.h.
+#include "unwind/cfi/entry.h"
+
+namespace sample::unwind::cfi {
+
+namespace {
+
+// DW_EH_PE_*: the low nibble is the format, the next three bits what the value is relative to.
+constexpr std::uint8_t kFormatMask = 0x0f;
+constexpr std::uint8_t kRelativeMask = 0x70;
+constexpr std::uint8_t kPcRelative = 0x10;
+constexpr std::uint8_t kDataRelative = 0x30;
+constexpr std::uint8_t kIndirect = 0x80;
+
+// x86-64's and aarch64's: no other is known here.
+constexpr std::uint64_t kReturnColumn = 16;
+constexpr std::uint64_t kLinkReturnColumn = 30;
+constexpr unsigned kMaxAugmentation = 8;
+
+/// The data that a 'z' augmentation announces. Unknown letters end it: the length field says where
+/// the instructions begin.
+void read_augmentation_data(ByteReader letters, ByteReader reader, Fde& out) noexcept {
+    while (reader.ok()) {
+        switch (letters.u8()) {
+            case 'R':
+                out.pointer_encoding = reader.u8();
+                break;
+            case 'S':
+                out.signal_frame = true;
+                break;
+            case 'L':
+                reader.skip(1);
+                break;
+            case 'B':  // aarch64: return addresses are signed by key B.
+                break;
+            case 'P': {
+                const std::uint8_t encoding = reader.u8();
+                static_cast<void>(read_format(reader, encoding));
+                break;
+            }
+            default:
+                return;
+        }
+    }
+}
+
+/// The field that tells a CIE from an FDE.
+bool is_cie_id(ByteReader& reader, const Content& content, FrameFormat format) noexcept {
+    if (format == FrameFormat::eh_frame) {
+        return reader.u32() == 0;
+    }
+    return content.wide ? reader.fixed<std::uint64_t>() == ~std::uint64_t{0}
+                        : reader.u32() == ~std::uint32_t{0};
+}
+
+/// What version 4 of .debug_frame adds. Segments do not exist on this machine.
+bool is_flat_64_bit(ByteReader& reader) noexcept {
+    const std::uint8_t address_size = reader.u8();
+    const std::uint8_t segment_selector_size = reader.u8();
+    return address_size == 8 && segment_selector_size == 0;
+}
+
+}  // namespace
+
+std::uint64_t read_format(ByteReader& reader, std::uint8_t encoding) noexcept {
+    switch (encoding & kFormatMask) {
+        case 0x0:
+        case 0x4:
+        case 0xc:
+            return reader.fixed<std::uint64_t>();
+        case 0x1:
+            return reader.uleb();
+        case 0x2:
+            return reader.fixed<std::uint16_t>();
+        case 0x3:
+            return reader.u32();
+        case 0x9:
+            return static_cast<std::uint64_t>(reader.sleb());
+        case 0xa:
+            return sign_extended(reader.fixed<std::int16_t>());
+        case 0xb:
+            return sign_extended(reader.fixed<std::int32_t>());
+        default:
+            reader.fail();
+            return 0;
+    }
+}
+
+std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding,
+                           std::uint64_t data_base) noexcept {
+    const std::uint64_t position = reader.position();
+    std::uint64_t value = read_format(reader, encoding);
+    if ((encoding & kIndirect) != 0) {
+        reader.fail();
+    }
+    switch (encoding & kRelativeMask) {
+        case 0:
+            break;
+        case kPcRelative:
+            value += position;
+            break;
+        case kDataRelative:
+            value += data_base;
+            break;
+        default:
+            reader.fail();
+            break;
+    }
+    return reader.ok() ? value : 0;
+}
+
+Found parse_cie(const Content& content, FrameFormat format, Fde& out, bool& has_data) noexcept {
+    ByteReader reader{content.begin, content.end};
+    const bool is_cie = is_cie_id(reader, content, format);
+    const std::uint8_t version = reader.u8();
+    ByteReader letters = reader;
+    unsigned count = 0;
+    while (reader.u8() != 0) {
+        if (++count > kMaxAugmentation) {
+            return Found::corrupt;
+        }
+    }
+    if (!reader.ok() || !is_cie) {
+        return Found::corrupt;
+    }
+    const bool is_version_4 = version == 4 && format == FrameFormat::debug_frame;
+    if ((version != 1 && version != 3 && !is_version_4) ||
+        (is_version_4 && !is_flat_64_bit(reader))) {
+        return Found::unsupported;
+    }
+    out.code_align = reader.uleb();
+    out.data_align = reader.sleb();
+    const std::uint64_t return_column = version == 1 ? reader.u8() : reader.uleb();
+    has_data = count > 0;
+    if (has_data) {
+        if (letters.u8() != 'z') {
+            return Found::unsupported;
+        }
+        const std::uint64_t size = reader.uleb();
+        const std::uint64_t data = reader.position();
+        reader.skip(size);
+        if (reader.ok()) {
+            read_augmentation_data(letters, ByteReader{data, reader.position()}, out);
+        }
+    }
+    out.initial_program = reader.position();
+    out.initial_program_end = reader.end();
+    if (!reader.ok()) {
+        return Found::corrupt;
+    }
+    out.return_column = static_cast<std::uint8_t>(return_column);
+    return return_column == kReturnColumn || return_column == kLinkReturnColumn
+               ? Found::yes
+               : Found::unsupported;
+}
+
+}  // namespace sample::unwind::cfi
