@@ -41,6 +41,18 @@ struct Aarch64 {
                                                           : kRestored.size();
     }
 
+    /// As every compiler writes them: the CIE's alignment factors (4, -8), return column, size of
+    /// its augmentation data and pointer encoding; its program: CFA = sp + 0.
+    static constexpr std::uint64_t kUsualCie = 0x1b'011e7804;
+    static constexpr std::uint64_t kCodeAlign = 4;
+    static constexpr std::uint64_t kUsualProgramBytes = 3;
+    static constexpr std::uint64_t kUsualCfaOffset = 0;
+    [[nodiscard]] static bool is_usual_program(const void* program) noexcept {
+        std::array<std::uint8_t, kUsualProgramBytes> bytes{};
+        __builtin_memcpy(bytes.data(), program, bytes.size());
+        return bytes == std::array<std::uint8_t, kUsualProgramBytes>{0x0c, 31, 0};
+    }
+
     /// Of the usual address spaces of 48 bits; larger ones have to be asked for by mmap's hint.
     static constexpr std::uint64_t kUserBegin = 4096;
     static constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 48;

@@ -42,6 +42,23 @@ struct X64 {
         return reg == Numbers::kReturn ? 7 : kRestored.size();
     }
 
+    /// As every compiler writes them: the CIE's alignment factors (1, -8), return column, size of
+    /// its augmentation data and pointer encoding; its program: CFA = rsp + 8, the return address
+    /// at CFA - 8, two bytes of padding.
+    static constexpr std::uint64_t kUsualCie = 0x1b'01107801;
+    static constexpr std::uint64_t kCodeAlign = 1;
+    static constexpr std::uint64_t kUsualProgramBytes = 7;
+    static constexpr std::uint64_t kUsualCfaOffset = 8;
+    [[nodiscard]] static bool is_usual_program(const void* program) noexcept {
+        constexpr std::uint32_t kDefineCfa = 0x9008070c;  // and the return address's offset
+        constexpr std::uint32_t kRest = 0x00000190;       // that again, 1; nop; nop
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+        __builtin_memcpy(&first, program, sizeof(first));
+        __builtin_memcpy(&last, static_cast<const char*>(program) + 3, sizeof(last));
+        return first == kDefineCfa && last == kRest;
+    }
+
     static constexpr std::uint64_t kUserBegin = 4096;
     static constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
     /// The code address that a saved return address stands for.

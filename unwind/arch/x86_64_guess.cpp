@@ -9,9 +9,6 @@ namespace {
 using cfi::Row;
 using cfi::RowKind;
 
-constexpr std::uint64_t kUserBegin = 4096;
-constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
-
 // A short function may have rules with a hole in them (clone3 after its system call).
 constexpr std::uint64_t kShortFunctionBytes = 128;
 
@@ -19,7 +16,7 @@ constexpr std::uint64_t kShortFunctionBytes = 128;
 constexpr std::uint64_t kLongestCall = 7;
 
 bool is_user_address(std::uint64_t address) noexcept {
-    return address >= kUserBegin && address < kUserEnd;
+    return address >= arch::X64::kUserBegin && address < arch::X64::kUserEnd;
 }
 
 /// Code bytes of a module.

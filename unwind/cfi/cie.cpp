@@ -1,4 +1,6 @@
 // Parsing of CIEs and of encoded pointers; the contracts are in entry.h and fde.h.
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/entry.h"
 
 namespace sample::unwind::cfi {
@@ -12,9 +14,6 @@ constexpr std::uint8_t kPcRelative = 0x10;
 constexpr std::uint8_t kDataRelative = 0x30;
 constexpr std::uint8_t kIndirect = 0x80;
 
-// x86-64's and aarch64's: no other is known here.
-constexpr std::uint64_t kReturnColumn = 16;
-constexpr std::uint64_t kLinkReturnColumn = 30;
 constexpr unsigned kMaxAugmentation = 8;
 
 /// The data that a 'z' augmentation announces. Unknown letters end it: the length field says where
@@ -149,9 +148,9 @@ Found parse_cie(const Content& content, FrameFormat format, Fde& out, bool& has_
         return Found::corrupt;
     }
     out.return_column = static_cast<std::uint8_t>(return_column);
-    return return_column == kReturnColumn || return_column == kLinkReturnColumn
-               ? Found::yes
-               : Found::unsupported;
+    const bool is_known = return_column == arch::X64::Numbers::kReturn ||
+                          return_column == arch::Aarch64::Numbers::kReturn;
+    return is_known ? Found::yes : Found::unsupported;
 }
 
 }  // namespace sample::unwind::cfi

@@ -3,7 +3,6 @@
 
 #include "unwind/arch/aarch64.h"
 #include "unwind/arch/built.h"
-#include "unwind/arch/x86_64.h"
 
 #include <type_traits>
 
@@ -45,22 +44,6 @@ enum Instruction : std::uint8_t {
     offset = 0x80,
     restore = 0xc0,
 };
-
-/// The CIE's instructions as every compiler for x86-64 writes them: CFA = rsp + 8, the return
-/// address at CFA - 8, two bytes of padding.
-bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
-    constexpr std::uint32_t kDefineCfa =
-        0x9008070c;                              // def_cfa rsp, 8; offset of the return address
-    constexpr std::uint32_t kRest = 0x00000190;  // the same offset, 1; nop; nop
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    if (end - program != 7) {
-        return false;
-    }
-    __builtin_memcpy(&first, reinterpret_cast<const void*>(program), sizeof(first));
-    __builtin_memcpy(&last, reinterpret_cast<const void*>(program + 3), sizeof(last));
-    return first == kDefineCfa && last == kRest;
-}
 
 /// In place: Rules::unspecified() is first made elsewhere and then copied.
 template <class Arch>
@@ -113,12 +96,15 @@ public:
     bool run() noexcept {
         clear(rules_);
         clear(initial_);
-        if (std::is_same_v<Arch, arch::X64> &&
-            is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
-            const Rule return_address{RuleKind::offset, data_align_};
-            rules_.cfa = CfaRule{Numbers::kSp, 8};
-            rules_.of(Numbers::kReturn) = return_address;
-            initial_.of(Numbers::kReturn) = return_address;
+        if (fde_.initial_program_end - fde_.initial_program == Arch::kUsualProgramBytes &&
+            Arch::is_usual_program(reinterpret_cast<const void*>(fde_.initial_program)))
+            [[likely]] {
+            rules_.cfa = CfaRule{Numbers::kSp, Arch::kUsualCfaOffset};
+            if constexpr (!Arch::kHasLinkRegister) {
+                const Rule return_address{RuleKind::offset, data_align_};
+                rules_.of(Numbers::kReturn) = return_address;
+                initial_.of(Numbers::kReturn) = return_address;
+            }
         } else {
             // The CIE's instructions have no locations: all of them run.
             if (!run(fde_.initial_program, fde_.initial_program_end)) {
