@@ -204,7 +204,11 @@ const char* converse(int socket, control::Hello& hello) noexcept {
     g_source.store(events.armed.source, std::memory_order_release);
     if (events.armed.source != Source::none) {
         set_up_gate(page, welcome.collector_pid, events.armed.source == Source::sigtrap);
-        capture::attach(area, module_table(), deliver_to_program);
+        const unwind::ModuleTable* modules = module_table();
+        area->header.table_bytes.store(
+            capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,
+            std::memory_order_relaxed);
+        capture::attach(area, modules, deliver_to_program);
         for (std::size_t i = 0; i < threads.count; ++i) {
             const auto tid = static_cast<std::uint32_t>(threads.tids[i]);
             capture::add_early_thread(

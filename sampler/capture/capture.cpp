@@ -37,7 +37,8 @@ constinit std::size_t g_early_thread_count = 0;
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
 
-alignas(64) constinit std::array<unwind::RowCache::Entry, 16384> g_rows{};
+alignas(64) constinit std::array<unwind::RowCache::Entry, kRowCacheEntries> g_rows{};
+static_assert(sizeof g_rows == kRowCacheBytes);
 
 template <class T>
 void add_relaxed(std::atomic<T>& counter, T amount) noexcept {
@@ -230,9 +231,6 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
 }  // namespace
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
-    area->header.table_bytes.store(
-        sizeof g_rows + (modules == nullptr ? 0 : modules->modules().size_bytes()),
-        std::memory_order_relaxed);
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_area.store(area, std::memory_order_release);

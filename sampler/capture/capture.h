@@ -8,6 +8,7 @@
 
 #include "sampler/capture/shared_area.h"
 #include "unwind/walk/module_table.h"
+#include "unwind/walk/row_cache.h"
 
 #include <csignal>
 #include <cstddef>
@@ -27,6 +28,10 @@ struct EarlyThread {
     std::uint64_t cpu_ns = 0;
 };
 inline constexpr std::size_t kMaxEarlyThreads = 64;
+
+/// Rules of hot pcs, for all threads: what unwinding keeps in memory, the agent's tables apart.
+inline constexpr std::size_t kRowCacheEntries = 16384;
+inline constexpr std::size_t kRowCacheBytes = kRowCacheEntries * sizeof(unwind::RowCache::Entry);
 
 /// Makes `area` the one that samples go to. Not async-signal-safe: called once before the events
 /// are armed.

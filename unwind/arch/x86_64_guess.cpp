@@ -12,6 +12,8 @@ using cfi::RowKind;
 // A short function may have rules with a hole in them (clone3 after its system call).
 constexpr std::uint64_t kShortFunctionBytes = 128;
 
+constexpr std::uint64_t kFunctionBytes = 65536;
+
 // The longest call instruction: ff /2 with a SIB byte and a 32-bit displacement.
 constexpr std::uint64_t kLongestCall = 7;
 
@@ -46,6 +48,17 @@ public:
 private:
     const Module& module_;
 };
+
+/// The slot that a PLT stub at `pc` jumps through: jmp *slot(%rip), perhaps behind endbr64 and with
+/// a bnd prefix. 0: it is none.
+std::uint64_t stub_slot(const Code& code, std::uint64_t pc) noexcept {
+    constexpr std::uint32_t kEndbr64 = 0xfa1e0ff3;
+    constexpr std::uint8_t kBnd = 0xf2;
+    constexpr std::uint16_t kJumpSlot = 0x25ff;
+    pc += code.at<std::uint32_t>(pc) == kEndbr64 ? 4 : 0;
+    pc += code.byte(pc) == kBnd ? 1 : 0;
+    return code.at<std::uint16_t>(pc) == kJumpSlot ? code.relative(pc + 2) : 0;
+}
 
 enum class CallKind : std::uint8_t {
     none,
@@ -90,10 +103,15 @@ struct Candidate {
     std::uint64_t bp = 0;
 };
 
-enum class Evidence : std::uint8_t {
-    none,    ///< Nothing, or something against it.
-    weak,    ///< A call that may have led anywhere.
-    proved,  ///< A call to code without rules in the callee's module.
+/// What speaks for a return address.
+struct Evidence {
+    enum class Kind : std::uint8_t {
+        none,    ///< Nothing, or something against it.
+        weak,    ///< A call that may have led anywhere.
+        proved,  ///< A call to code without rules, shortly before the callee's pc.
+    };
+    Kind kind = Kind::none;
+    std::uint64_t target = 0;  ///< Where the call leads; 0: unknown.
 };
 
 class Guesser {
@@ -103,26 +121,26 @@ public:
         : modules_{modules}, module_{module}, leaf_{leaf}, frame_{frame}, memory_{memory} {}
 
     bool guess(GuessHint& hint, Candidate& out) noexcept {
+        if (module_ != nullptr && leaf_ && is_about_to_leave() && take(frame_.value.sp(), out) &&
+            evidence_at(out).kind != Evidence::Kind::none) {
+            return true;
+        }
         Candidate by_pointer;
         const Evidence pointer = follow_frame_pointer(by_pointer);
-        if (pointer == Evidence::proved || (pointer == Evidence::weak && hint.is_frame_pointer())) {
+        if (pointer.kind == Evidence::Kind::proved ||
+            (pointer.kind == Evidence::Kind::weak && hint.is_frame_pointer())) {
             out = by_pointer;
             hint = GuessHint::frame_pointer();
             return true;
         }
-        const std::uint64_t sp = frame_.value.sp();
-        if (module_ != nullptr) {
-            // A leaf may not have a frame yet: then rbp is its caller's.
-            const Range range{
-                pointer == Evidence::none ? UINT64_MAX : frame_.value.bp(),
-                pointer == Evidence::none || leaf_ ? Evidence::weak : Evidence::proved};
-            if ((hint.is_scanned() && scan(sp + hint.offset(), 1, range, out)) ||
-                scan(sp, kScannedWords, range, out)) {
-                hint = GuessHint::scanned(out.sp - 8 - sp);
-                return true;
-            }
+        const bool has_pointer = pointer.kind != Evidence::Kind::none;
+        // A leaf may not have a frame yet: then rbp is its caller's.
+        const Range range{has_pointer ? frame_.value.bp() : UINT64_MAX, !has_pointer || leaf_};
+        if (module_ != nullptr && scan(hint, range, out)) {
+            hint = GuessHint::scanned(out.sp - 8 - frame_.value.sp());
+            return true;
         }
-        if (pointer == Evidence::none) {
+        if (!has_pointer) {
             return false;
         }
         out = by_pointer;
@@ -131,61 +149,92 @@ public:
     }
 
 private:
+    /// At `ret`, or at a jump through a slot as a PLT stub has it, rsp points to the return
+    /// address.
+    [[nodiscard]] bool is_about_to_leave() const noexcept {
+        constexpr std::uint8_t kReturn = 0xc3;
+        const Code code{*module_};
+        const std::uint64_t pc = frame_.value.pc();
+        return code.byte(pc) == kReturn || stub_slot(code, pc) != 0;
+    }
+
     Evidence follow_frame_pointer(Candidate& out) noexcept {
         const std::uint64_t bp = frame_.value.bp();
         if (!frame_.knows(Registers::kBp) || bp < frame_.value.sp() || !memory_.read(bp, out.bp) ||
             !memory_.read(bp + 8, out.pc) || !is_user_address(out.pc) ||
             (out.bp != 0 && out.bp <= bp + 8)) {
-            return Evidence::none;
+            return {};
         }
         out.sp = bp + 16;
-        return modules_.find(Pc{out.pc - 1}) == nullptr ? Evidence::weak : evidence_at(out.pc);
+        return modules_.find(Pc{out.pc - 1}) == nullptr ? Evidence{Evidence::Kind::weak, 0}
+                                                        : evidence_at(out);
     }
 
     struct Range {
         std::uint64_t end;
-        Evidence least;
+        bool weak_too;
     };
-    /// The first of `words` words, from `begin`, for which there is evidence.
-    bool scan(std::uint64_t begin, unsigned words, Range range, Candidate& out) noexcept {
-        for (unsigned word = 0; word < words; ++word) {
-            const std::uint64_t slot = begin + std::uint64_t{8} * word;
-            if (slot >= range.end || !memory_.read(slot, out.pc)) {
-                return false;
+
+    /// Takes the word at `slot` for a return address. False: it can't be read.
+    bool take(std::uint64_t slot, Candidate& out) noexcept {
+        out.sp = slot + 8;
+        out.bp = frame_.value.bp();
+        return memory_.read(slot, out.pc);
+    }
+
+    /// Up the stack to the first frame that was called rightly by a computed call; before that the
+    /// proved word whose call leads nearest to the pc: no function begins in between.
+    bool scan(GuessHint hint, Range range, Candidate& out) noexcept {
+        const std::uint64_t sp = frame_.value.sp();
+        Candidate found;
+        if (hint.is_scanned() && sp + hint.offset() < range.end && take(sp + hint.offset(), out) &&
+            evidence_at(out).kind == Evidence::Kind::proved) {
+            return true;
+        }
+        std::uint64_t nearest = 0;
+        for (unsigned word = 0; word < kScannedWords; ++word) {
+            const std::uint64_t slot = sp + std::uint64_t{8} * word;
+            if (slot >= range.end || !take(slot, found)) {
+                break;
             }
-            out.sp = slot + 8;
-            out.bp = frame_.value.bp();
-            const Evidence evidence =
-                is_user_address(out.pc) ? evidence_at(out.pc) : Evidence::none;
-            if (evidence == Evidence::proved ||
-                (evidence == Evidence::weak && range.least == Evidence::weak &&
-                 is_called_rightly(out))) {
+            const Evidence evidence = evidence_at(found);
+            if (evidence.kind == Evidence::Kind::proved && evidence.target > nearest) {
+                nearest = evidence.target;
+                out = found;
+            } else if (evidence.kind == Evidence::Kind::weak && range.weak_too && nearest == 0 &&
+                       is_called_rightly(found)) {
+                out = found;
                 return true;
             }
         }
-        return false;
+        return nearest != 0;
     }
 
-    /// What the call before a return address in a module says.
-    Evidence evidence_at(std::uint64_t return_address) noexcept {
-        const Module* caller = modules_.find(Pc{return_address - 1});
+    /// What the call before a return address says.
+    Evidence evidence_at(const Candidate& frame) noexcept {
+        const Module* caller =
+            is_user_address(frame.pc) ? modules_.find(Pc{frame.pc - 1}) : nullptr;
         if (caller == nullptr) {
-            return Evidence::none;
+            return {};
         }
-        const Call call = call_before(Code{*caller}, return_address);
-        if (call.kind == CallKind::none || call.kind == CallKind::computed) {
-            return call.kind == CallKind::none ? Evidence::none : Evidence::weak;
+        const Call call = resolve(call_before(Code{*caller}, frame.pc));
+        if (call.kind == CallKind::none) {
+            return {};
         }
-        const std::uint64_t target = resolve(call);
-        if (module_ == nullptr) {
-            // Code made at run time is jumped to by stubs, which have no rules either.
-            return caller->code.contains(target) && !has_rule(*caller, target) ? Evidence::weak
-                                                                               : Evidence::none;
+        if (call.kind == CallKind::computed) {
+            return {Evidence::Kind::weak, 0};
         }
-        return module_->code.contains(target) && (!has_rule(*module_, target) ||
-                                                  frame_.value.pc() - target < kShortFunctionBytes)
-                   ? Evidence::proved
-                   : Evidence::none;
+        const std::uint64_t target = call.target;
+        const Module* callee = module_ != nullptr ? module_ : caller;
+        const std::uint64_t distance = frame_.value.pc() - target;
+        if (!callee->code.contains(target) ||
+            (has_rule(*callee, target) && distance >= kShortFunctionBytes)) {
+            return {};
+        }
+        // Code made at run time is jumped to by stubs, which have no rules either; so is other code
+        // by what picks it at run time.
+        const bool leads_here = module_ != nullptr && distance < kFunctionBytes;
+        return {leads_here ? Evidence::Kind::proved : Evidence::Kind::weak, target};
     }
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function.
@@ -215,35 +264,22 @@ private:
         if (caller == nullptr) {
             return false;
         }
-        const Call call = call_before(Code{*caller}, above);
+        const Call call = resolve(call_before(Code{*caller}, above));
         return call.kind == CallKind::computed ||
-               (call.kind != CallKind::none && resolve(call) == fde.pc_begin - module.image_delta);
+               (call.kind == CallKind::direct && call.target == fde.pc_begin - module.image_delta);
     }
 
-    /// Where a direct call or one through a slot leads, past a PLT stub. 0: unknown.
-    std::uint64_t resolve(const Call& call) noexcept {
-        if (call.kind == CallKind::slot) {
-            return slot_value(call.target);
+    /// The same call past slots and PLT stubs: direct, or computed if a slot can't be read.
+    Call resolve(Call call) noexcept {
+        std::uint64_t slot = call.kind == CallKind::slot ? call.target : 0;
+        if (call.kind == CallKind::direct) {
+            const Module* module = modules_.find(Pc{call.target});
+            slot = module != nullptr ? stub_slot(Code{*module}, call.target) : 0;
         }
-        const Module* module = modules_.find(Pc{call.target});
-        if (module == nullptr) {
-            return 0;
+        if (slot != 0) {
+            call.kind = memory_.read(slot, call.target) ? CallKind::direct : CallKind::computed;
         }
-        constexpr std::uint32_t kEndbr64 = 0xfa1e0ff3;
-        constexpr std::uint8_t kBnd = 0xf2;
-        constexpr std::uint16_t kJumpSlot = 0x25ff;
-        const Code code{*module};
-        std::uint64_t at = call.target;
-        at += code.at<std::uint32_t>(at) == kEndbr64 ? 4 : 0;
-        at += code.byte(at) == kBnd ? 1 : 0;
-        return code.at<std::uint16_t>(at) == kJumpSlot ? slot_value(code.relative(at + 2))
-                                                       : call.target;
-    }
-
-    /// The word of a global offset table; 0 if it cannot be read.
-    std::uint64_t slot_value(std::uint64_t slot) noexcept {
-        std::uint64_t value = 0;
-        return memory_.read(slot, value) ? value : 0;
+        return call;
     }
 
     static bool has_rule(const Module& module, std::uint64_t pc) noexcept {

@@ -70,7 +70,8 @@ bool pack_bp(const Rule& rule, Row::Fields& out) noexcept {
         case RuleKind::offset:
             out.bp = BpRule::at_cfa;
             out.bp_offset = rule.signed_payload();
-            return true;
+            // A slot outside of the frame may be unreadable where the frame is not.
+            return out.bp_offset < 0;
         case RuleKind::expression: {
             const ExpressionShape shape = recognise(rule.payload());
             out.bp = BpRule::at_bp;

@@ -1,21 +1,22 @@
 // The caller of a frame that no rule covers: machine code made at run time, assembly without CFI.
 //
 // Nothing here is certain, so a frame found like this is marked (FrameAddress::guessed()), and a
-// guess is only made where something speaks for it. A return address follows a call instruction,
-// and a call to the frame's own code proves most: it names code of the same module that no rule
-// covers either (or the short function that the frame lies in, whose rules have a hole), directly,
-// through a PLT stub, or through a global offset table. In this order:
+// guess is only made where something speaks for it: a return address follows a call instruction.
+// It is *proved* where that call leads, directly, through a PLT stub or through a global offset
+// table, to code without rules of the frame's own module shortly before the frame's pc (or to the
+// short function that the frame lies in, whose rules have a hole). It is *weak* where the call is
+// computed, or leads elsewhere in such code, which may have jumped on. In this order:
 //
-// 1. rbp is a frame pointer, and the return address above what it points to is so proved.
-// 2. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
-//    address follows a call whose target is computed, or lies outside of all modules, in code made
-//    at run time. It is taken, unless a word between rsp and where it points is so proved (of a
-//    leaf, which may not have made its frame yet, also by the evidence of 3).
-// 3. The first word above rsp that is so proved, or that follows a call whose target is computed
-//    and whose own frame was, by its rule, called rightly: by a computed call, or one to the
-//    function that it lies in.
+// 0. A leaf is at `ret` or at the jump of a PLT stub: the return address is where rsp points.
+// 1. rbp is a frame pointer, and the return address above what it points to is proved.
+// 2. Of the words from rsp up (to where rbp points, if it may be a frame pointer), the proved one
+//    whose call leads nearest to the pc; or, if that comes first and rbp can't be the frame's own
+//    pointer, one by weak evidence whose own frame was, by its rule, called rightly: by a computed
+//    call, or one to the function that it lies in.
+// 3. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
+//    address is weak, or lies outside of all modules, in code made at run time.
 //
-// Outside of modules only the second can be had.
+// Outside of modules only the last can be had.
 //
 // On aarch64 a saved return address does not say where its frame ends, so that nothing is scanned:
 //

@@ -14,8 +14,8 @@ public:
           memory_{&memory},
           at_{memo.fresh_.data()},
           leaf_end_{memo.fresh_.data() + max_depth / 2},
-          end_{memo.fresh_.data() + max_depth} {
-        memo.begin_walk(generation);
+          end_{memo.fresh_.data() + max_depth + 1} {
+        memo.begin_walk(generation, max_depth);
         change_stack();
     }
 

@@ -11,13 +11,6 @@ using cfi::BpRule;
 using cfi::Row;
 using cfi::RowKind;
 
-/// Whether a step never fails for the slot of rbp, given that the frame itself can be read: below
-/// the CFA it lies in the frame, or below rsp, where it does no harm.
-template <class Arch>
-bool is_readable_bp_slot(Row row) noexcept {
-    return row.bp() != BpRule::at_cfa || cfi::bp_slot<Arch>(row, 0) > UINT64_MAX / 2;
-}
-
 }  // namespace
 
 /// Keeps the word that the step read as return address `address`, whatever signature it has.
@@ -69,18 +62,17 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
             reads_bp = reads_bp || link.reads_bp;
             break;
         case BpRule::at_cfa:
-            // Where nobody asks for it further out, its value may change; that it can be read may
-            // not.
-            if (!is_readable_bp_slot<Arch>(row) ||
-                (link.reads_bp &&
-                 !add_word(memory, state.sp, {cfi::bp_slot<Arch>(row, cfa), caller.bp},
-                           link.words))) {
+            // Where nobody asks for it further out, its value may change. (It can be read: it lies
+            // in the frame, or below rsp, where it does no harm.)
+            if (link.reads_bp && !add_word(memory, state.sp,
+                                           {cfi::bp_slot<Arch>(row, cfa), caller.bp}, link.words)) {
                 return false;
             }
             break;
         case BpRule::at_bp:
             reads_bp = true;
-            if (!add_word(memory, state.sp, {state.bp + row.bp_offset(), caller.bp}, link.words)) {
+            if (state.bp + row.bp_offset() >= cfa ||
+                !add_word(memory, state.sp, {state.bp + row.bp_offset(), caller.bp}, link.words)) {
                 return false;
             }
             break;
@@ -125,12 +117,10 @@ bool StackMemo::link_root(const FrameState& state, const StackMemory& memory, Li
         case RowKind::root:
             return true;
         case RowKind::cfa_sp:
-            return is_readable_bp_slot<Arch>(state.row) &&
-                   add_return<Arch>(memory, state.sp, state.sp + from_base, 0, link.words);
+            return add_return<Arch>(memory, state.sp, state.sp + from_base, 0, link.words);
         case RowKind::cfa_bp:
             link.reads_bp = true;
-            return is_readable_bp_slot<Arch>(state.row) &&
-                   add_return<Arch>(memory, state.sp, state.bp + from_base, 0, link.words);
+            return add_return<Arch>(memory, state.sp, state.bp + from_base, 0, link.words);
         default:
             return false;
     }

@@ -85,13 +85,16 @@ private:
         std::uint64_t bp;
     };
 
-    void begin_walk(std::uint64_t generation) noexcept {
+    void begin_walk(std::uint64_t generation, std::size_t max_depth) noexcept {
         constexpr std::uint64_t kAboveEveryStack = ~std::uint64_t{0};
         if (generation != generation_) {
             // The same addresses may mean other modules.
             reset();
             generation_ = generation;
         }
+        // What is joined lies in the root's half, if the stack should grow too deep.
+        const auto root = static_cast<std::uint32_t>(max_depth - 1 - max_depth / 2);
+        linked_ = linked_ < root ? linked_ : root;
         verified_words_ = 0;
         sps_[0] = kAboveEveryStack;
     }
@@ -137,7 +140,7 @@ private:
     std::array<Link, kMaxLinked> links_;
     std::array<Word, kMaxWords> words_;
     // What the current walk has found, leaf first; where it is too deep, a ring.
-    std::array<FrameAddress, kMaxFrames> fresh_;
+    std::array<FrameAddress, kMaxFrames + 1> fresh_;  // one may be taken back
     std::array<FrameState, kMaxLinked> states_;
 };
 

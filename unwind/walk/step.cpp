@@ -67,7 +67,8 @@ Step restore(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
                 return Step::taken;
             }
             value = from.frame.value.value[reg];
-            return is_popped(slot, from.frame.value.sp()) && from.frame.knows(reg)
+            return reg != Numbers::kReturn && reg != Numbers::kSp &&
+                           is_popped(slot, from.frame.value.sp()) && from.frame.knows(reg)
                        ? Step::taken
                        : Step::unreadable;
         }
@@ -85,6 +86,11 @@ Step restore(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
             const Step step = from_evaluated(
                 cfi::evaluate(rule.payload(), from.frame, from.memory, &from.cfa, value));
             if (step == Step::taken && rule.kind() == RuleKind::expression) {
+                if (reg != Numbers::kReturn && value >= from.cfa && from.frame.knows(reg)) {
+                    // GCC's rules of a realigned frame after `leave`: the register is back already.
+                    value = from.frame.value.value[reg];
+                    return Step::taken;
+                }
                 return from.memory.read(value, value) ? Step::taken : Step::unreadable;
             }
             return step;
@@ -174,7 +180,7 @@ Step step_by_row(cfi::Row row, BasicKnownRegisters<Arch>& frame, StackMemory& me
     const std::uint64_t slot =
         row.bp() == cfi::BpRule::at_bp ? bp + row.bp_offset() : cfi::bp_slot<Arch>(row, cfa);
     if ((!in_link && !memory.read(cfa + cfi::return_offset<Arch>(row), return_address)) ||
-        (row.bp() != cfi::BpRule::same && !memory.read(slot, bp) &&
+        (row.bp() != cfi::BpRule::same && slot < cfa && !memory.read(slot, bp) &&
          !is_popped(slot, frame.value.sp()))) {
         return Step::unreadable;
     }

@@ -11,12 +11,16 @@
 
 namespace sample::unwind {
 
+// The same registers as a signal frame on a native stack has them.
+inline constexpr std::uint64_t kSigcontextOffset = arch::Native::kSigcontextOffset;
+inline constexpr auto kSigcontextOrder = arch::Native::kSigcontextOrder;
+
 [[nodiscard]] inline Registers registers_of(const ucontext_t& context) noexcept {
     Registers registers;
 #if defined(__x86_64__)
-    constexpr auto kOrder = arch::Native::kSigcontextOrder;
-    for (std::size_t i = 0; i < kOrder.size(); ++i) {
-        registers.value[kOrder[i]] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[i]);
+    for (std::size_t i = 0; i < kSigcontextOrder.size(); ++i) {
+        registers.value[kSigcontextOrder[i]] =
+            static_cast<std::uint64_t>(context.uc_mcontext.gregs[i]);
     }
 #else
     for (std::size_t i = 0; i < Registers::kSp; ++i) {

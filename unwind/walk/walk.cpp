@@ -45,7 +45,7 @@ private:
 };
 
 // Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point.
-constexpr std::uint64_t kStartCodeBytes = 256;
+constexpr std::uint64_t kStartCodeBytes = 64;
 
 template <class Arch>
 bool is_sigreturn(const Module& module, std::uint64_t pc) noexcept {

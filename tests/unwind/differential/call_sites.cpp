@@ -12,6 +12,7 @@ constexpr std::uint64_t kLongestCall = 7;
 constexpr std::uint64_t kDirectCall = 5;
 // mov $15, %rax; syscall: what a signal's trampoline is.
 constexpr std::array<std::uint8_t, 9> kSigreturn{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+constexpr std::uint64_t kSigreturnMov = 7;
 
 /// Bytes of an FF /2 with this ModRM and SIB byte, prefixes left out; 0 if it is another operation.
 std::size_t indirect_call_size(std::uint8_t modrm, std::uint8_t sib) {
@@ -54,8 +55,14 @@ std::uint64_t function_start(const ModuleTable& modules, std::uint64_t pc) {
 }  // namespace
 
 bool CallSites::is_trampoline(std::uint64_t address) const {
-    const std::byte* bytes = process_.bytes_at(address, kSigreturn.size());
-    return bytes != nullptr && std::memcmp(bytes, kSigreturn.data(), kSigreturn.size()) == 0;
+    // At its first instruction, at its second, or in the kernel.
+    for (const std::uint64_t before : {std::uint64_t{0}, kSigreturnMov, kSigreturn.size()}) {
+        const std::byte* bytes = process_.bytes_at(address - before, kSigreturn.size());
+        if (bytes != nullptr && std::memcmp(bytes, kSigreturn.data(), kSigreturn.size()) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Link CallSites::link(std::uint64_t callee, std::uint64_t caller) const {

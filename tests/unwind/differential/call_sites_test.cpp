@@ -79,7 +79,9 @@ TEST_F(OwnCode, refutes_data_and_addresses_where_nothing_is) {
 TEST_F(OwnCode, knows_that_signals_are_no_calls) {
     const auto address = reinterpret_cast<std::uint64_t>(&trampoline);
     EXPECT_EQ(call_sites.link(inside(where_from), address), Link::unknown);
-    EXPECT_EQ(call_sites.link(address, inside(where_from)), Link::unknown);
+    for (const std::uint64_t reached : {0UL, 7UL, 9UL}) {
+        EXPECT_EQ(call_sites.link(address + reached, inside(where_from)), Link::unknown);
+    }
 }
 
 TEST_F(OwnCode, knows_nothing_of_code_made_at_run_time) {

@@ -10,6 +10,8 @@ namespace sample::unwind::differential {
 
 namespace {
 
+constexpr std::size_t kMemoExamples = 4;
+
 std::vector<CodePlace> places_of(std::span<const std::uint64_t> frames, const Process& process) {
     std::vector<CodePlace> places;
     for (const std::uint64_t frame : frames) {
@@ -73,11 +75,13 @@ void Comparison::on_exec(pid_t pid) {
     watched.process.clear();
     watched.stack_ends.clear();
     watched.doubts.clear();
+    watched.memos.clear();
 }
 
 void Comparison::on_exit(pid_t pid) {
     // Other threads may live on: the modules stay.
     processes_[pid].cached.reset();
+    processes_[pid].memos.clear();
 }
 
 void Comparison::on_sample(const StackSample& sample) {
@@ -106,6 +110,8 @@ Difference Comparison::compare_walks(const StackSample& ours, const StackSample&
         addresses_.push_back(frames_[i].lookup_pc().value + (frames_[i].is_exact() ? 0 : 1));
     }
     tally_.frames += result.depth;
+    tally_.guessed += result.guessed;
+    walk_with_memo(ours, watched, result);
 
     const OurWalk our_walk{addresses_, result.reason};
     const CallSites call_sites{watched.process};
@@ -136,6 +142,33 @@ Example Comparison::example_of(const StackSample& sample, const Process& process
                    theirs_.end,
                    sample.registers.sp(),
                    sample.stack.size()};
+}
+
+void Comparison::walk_with_memo(const StackSample& sample, Watched& watched,
+                                const WalkResult& plain) {
+    auto& memo = watched.memos[sample.tid];
+    if (memo == nullptr) {
+        memo = std::make_unique<StackMemo>();
+    }
+    StackMemory memory = StackMemory::recorded(sample.registers.sp(), sample.stack);
+    const WalkResult result = walk(watched.process.modules(), rows_, sample.registers, memory,
+                                   *memo, StackMemo::kMaxFrames);
+    const auto frames = memo->root_first();
+    tally_.joined += memo->joined();
+    const bool same = result.reason == plain.reason && frames.size() == plain.depth &&
+                      std::equal(frames.rbegin(), frames.rend(), frames_.begin());
+    tally_.memo_different += same ? 0 : 1;
+    if (!same && tally_.memo_examples.size() < kMemoExamples) {
+        std::vector<std::uint64_t> addresses;
+        for (std::size_t i = frames.size(); i > 0; --i) {
+            addresses.push_back(frames[i - 1].lookup_pc().value +
+                                (frames[i - 1].is_exact() ? 0 : 1));
+        }
+        tally_.memo_examples.push_back({places_of(addresses_, watched.process),
+                                        places_of(addresses, watched.process), plain.reason,
+                                        static_cast<int>(result.reason), sample.registers.sp(),
+                                        sample.stack.size()});
+    }
 }
 
 void Comparison::see_stack_end(const StackSample& sample, Watched& watched) {

@@ -7,6 +7,7 @@
 #include "tests/unwind/differential/process.h"
 #include "tests/unwind/differential/reference.h"
 #include "unwind/walk/row_cache.h"
+#include "unwind/walk/stack_memo.h"
 
 #include <array>
 #include <cstdint>
@@ -60,10 +61,14 @@ struct Tally {
     std::uint64_t samples = 0;
     std::uint64_t no_stack = 0;  ///< Nothing to walk: the thread had no memory, in exec or exit.
     std::uint64_t frames = 0;    ///< Ours.
+    std::uint64_t guessed = 0;   ///< Ours, of frames that no rule covers.
+    std::uint64_t joined = 0;    ///< Frames that a walk with the thread's memo took over.
+    std::uint64_t memo_different = 0;  ///< Samples whose walk with the memo has other frames.
     std::uint64_t equal = 0;
     std::uint64_t root = 0;
     std::map<DifferenceKey, std::uint64_t> differences;
     std::map<DifferenceKey, Example> examples;
+    std::vector<Example> memo_examples;  ///< The first few; theirs is the memo's walk.
     std::map<StopKey, std::uint64_t> stops;
     std::map<StopKey, Example> stop_examples;
     /// Samples in which a frame of ours has a refuted link, whatever libunwind says, by the callee.
@@ -108,11 +113,13 @@ private:
         std::unique_ptr<Reference> cached;
         std::map<pid_t, std::uint64_t> stack_ends;  ///< By thread: the highest that was seen.
         std::vector<Doubt> doubts;
+        std::map<pid_t, std::unique_ptr<StackMemo>> memos;  ///< By thread.
     };
 
     static constexpr std::size_t kEntries = 1 << 18;
     static constexpr std::size_t kDepth = 8192;
 
+    void walk_with_memo(const StackSample& sample, Watched& watched, const WalkResult& plain);
     [[nodiscard]] Missing missing_for(const StackSample& sample, const Watched& watched) const;
     void see_stack_end(const StackSample& sample, Watched& watched);
     void count_stop(const StackSample& sample, Watched& watched, StopReason reason, bool equal);

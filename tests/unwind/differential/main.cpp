@@ -4,10 +4,10 @@
 //         [--strict] [--called] [--root PERCENT] -- CMD...
 //
 // The command is run again until there are enough samples, then its process group gets SIGTERM.
-// Exit code: 0; 1 if --strict and a difference is not explained, --called and a frame of ours has
-// no call before it, or fewer walks reach the root than --root says; 2 for anything that went
-// wrong; 77 if perf_event_open is refused.
-// docs/unwinding-differential.md tells how differences are judged.
+// Exit code: 0; 1 if --strict and a difference is not explained or a walk with the thread's memo
+// differs from one without, --called and a frame of ours has no call before it, or fewer walks
+// reach the root than --root says; 2 for anything that went wrong; 77 if perf_event_open is
+// refused. docs/unwinding-differential.md tells how differences are judged.
 #include "tests/unwind/differential/capture.h"
 #include "tests/unwind/differential/comparison.h"
 #include "tests/unwind/differential/report.h"
@@ -167,7 +167,7 @@ int run(const Options& options) {
         write_json(tally, figures, out);
         std::fclose(out);
     }
-    const bool failed = (options.strict && tally.unexplained() != 0) ||
+    const bool failed = (options.strict && tally.unexplained() + tally.memo_different != 0) ||
                         (options.called && !tally.uncalled.empty()) ||
                         root_percent(tally) < options.least_root;
     return failed ? 1 : 0;
@@ -182,7 +182,8 @@ int main_without_exceptions(int argc, char** argv) {
         ->check(CLI::Range(1, 100000));
     app.add_option("--json", options.json, "Where the figures go, too");
     app.add_option("--examples", options.examples, "Stacks printed of each class of difference");
-    app.add_flag("--strict", options.strict, "Fail if a difference is not explained");
+    app.add_flag("--strict", options.strict,
+                 "Fail if a difference is not explained, or a walk by the memo differs");
     app.add_flag("--called", options.called, "Fail if no call precedes a frame of ours");
     app.add_option("--root", options.least_root,
                    "Fail if less per cent reach the root, of those whose copy suffices");

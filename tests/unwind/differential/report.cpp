@@ -117,6 +117,9 @@ std::set<CodePlace> places_in(const Tally& tally) {
         places.insert(place);
     }
     std::for_each(tally.stop_examples.begin(), tally.stop_examples.end(), insert_example);
+    for (const Example& example : tally.memo_examples) {
+        insert_example(std::pair{0, example});
+    }
     return places;
 }
 
@@ -153,6 +156,9 @@ void print_shares(const Tally& tally, const RunFigures& figures, std::FILE* out)
     std::fprintf(out, "%s\n%lu samples, %lu lost, %lu without a stack, %.1f frames each\n",
                  figures.command.c_str(), tally.samples, figures.lost, tally.no_stack,
                  walked == 0 ? 0 : static_cast<double>(tally.frames) / static_cast<double>(walked));
+    std::fprintf(out, "of our frames %.2f %% guessed, %.2f %% taken over by memos; %lu differ so\n",
+                 percent(tally.guessed, tally.frames), percent(tally.joined, tally.frames),
+                 tally.memo_different);
     for (const Verdict verdict : kVerdicts) {
         std::fprintf(out, "  %-11s %10lu  %8.4f %%\n", name_of(verdict), tally.with(verdict),
                      percent(tally.with(verdict), walked));
@@ -274,6 +280,9 @@ void print_report(const Tally& tally, const RunFigures& figures, std::FILE* out)
         std::fprintf(out, "  %8lu  %s %s %s\n", row.samples, of.module.c_str(), of.function.c_str(),
                      text_of(row.addresses).c_str());
     }
+    for (const Example& example : tally.memo_examples) {
+        print_example("the memo's walk differs (shown as libunwind's)", example, names, out);
+    }
     if (figures.examples != 0) {
         std::fprintf(out, "examples\n");
         print_examples(tally, figures.examples, names, out);
@@ -288,6 +297,9 @@ void write_json(const Tally& tally, const RunFigures& figures, std::FILE* out) {
               {"lost", figures.lost},
               {"no_stack", tally.no_stack},
               {"frames", tally.frames},
+              {"guessed", tally.guessed},
+              {"joined", tally.joined},
+              {"memo_different", tally.memo_different},
               {"root", tally.root},
               {"cut", tally.lacking(Missing::rest)},
               {"page", tally.lacking(Missing::page)},

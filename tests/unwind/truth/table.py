@@ -136,7 +136,7 @@ def update(tool, runs):
         table.reasons = {name: text for name, text in table.reasons.items() if name in used}
     table.write()
     text = replace_part("matrix", DOCUMENT.read_text(), matrix_lines(results))
-    DOCUMENT.write_text(replace_part("mismatches", text, mismatch_lines(table)))
+    DOCUMENT.write_text(replace_part("mismatches", text, mismatch_lines(Table().read())))
     for line in unexplained:
         print("unexplained:", line)
     return 1 if unexplained else 0
