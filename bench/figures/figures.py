@@ -208,6 +208,47 @@ def survival(bench, table):
                   share >= 0.99 and said, 1)
 
 
+def churn_caller(function):
+    """The only caller that tests/targets/churn.cpp promises for a function, or None."""
+    found = re.search(r"(host_call<|plugin_entry_|plugin_middle_|host_back<)(\d)", function)
+    if not found:
+        return None
+    name, copy = found.groups()
+    return {"host_call<": "churn(", "plugin_entry_": "host_call<" + copy,
+            "plugin_middle_": "plugin_entry_" + copy,
+            "host_back<": "plugin_middle_" + copy}[name]
+
+
+def churn(bench, table):
+    """Libraries loaded and unloaded 1000 times on each of four threads."""
+    loads = bench.count(1000, 100)
+    program = bench.target("churn")
+    done, seen = bench.record([program, os.path.dirname(program), str(loads)], check=False)
+    good = done.returncode == 0 and told(done, "loads") == 4 * loads
+    table.row("4 x %d loads at 10 kHz" % loads,
+              "survived" if good else "ended with %d" % done.returncode, "no crash", good, 1)
+    wrong = right = cut = 0
+    for caller, callee, total_us in seen.edges():
+        promised = churn_caller(callee)
+        if promised is None:
+            continue
+        if promised in caller:
+            right += total_us
+        elif caller.startswith("[stack") or caller == "[unknown]":
+            cut += total_us
+        else:
+            note("  %s below %s, %d us" % (callee, caller, total_us))
+            wrong += total_us
+    note("  %d us below their caller, %d us cut there, %d us below another" % (right, cut, wrong))
+    table.row("churn: time below a wrong caller", "%d us" % wrong, "0", wrong == 0 and right > 0, 1)
+    held = [told(done, name + when) for name in ("descriptors_", "anonymous_kib_")
+            for when in ("before", "after")]
+    table.row("churn: descriptors more after the last load", str(held[1] - held[0]), "0",
+              held[1] == held[0], 1)
+    table.row("churn: private memory more after the last load", "%d KiB" % (held[3] - held[2]),
+              "<= 1024 KiB", held[3] - held[2] <= 1024, 1)
+
+
 ALL = {"delivered": delivered, "sums": sums, "shares": shares, "stacks": stacks,
        "overhead": overhead, "size": size, "syscalls": syscalls, "execs": execs, "memory": memory,
-       "summary": summary_time, "survival": survival}
+       "churn": churn, "summary": summary_time, "survival": survival}

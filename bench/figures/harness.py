@@ -33,14 +33,26 @@ class Recording:
             self._functions = json.loads(text)["functions"]
         return self._functions
 
-    def roots_us(self):
-        """The sum of the roots' TotalDuration, from the exported profile."""
+    @property
+    def profile(self):
         if self._profile is None:
             self._profile = json.loads(self._bench.sample("export", "--format", "json", "-o", "-",
                                                           self.path))
-        nodes = self._profile["Nodes"]
+        return self._profile
+
+    def roots_us(self):
+        """The sum of the roots' TotalDuration, from the exported profile."""
+        nodes = self.profile["Nodes"]
         return sum(nodes[category["NodeId"] - 1]["TotalDuration"]
-                   for category in self._profile["Categories"])
+                   for category in self.profile["Categories"])
+
+    def edges(self):
+        """(caller's name, callee's, microseconds) of every node; "" is the caller below a category."""
+        nodes, functions = self.profile["Nodes"], self.profile["Functions"]
+        names = {child: functions[function - 1]["Name"] for node in nodes
+                 for child, function in zip(node.get("NodeIds", ()), node.get("FunctionIds", ()))}
+        return [(names.get(number, ""), names[child], nodes[child - 1]["TotalDuration"])
+                for number, node in enumerate(nodes, 1) for child in node.get("NodeIds", ())]
 
     def self_us(self, name):
         return sum(one["self_us"] for one in self.functions if name in (one["name"] or ""))

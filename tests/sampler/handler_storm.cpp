@@ -5,12 +5,16 @@
 #include "tests/sampler/own_process.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -226,6 +230,169 @@ TEST(HandlerStorm, calls_nothing_that_it_must_not) {
     EXPECT_EQ(ends, threads);
     EXPECT_GT(plugins, 0U) << "a library that came by dlopen was seen";
     EXPECT_EQ(reader.used_slots().size(), 1U) << "the main thread's";
+}
+
+/// A stack made of pointers into itself, of code addresses and of noise, between two pages that
+/// nobody can read.
+class GarbageStack {
+public:
+    GarbageStack()
+        : pages_{static_cast<std::byte*>(
+              ::mmap(nullptr, kBytes + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))} {
+        ::mprotect(pages_ + kPage, kBytes, PROT_READ | PROT_WRITE);
+    }
+    GarbageStack(const GarbageStack&) = delete;
+    GarbageStack& operator=(const GarbageStack&) = delete;
+    ~GarbageStack() { ::munmap(pages_, kBytes + 2 * kPage); }
+
+    [[nodiscard]] std::uint64_t low() const {
+        return reinterpret_cast<std::uint64_t>(pages_ + kPage);
+    }
+    [[nodiscard]] std::uint64_t high() const { return low() + kBytes; }
+    template <class Make>
+    void fill(Make make) {
+        for (std::uint64_t address = low(); address < high(); address += 8) {
+            *reinterpret_cast<std::uint64_t*>(address) = make();
+        }
+    }
+
+private:
+    static constexpr std::size_t kPage = 4096;
+    static constexpr std::size_t kBytes = 8 * kPage;
+    std::byte* pages_;
+};
+
+TEST(HandlerStorm, takes_samples_whatever_the_registers_and_the_stack_are) {
+    const collector::TestArea test;
+    const OwnModules modules;
+    attach(&test.area(), modules.table(), nullptr);
+    GarbageStack garbage;
+    std::mt19937_64 random{7};  // NOLINT(cert-msc51-cpp): the same garbage every time
+    const auto loaded = unwind::loaded_modules();
+    const auto some_code = [&] {
+        const unwind::AddressRange code = loaded[random() % loaded.size()].code;
+        return code.end > code.begin ? code.begin + random() % (code.end - code.begin) : 0;
+    };
+    const auto some_word = [&]() -> std::uint64_t {
+        switch (random() % 8) {
+            case 0:
+                return 0;
+            case 1:
+                return random();
+            case 2:
+                return random() % (std::uint64_t{1} << 47);
+            case 3:
+                return garbage.low() - 64 + random() % 128;  // Around the edges.
+            case 4:
+                return garbage.high() - 64 + random() % 128;
+            case 5:
+                return garbage.low() + 8 * (random() % 4096);
+            default:
+                return some_code();
+        }
+    };
+    collector::AreaReader reader{test.area()};
+    std::size_t samples = 0;
+    for (unsigned round = 0; round < 200; ++round) {
+        const unsigned shape = round % 4;
+        garbage.fill([&]() -> std::uint64_t {
+            return shape == 0   ? garbage.low() + 8 * (random() % 4096)  // Cycles.
+                   : shape == 1 ? some_code()
+                                : some_word();
+        });
+        // Known, known in part, or unknown.
+        if (round % 3 == 0) {
+            set_stack_bounds(0, 0);
+        } else {
+            set_stack_bounds(garbage.low(), round % 3 == 1 ? garbage.high() : garbage.low() + 4096);
+        }
+        for (unsigned i = 0; i < 50; ++i) {
+            ucontext_t context{};
+            for (greg_t& value : context.uc_mcontext.gregs) {
+                value = static_cast<greg_t>(some_word());
+            }
+            if (i % 2 == 0) {
+                const std::uint64_t sp = garbage.low() + 8 * (random() % 4096);
+                context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(sp);
+                context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(some_code());
+            }
+            siginfo_t info = sample_info();
+            t_inside_handler = true;
+            on_signal(SIGTRAP, &info, &context);
+            t_inside_handler = false;
+        }
+        collector::KeepingSink sink;
+        reader.drain(sink);
+        samples += sink.samples.size();
+    }
+    detach_after_fork();
+    set_stack_bounds(0, 0);
+    EXPECT_EQ(samples, 200U * 50U);
+    EXPECT_EQ(reader.corrupt_chunks(), 0U);
+}
+
+ucontext_t g_main_context;
+ucontext_t g_other_context;
+std::atomic<bool> g_switching{false};
+std::atomic<std::uint64_t> g_switches{0};
+
+[[gnu::noinline]] void on_another_stack() {
+    while (g_switching.load(std::memory_order_relaxed)) {
+        g_switches.fetch_add(1, std::memory_order_relaxed);
+        ::swapcontext(&g_other_context, &g_main_context);
+    }
+}
+
+[[gnu::noinline]] void switch_stacks(std::uint64_t end_ns) {
+    while (read_kernel_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+        for (int i = 0; i < 100; ++i) {
+            ::swapcontext(&g_main_context, &g_other_context);
+        }
+    }
+    g_switching = false;
+    ::swapcontext(&g_main_context, &g_other_context);
+}
+
+TEST(HandlerStorm, keeps_two_stacks_apart_that_the_program_switches_between) {
+    const collector::TestArea test;
+    const OwnModules modules;
+    attach(&test.area(), modules.table(), nullptr);
+    tell_own_stack();
+    std::vector<unsigned char> stack(std::size_t{64} * 1024);
+    ::getcontext(&g_other_context);
+    g_other_context.uc_stack.ss_sp = stack.data();
+    g_other_context.uc_stack.ss_size = stack.size();
+    g_other_context.uc_link = &g_main_context;
+    ::makecontext(&g_other_context, on_another_stack, 0);
+    collector::AreaReader reader{test.area()};
+    const SignalAction action{SIGTRAP, guarded_handler};
+    const TrapEvent event{kPeriodNs};
+    SAMPLE_NEEDS_EVENT(event);
+    g_switching = true;
+    event.on();
+    switch_stacks(read_kernel_clock_ns(CLOCK_MONOTONIC) + kStormNs / 4);
+    event.off();
+    collector::KeepingSink sink;
+    reader.drain(sink);
+    detach_after_fork();
+    std::size_t here = 0;
+    std::size_t there = 0;
+    for (const auto& sample : sink.samples) {
+        const auto holds = [&](void (*function)()) {
+            return std::any_of(sample.frames.begin(), sample.frames.end(), [&](std::uint64_t bits) {
+                return modules.function_of(bits) == reinterpret_cast<std::uint64_t>(function);
+            });
+        };
+        const bool on_own = holds(reinterpret_cast<void (*)()>(&switch_stacks));
+        const bool on_other = holds(&on_another_stack);
+        EXPECT_FALSE(on_own && on_other);
+        here += on_own ? 1 : 0;
+        there += on_other ? 1 : 0;
+    }
+    EXPECT_GT(g_switches.load(), 100U);
+    EXPECT_GT(here, 10U);
+    EXPECT_GT(there, 10U);
+    EXPECT_EQ(reader.corrupt_chunks(), 0U);
 }
 
 /// The opposite: whatever is guarded does abort, or the storm proves nothing.

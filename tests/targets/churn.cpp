@@ -81,10 +81,11 @@ constexpr std::array<HostCall, kCopies> kHostCalls{&host_call<0>, &host_call<1>,
 TARGET_KEEP void churn(const std::string& folder, unsigned thread, unsigned long count) {
     std::uint64_t state = 88172645463325252U;
     for (unsigned long round = 0; round < count; ++round) {
-        const unsigned copy = (2 * thread + round) % kCopies;
+        const unsigned long copy = (2UL * thread + round) % kCopies;
         const std::string number = std::to_string(copy);
-        void* library =
-            dlopen((folder + "/churn_" + number + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+        std::string path = folder;
+        path.append("/churn_").append(number).append(".so");
+        void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         void* entry =
             library == nullptr ? nullptr : dlsym(library, ("plugin_entry_" + number).c_str());
         if (entry == nullptr) {

@@ -140,7 +140,7 @@ SAMPLE_FRAME int through_a_signal(int depth) {
 
 ucontext_t g_outside;
 ucontext_t g_inside;
-alignas(16) std::array<unsigned char, 256 * 1024> g_other_stack;
+alignas(16) std::array<unsigned char, std::size_t{256} * 1024> g_other_stack;
 
 void run_inside() {
     g_sink = wander(kDeepest - 20);
@@ -202,7 +202,7 @@ TEST(MemoLive, finds_what_a_walk_without_it_finds) {
     g_tables = &tables;
     g_memo = memo.get();
     g_bounds = stack_bounds();
-    static std::array<unsigned char, 256 * 1024> signal_stack;
+    static std::array<unsigned char, std::size_t{256} * 1024> signal_stack;
     const stack_t alternate{signal_stack.data(), 0, signal_stack.size()};
     ASSERT_EQ(sigaltstack(&alternate, nullptr), 0);
     struct sigaction action = {};

@@ -24,13 +24,22 @@ protected:
         builder_.fde(48, 16, {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
         builder_.fde(64, 16, {0x0f, 5, 0x77, 8, 0x06, 0x23, 8}).fde(80, 16, {0x07, 16});
         builder_.fde(96, 16, {0x0e, 24, 0x86, 2});
-        const cfi::Tables tables = builder_.tables();
-        module_.span = {builder_.pc(0), builder_.pc(0x10000)};
-        module_.header = tables.header;
-        module_.header_size = tables.header_size;
-        module_.tables = {tables.low, tables.high};
+        signals_.augmentation = "zRS";
+        signals_.fde(0, 16, {0x0f, 4, 0x77, 0xa0, 0x01, 0x06});
+        modules_ = {module_of(builder_), module_of(signals_)};
+        modules_.resize(sort_modules(modules_));
         registers_.value[Registers::kSp] = at(0);
         registers_.value[Registers::kPc] = pc(0);
+    }
+
+    static Module module_of(CfiBuilder& builder) {
+        const cfi::Tables tables = builder.tables();
+        Module module;
+        module.span = {builder.pc(0), builder.pc(0x400)};
+        module.header = tables.header;
+        module.header_size = tables.header_size;
+        module.tables = {tables.low, tables.high};
+        return module;
     }
 
     [[nodiscard]] std::uint64_t pc(std::uint64_t offset) const { return builder_.pc(offset); }
@@ -45,17 +54,17 @@ protected:
     }
 
     WalkResult walk(std::size_t max_depth = StackMemo::kMaxFrames) {
-        const ModuleTable modules{{&module_, 1}, generation_, LoaderLookup::off};
+        const ModuleTable modules{modules_, generation_, LoaderLookup::off};
         RowCache cache{*rows_};
         StackMemory stack = memory();
         return unwind::walk(modules, cache, registers_, stack, *memo_, max_depth);
     }
     /// Root first, by a walk that remembers nothing.
     std::vector<FrameAddress> whole() {
-        const ModuleTable modules{{&module_, 1}, generation_, LoaderLookup::off};
+        const ModuleTable modules{modules_, generation_, LoaderLookup::off};
         RowCache cache{*rows_};
         StackMemory stack = memory();
-        std::vector<FrameAddress> frames(kMaxWalked * 2);
+        std::vector<FrameAddress> frames(std::size_t{kMaxWalked} * 2);
         const WalkResult result = unwind::walk(modules, cache, registers_, stack, frames);
         frames.resize(result.depth);
         std::reverse(frames.begin(), frames.end());
@@ -86,13 +95,14 @@ protected:
     }
 
     CfiBuilder builder_;
+    CfiBuilder signals_;
     Registers registers_{};
     std::vector<std::uint64_t> stack_;
     std::uint64_t generation_ = 1;
     std::unique_ptr<StackMemo> memo_ = std::make_unique<StackMemo>();
 
 private:
-    Module module_;
+    std::vector<Module> modules_;
     std::unique_ptr<std::array<RowCache::Entry, 256>> rows_ =
         std::make_unique<std::array<RowCache::Entry, 256>>();
 };
@@ -343,13 +353,50 @@ TEST_F(MemoWalk, takes_no_forged_mark_for_a_frame) {
     // A word with a mark's bits is no return address, whatever frame it resembles.
     make_deep(50, 0, 0);
     (void)walk();
-    for (const std::uint64_t mark : {1, 2, 3}) {
+    for (const std::uint64_t mark : {1U, 2U, 3U}) {
         make_deep(50, 0, 0);
         (void)walk();
         stack_[stack_.size() - 101] |= mark << 62;
         EXPECT_EQ(walk().reason, StopReason::no_module);
         expect_whole();
         EXPECT_EQ(found().size(), 1U);
+    }
+}
+
+TEST_F(MemoWalk, takes_no_forged_mark_for_the_frame_that_a_signal_interrupted) {
+    // The leaf, called by the trampoline; what was interrupted is at word 60, and its caller.
+    stack_[0] = signals_.pc(0) + 1;
+    stack_[(8 + 40) / 8 + 15] = at(60);
+    stack_[(8 + 40) / 8 + 16] = pc(19);
+    stack_[61] = pc(84);
+    EXPECT_EQ(walk().reason, StopReason::root);
+    EXPECT_EQ(found(),
+              (std::vector{caller(84), FrameAddress{Pc{pc(19)}},
+                           FrameAddress{Pc{signals_.pc(0) + 1}}, FrameAddress{Pc{pc(0)}}}));
+    EXPECT_EQ(memo_->linked(), 2U);
+    EXPECT_EQ(walk().depth, 4U);
+    EXPECT_EQ(memo_->joined(), 2U);
+    // Not interrupted, but called, by a word that looks like what a stack says of it.
+    for (const std::uint64_t offset : {0U, 16U}) {
+        registers_.value[Registers::kPc] = pc(offset);
+        registers_.value[Registers::kSp] = at(offset == 0 ? 59 : 58);
+        stack_[59] = FrameAddress{Pc{pc(19)}}.bits();
+        (void)walk();  // Without the row in the cache, and with it.
+        EXPECT_EQ(walk().reason, StopReason::no_module);
+        EXPECT_EQ(memo_->joined(), 0U);
+        expect_whole();
+        // Again what was there, so that something is linked.
+        registers_.value[Registers::kPc] = pc(0);
+        registers_.value[Registers::kSp] = at(0);
+        (void)walk();
+        EXPECT_EQ(memo_->linked(), 2U);
+        registers_.value[Registers::kPc] = pc(offset);
+        registers_.value[Registers::kSp] = at(offset == 0 ? 59 : 58);
+        EXPECT_EQ(walk().reason, StopReason::no_module);
+        expect_whole();
+        registers_.value[Registers::kPc] = pc(0);
+        registers_.value[Registers::kSp] = at(0);
+        (void)walk();
     }
 }
 
