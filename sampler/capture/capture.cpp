@@ -219,6 +219,7 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
         slot->deep_walk_ticks = now + kDeepWalkPause * (now - ticks);
     }
     slot->unchanged = slot->unchanged < slot->memo.kept() ? slot->unchanged : slot->memo.kept();
+    forget_unloaded_libraries(area, *slot, modules.generation());
     if (reader.allowed()) {
         report_new_libraries(area, *slot, modules,
                              slot->memo.root_first().subspan(slot->memo.kept()));

@@ -50,12 +50,15 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
     return true;
 }
 
-void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
-                          std::span<const FrameAddress> frames) noexcept {
-    if (slot.libraries.generation() != modules.generation()) {
-        slot.libraries.reset(modules.generation());
+void forget_unloaded_libraries(Area& area, ThreadSlot& slot, std::uint64_t generation) noexcept {
+    if (slot.libraries.generation() != generation) {
+        slot.libraries.reset(generation);
         write_record(area, slot, UnloadRecord{});
     }
+}
+
+void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
+                          std::span<const FrameAddress> frames) noexcept {
     for (const FrameAddress frame : frames) {
         const std::uint64_t pc = frame.lookup_pc().value;
         dl_find_object found;

@@ -15,8 +15,11 @@ namespace sample::capture {
 /// One module record in the slot's chunk. False: no room anywhere.
 bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept;
 
+/// If libraries may have gone since the slot's last sample: it has reported none.
+void forget_unloaded_libraries(Area& area, ThreadSlot& slot, std::uint64_t generation) noexcept;
+
 /// Writes a record for every library that one of the frames lies in, that is
-/// not in the table and that this slot has not reported under this generation. Reads the loader's
+/// not in the table and that this slot has not reported yet. Reads the loader's
 /// tables: hold a LibraryReader.
 void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
                           std::span<const FrameAddress> frames) noexcept;

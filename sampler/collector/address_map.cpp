@@ -36,11 +36,15 @@ const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
 
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
     for (const Mapping& mapping : mappings_of(pid)) {
-        if (!mapping.executable || ranges_.find(mapping.start) != nullptr) {
+        if (!mapping.executable || find(mapping.start) != nullptr) {
             continue;
         }
         AddressRanges::Range range{mapping.end, 0, recorder.pseudo(Pseudo::jit), false};
-        if (!mapping.path.empty() && mapping.path[0] == '/') {
+        const bool is_file = !mapping.path.empty() && mapping.path[0] == '/';
+        if (is_file && !believes_files_) {
+            continue;
+        }
+        if (is_file) {
             const ElfFacts facts = read_elf_facts(mapping.path);
             if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
                 trace::Module module;
@@ -53,12 +57,17 @@ void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
         } else if (mapping.path == "[vsyscall]") {
             continue;
         }
-        add(mapping.start, range);
+        (is_file ? files_ : ranges_).add(mapping.start, range);
     }
 }
 
+const AddressRanges::Range* AddressMap::find(std::uint64_t address) const {
+    const AddressRanges::Range* range = ranges_.find(address);
+    return range != nullptr ? range : files_.find(address);
+}
+
 CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder) const {
-    const AddressRanges::Range* range = ranges_.find(pc.value);
+    const AddressRanges::Range* range = find(pc.value);
     if (range == nullptr) {
         return {recorder.pseudo(Pseudo::unknown_code), 0, false};
     }
@@ -66,7 +75,7 @@ CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder) const {
 }
 
 CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns) {
-    if (ranges_.find(pc.value) == nullptr && now_ns >= next_read_ns_) {
+    if (find(pc.value) == nullptr && now_ns >= next_read_ns_) {
         read_mappings(pid, recorder);
         next_read_ns_ = now_ns + kReadPauseNs;
     }

@@ -43,6 +43,12 @@ private:
 class AddressMap {
 public:
     void add(std::uint64_t start, const AddressRanges::Range& range) { ranges_.add(start, range); }
+    /// The process has unloaded a library: files that /proc names are no longer believed, as
+    /// another one may lie there by now.
+    void forget_files() {
+        files_.clear();
+        believes_files_ = false;
+    }
     /// O(log ranges).
     CodeAddress locate_known(Pc pc, Recorder& recorder) const;
     /// Asks /proc for unknown addresses, at most once in 50 ms.
@@ -51,7 +57,11 @@ public:
 private:
     void read_mappings(pid_t pid, Recorder& recorder);
 
+    [[nodiscard]] const AddressRanges::Range* find(std::uint64_t address) const;
+
     AddressRanges ranges_;
+    AddressRanges files_;  ///< What only /proc has named.
+    bool believes_files_ = true;
     std::uint64_t next_read_ns_ = 0;
 };
 

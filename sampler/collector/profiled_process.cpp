@@ -387,6 +387,7 @@ void ProfiledProcess::on_unload(std::uint32_t slot) {
     if (const auto at = threads_.find(slot); at != threads_.end()) {
         at->second.libraries.clear();
     }
+    addresses_.forget_files();
 }
 
 }  // namespace sample::collector

@@ -2,6 +2,8 @@
 // at their beginning. The first eight bytes choose the pc, near the header, and a register's value.
 // The same bytes are then taken for an .eh_frame and for a .debug_frame, which are indexed; every
 // FDE that an index lists has to be found again.
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/row.h"
 #include "unwind/index/frame_index_builder.h"
 #include "unwind/walk/step.h"
@@ -17,21 +19,28 @@ using namespace sample::unwind;  // NOLINT(google-build-using-namespace): a prog
 
 constexpr std::size_t kChoiceBytes = 8;
 
-/// `bytes` bounds the stack that rules may read.
-void look_up(const cfi::Tables& tables, AddressRange bytes, std::uint64_t pc, std::uint64_t word) {
-    cfi::FrameRules found;
+template <class Arch>
+void look_up_as(const cfi::Tables& tables, AddressRange bytes, std::uint64_t pc,
+                std::uint64_t word) {
+    cfi::BasicFrameRules<Arch> found;
     if (cfi::find_rules(tables, pc, found) != cfi::Found::yes) {
         return;
     }
     static_cast<void>(cfi::pack_rules(found, pc));
-    KnownRegisters frame{};
-    for (std::size_t reg = 0; reg < Registers::kCount; ++reg) {
+    BasicKnownRegisters<Arch> frame{};
+    for (std::size_t reg = 0; reg < Arch::Numbers::kCount; ++reg) {
         frame.set(reg, word);
     }
     StackMemory memory = StackMemory::recorded(
         word & ~std::uint64_t{7},
         {reinterpret_cast<const std::byte*>(bytes.begin), bytes.end - bytes.begin});
     static_cast<void>(step_by_rules(found.rules, frame, memory));
+}
+
+/// `bytes` bounds the stack that rules may read.
+void look_up(const cfi::Tables& tables, AddressRange bytes, std::uint64_t pc, std::uint64_t word) {
+    look_up_as<arch::X64>(tables, bytes, pc, word);
+    look_up_as<arch::Aarch64>(tables, bytes, pc, word);
 }
 
 void look_up_by_index(cfi::FrameFormat format, AddressRange bytes, std::uint64_t pc,

@@ -1,5 +1,6 @@
 // Fuzzes the walker: registers and a copied stack from the input, walked over this process's own
 // modules and one whose tables are input too.
+#include "unwind/arch/aarch64.h"
 #include "unwind/host/loaded_modules.h"
 #include "unwind/walk/walk.h"
 
@@ -88,6 +89,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::uint64_t& value : registers.value) {
         value = address_like(input.word(), modules);
     }
+    // An aarch64 program of the same bytes.
+    BasicRegisters<arch::Aarch64> foreign_registers{};
+    for (std::size_t reg = 0; reg < foreign_registers.value.size(); ++reg) {
+        foreign_registers.value[reg] = registers.value[reg % Registers::kCount];
+    }
     std::vector<std::uint64_t> stack;
     while (input.left() >= sizeof(std::uint64_t)) {
         stack.push_back(address_like(input.word(), modules));
@@ -98,6 +104,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const WalkResult result =
         walk(ModuleTable{modules, ++generation, LoaderLookup::off}, cache, registers, memory, out);
     if (result.depth == 0 || result.depth > out.size()) {
+        std::abort();
+    }
+    const WalkResult foreign_result = walk(ModuleTable{modules, ++generation, LoaderLookup::off},
+                                           cache, foreign_registers, memory, out);
+    if (foreign_result.depth == 0 || foreign_result.depth > out.size()) {
         std::abort();
     }
     return 0;

@@ -1,4 +1,6 @@
 // Parsing of CIEs and of encoded pointers; the contracts are in entry.h and fde.h.
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/entry.h"
 
 namespace sample::unwind::cfi {
@@ -12,7 +14,6 @@ constexpr std::uint8_t kPcRelative = 0x10;
 constexpr std::uint8_t kDataRelative = 0x30;
 constexpr std::uint8_t kIndirect = 0x80;
 
-constexpr std::uint64_t kReturnAddressColumn = 16;
 constexpr unsigned kMaxAugmentation = 8;
 
 /// The data that a 'z' augmentation announces. Unknown letters end it: the length field says where
@@ -28,6 +29,8 @@ void read_augmentation_data(ByteReader letters, ByteReader reader, Fde& out) noe
                 break;
             case 'L':
                 reader.skip(1);
+                break;
+            case 'B':  // aarch64: return addresses are signed by key B.
                 break;
             case 'P': {
                 const std::uint8_t encoding = reader.u8();
@@ -144,7 +147,10 @@ Found parse_cie(const Content& content, FrameFormat format, Fde& out, bool& has_
     if (!reader.ok()) {
         return Found::corrupt;
     }
-    return return_column == kReturnAddressColumn ? Found::yes : Found::unsupported;
+    out.return_column = static_cast<std::uint8_t>(return_column);
+    const bool is_known = return_column == arch::X64::Numbers::kReturn ||
+                          return_column == arch::Aarch64::Numbers::kReturn;
+    return is_known ? Found::yes : Found::unsupported;
 }
 
 }  // namespace sample::unwind::cfi

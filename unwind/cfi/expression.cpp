@@ -11,7 +11,7 @@ namespace {
 
 class Evaluator {
 public:
-    Evaluator(ByteReader operations, const KnownRegisters& registers, StackMemory& memory) noexcept
+    Evaluator(ByteReader operations, const RegisterView& registers, StackMemory& memory) noexcept
         : begin_{operations.position()},
           operations_{operations},
           registers_{registers},
@@ -242,10 +242,10 @@ private:
     void push_register(std::uint64_t reg) noexcept {
         const std::uint64_t offset = extended(operations_.sleb());
         if (!registers_.knows(reg)) {
-            return fail(reg < Registers::kCount ? Evaluated::unknown_register
-                                                : Evaluated::unsupported);
+            return fail(registers_.exists(reg) ? Evaluated::unknown_register
+                                               : Evaluated::unsupported);
         }
-        push(registers_.value.value[reg] + offset);
+        push(registers_[reg] + offset);
     }
 
     std::uint64_t load(std::uint64_t address, std::uint8_t size) noexcept {
@@ -293,7 +293,7 @@ private:
 
     std::uint64_t begin_;
     ByteReader operations_;
-    const KnownRegisters& registers_;
+    const RegisterView& registers_;
     StackMemory& memory_;
     Evaluated status_ = Evaluated::yes;
     unsigned depth_ = 0;
@@ -302,7 +302,7 @@ private:
 
 }  // namespace
 
-Evaluated evaluate(std::uint64_t block, const KnownRegisters& registers, StackMemory& memory,
+Evaluated evaluate(std::uint64_t block, const RegisterView& registers, StackMemory& memory,
                    const std::uint64_t* initial, std::uint64_t& result) noexcept {
     Evaluator evaluator{operations_of(block), registers, memory};
     if (initial != nullptr) {

@@ -9,11 +9,34 @@
 #include "unwind/walk/stack_memory.h"
 
 #include <cstdint>
+#include <span>
 
 namespace sample::unwind::cfi {
 
 inline constexpr unsigned kMaxOperations = 256;
 inline constexpr unsigned kExpressionStack = 16;
+
+/// The registers of a frame of any architecture, by number.
+class RegisterView {
+public:
+    // Implicit: whoever asks for an evaluation has registers of one architecture.
+    template <class Arch>
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    RegisterView(const BasicKnownRegisters<Arch>& registers) noexcept
+        : values_{registers.value.value}, known_{registers.known} {}
+
+    [[nodiscard]] bool exists(std::uint64_t reg) const noexcept { return reg < values_.size(); }
+    [[nodiscard]] bool knows(std::uint64_t reg) const noexcept {
+        return exists(reg) && (known_ >> reg & 1) != 0;
+    }
+    [[nodiscard]] std::uint64_t operator[](std::uint64_t reg) const noexcept {
+        return values_[reg];
+    }
+
+private:
+    std::span<const std::uint64_t> values_;
+    std::uint64_t known_;
+};
 
 /// The shapes that a row can hold.
 struct ExpressionShape {
@@ -21,7 +44,7 @@ struct ExpressionShape {
         other,
         reg_plus,        ///< register + offset
         deref_reg_plus,  ///< *(register + offset) + offset2
-        plt,             ///< rsp + 8 + ((rip & 15) >= bound ? 8 : 0), a lazy PLT's CFA
+        plt,             ///< rsp + 8 + ((rip & 15) >= bound ? 8 : 0), x86-64's lazy PLT's CFA
     };
     Kind kind = Kind::other;
     std::uint64_t reg = 0;
@@ -42,7 +65,7 @@ enum class Evaluated : std::uint8_t {
 
 /// Evaluates the block at `block`. `initial`, if not null, is pushed first (the CFA, for rules of
 /// registers; nothing for the CFA's own).
-[[nodiscard]] Evaluated evaluate(std::uint64_t block, const KnownRegisters& registers,
+[[nodiscard]] Evaluated evaluate(std::uint64_t block, const RegisterView& registers,
                                  StackMemory& memory, const std::uint64_t* initial,
                                  std::uint64_t& result) noexcept;
 

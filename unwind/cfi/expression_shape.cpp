@@ -1,4 +1,5 @@
 // The expression recogniser; the contract is in expression.h.
+#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/expression.h"
 #include "unwind/cfi/operations.h"
 
@@ -6,9 +7,11 @@ namespace sample::unwind::cfi {
 
 namespace {
 
+using X86 = arch::X64::Numbers;
+
 /// What follows DW_OP_breg7 8 in the CFA of a lazy PLT section, the bound of the literal apart.
 bool is_plt(ByteReader reader, ExpressionShape& shape) noexcept {
-    const bool masks_rip = reader.u8() == op_breg0 + Registers::kPc && reader.sleb() == 0 &&
+    const bool masks_rip = reader.u8() == op_breg0 + X86::kPc && reader.sleb() == 0 &&
                            reader.u8() == op_lit0 + 15 && reader.u8() == op_and;
     const std::uint8_t literal = reader.u8();
     const bool adds_eight = reader.u8() == op_ge && reader.u8() == op_lit0 + 3 &&
@@ -24,7 +27,7 @@ ExpressionShape recognise(std::uint64_t block) noexcept {
     ExpressionShape shape;
     ByteReader reader = operations_of(block);
     const std::uint8_t first = reader.u8();
-    if (first < op_breg0 || first > op_breg0 + Registers::kPc) {
+    if (first < op_breg0 || first > op_breg31) {
         return shape;
     }
     shape.reg = first - std::uint64_t{op_breg0};
@@ -33,7 +36,7 @@ ExpressionShape recognise(std::uint64_t block) noexcept {
         shape.kind = reader.ok() ? Kind::reg_plus : Kind::other;
         return shape;
     }
-    if (shape.reg == Registers::kSp && shape.offset == 8 && is_plt(reader, shape)) {
+    if (shape.reg == X86::kSp && shape.offset == 8 && is_plt(reader, shape)) {
         shape.kind = Kind::plt;
         return shape;
     }

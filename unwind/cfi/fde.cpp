@@ -1,6 +1,7 @@
 // Parsing of .eh_frame_hdr and FDEs; the contracts are in the headers.
 #include "unwind/cfi/fde.h"
 
+#include "unwind/arch/native.h"
 #include "unwind/cfi/entry.h"
 #include "unwind/cfi/frame_index.h"
 
@@ -41,14 +42,13 @@ using Entry = IndexEntry;
     return (first - table) / sizeof(Entry) + rest;
 }
 
-/// The CIE of most functions that every compiler writes: id 0, version 1, "zR", code alignment 1,
-/// data alignment -8, the return address's column, one byte of data: pcrel sdata4.
+/// The CIE of most functions that every compiler writes: id 0, version 1, "zR", the alignment
+/// factors, the return address's column, one byte of data: pcrel sdata4.
 [[gnu::always_inline]] inline bool is_usual_cie(Content content) noexcept {
     constexpr std::uint64_t kFirst = 0x00527a01'00000000;
-    constexpr std::uint64_t kLast = 0x1b'01107801;
     constexpr std::uint64_t kLastMask = 0xff'ffffffff;
     return content.size() >= 16 && load<std::uint64_t>(content.begin) == kFirst &&
-           (load<std::uint64_t>(content.begin + 8) & kLastMask) == kLast;
+           (load<std::uint64_t>(content.begin + 8) & kLastMask) == arch::Native::kUsualCie;
 }
 constexpr std::uint64_t kUsualCieBytes = 13;
 
@@ -185,7 +185,9 @@ Found parse_fde(const Tables& tables, std::uint64_t address, Fde& out) noexcept 
     const Content cie = content_at(tables.low, tables.high, content.begin - back);
     bool has_data = true;
     if (is_usual_cie(cie)) [[likely]] {
+        out.code_align = arch::Native::kCodeAlign;
         out.data_align = -8;
+        out.return_column = arch::Native::Numbers::kReturn;
         out.pointer_encoding = kPcrelSdata4;
         out.initial_program = cie.begin + kUsualCieBytes;
         out.initial_program_end = cie.end;

@@ -41,7 +41,8 @@ struct Fde {
     std::int64_t data_align = 1;
     std::uint64_t address_bias = 0;  ///< Of the program's addresses: see FrameSection.
     std::uint8_t pointer_encoding = 0;
-    bool signal_frame = false;  ///< Augmentation 'S': the caller's pc is exact.
+    std::uint8_t return_column = 0;  ///< The register whose rule is the return address's.
+    bool signal_frame = false;       ///< Augmentation 'S': the caller's pc is exact.
 };
 
 enum class Found : std::uint8_t {

@@ -1,6 +1,11 @@
 // The call frame instruction interpreter; the contract is in the header.
 #include "unwind/cfi/program.h"
 
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/built.h"
+
+#include <type_traits>
+
 namespace sample::unwind::cfi {
 
 namespace {
@@ -31,6 +36,8 @@ enum Instruction : std::uint8_t {
     val_offset_sf = 0x15,
     val_expression = 0x16,
     mips_advance_loc8 = 0x1d,
+    aarch64_negate_ra_state_with_pc = 0x2c,
+    aarch64_negate_ra_state = 0x2d,
     gnu_args_size = 0x2e,
     gnu_negative_offset_extended = 0x2f,
     advance_loc = 0x40,
@@ -38,24 +45,9 @@ enum Instruction : std::uint8_t {
     restore = 0xc0,
 };
 
-/// The CIE's instructions as every compiler for x86-64 writes them: CFA = rsp + 8, the return
-/// address at CFA - 8, two bytes of padding.
-bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
-    constexpr std::uint32_t kDefineCfa =
-        0x9008070c;                              // def_cfa rsp, 8; offset of the return address
-    constexpr std::uint32_t kRest = 0x00000190;  // the same offset, 1; nop; nop
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    if (end - program != 7) {
-        return false;
-    }
-    __builtin_memcpy(&first, reinterpret_cast<const void*>(program), sizeof(first));
-    __builtin_memcpy(&last, reinterpret_cast<const void*>(program + 3), sizeof(last));
-    return first == kDefineCfa && last == kRest;
-}
-
 /// In place: Rules::unspecified() is first made elsewhere and then copied.
-[[gnu::always_inline]] inline void clear(Rules& rules) noexcept {
+template <class Arch>
+[[gnu::always_inline]] inline void clear(BasicRules<Arch>& rules) noexcept {
     rules.cfa = CfaRule{CfaRule::kNone, 0};
     for (Rule& rule : rules.slots) {
         rule = Rule{};
@@ -64,10 +56,12 @@ bool is_usual(std::uint64_t program, std::uint64_t end) noexcept {
 
 /// Word by word (a relaxed load is never widened): wider loads would have to wait for the narrower
 /// stores of the instructions just run.
-[[gnu::always_inline]] inline void copy(const Rules& from, Rules& to) noexcept {
+template <class Arch>
+[[gnu::always_inline]] inline void copy(const BasicRules<Arch>& from,
+                                        BasicRules<Arch>& to) noexcept {
     __atomic_load(&from.cfa.reg, &to.cfa.reg, __ATOMIC_RELAXED);
     __atomic_load(&from.cfa.value, &to.cfa.value, __ATOMIC_RELAXED);
-    for (std::size_t slot = 0; slot < Rules::kSlots; ++slot) {
+    for (std::size_t slot = 0; slot < from.slots.size(); ++slot) {
         __atomic_load(&from.slots[slot], &to.slots[slot], __ATOMIC_RELAXED);
     }
 }
@@ -87,7 +81,11 @@ std::uint64_t block(ByteReader& reader) noexcept {
 
 /// Everything is inlined into one loop, which keeps its state in registers: a program has a dozen
 /// instructions, of a nanosecond each.
+template <class Arch>
 class Interpreter {
+    using Rules = BasicRules<Arch>;
+    using Numbers = typename Arch::Numbers;
+
 public:
     Interpreter(const Fde& fde, std::uint64_t pc, Rules& rules) noexcept
         : fde_{fde},
@@ -98,11 +96,15 @@ public:
     bool run() noexcept {
         clear(rules_);
         clear(initial_);
-        if (is_usual(fde_.initial_program, fde_.initial_program_end)) [[likely]] {
-            const Rule return_address{RuleKind::offset, data_align_};
-            rules_.cfa = CfaRule{Registers::kSp, 8};
-            rules_.of(Registers::kPc) = return_address;
-            initial_.of(Registers::kPc) = return_address;
+        if (fde_.initial_program_end - fde_.initial_program == Arch::kUsualProgramBytes &&
+            Arch::is_usual_program(reinterpret_cast<const void*>(fde_.initial_program)))
+            [[likely]] {
+            rules_.cfa = CfaRule{Numbers::kSp, Arch::kUsualCfaOffset};
+            if constexpr (!Arch::kHasLinkRegister) {
+                const Rule return_address{RuleKind::offset, data_align_};
+                rules_.of(Numbers::kReturn) = return_address;
+                initial_.of(Numbers::kReturn) = return_address;
+            }
         } else {
             // The CIE's instructions have no locations: all of them run.
             if (!run(fde_.initial_program, fde_.initial_program_end)) {
@@ -269,6 +271,10 @@ private:
             case gnu_args_size:
                 static_cast<void>(reader.uleb());
                 return true;
+            case aarch64_negate_ra_state:
+            case aarch64_negate_ra_state_with_pc:
+                // Whether the return address is signed; the walker cuts off any signature.
+                return std::is_same_v<Arch, arch::Aarch64>;
             default:
                 return false;
         }
@@ -293,8 +299,11 @@ private:
 
 }  // namespace
 
-bool run_program(const Fde& fde, std::uint64_t pc, Rules& out) noexcept {
-    return Interpreter{fde, pc, out}.run();
+template <class Arch>
+bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<Arch>& out) noexcept {
+    return Interpreter<Arch>{fde, pc, out}.run();
 }
+
+template bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<arch::Built>& out) noexcept;
 
 }  // namespace sample::unwind::cfi

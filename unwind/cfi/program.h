@@ -16,6 +16,7 @@ inline constexpr unsigned kMaxRemembered = 6;
 /// The rules of `fde` at `pc`, which lies in it. Expressions stay as addresses of their blocks (a
 /// uleb length, then the operations), which have been checked to lie inside the program. False if
 /// the program is corrupt, uses an unknown instruction or exceeds a bound; `out` is then garbage.
-[[nodiscard]] bool run_program(const Fde& fde, std::uint64_t pc, Rules& out) noexcept;
+template <class Arch>
+[[nodiscard]] bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<Arch>& out) noexcept;
 
 }  // namespace sample::unwind::cfi

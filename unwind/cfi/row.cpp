@@ -1,6 +1,7 @@
 // From rules to rows; the contract is in the header.
 #include "unwind/cfi/row.h"
 
+#include "unwind/arch/built.h"
 #include "unwind/cfi/expression.h"
 #include "unwind/cfi/program.h"
 
@@ -8,20 +9,25 @@ namespace sample::unwind::cfi {
 
 namespace {
 
-// The ucontext lies at rsp when the signal trampoline runs (struct rt_sigframe without its return
-// address); its saved rsp is at 160. Source: Linux uapi/asm/ucontext.h, sigcontext.h.
-constexpr std::int64_t kSavedSp = 160;
-
-bool is_ucontext_rule(const Rules& rules) noexcept {
-    if (rules.cfa.reg != CfaRule::kExpression) {
+/// The rules that glibc writes for the signal trampoline. Where there is a link register,
+/// trampolines are known by their code alone.
+template <class Arch>
+bool is_ucontext_rule(const CfaRule& cfa) noexcept {
+    if constexpr (Arch::kHasLinkRegister) {
         return false;
+    } else {
+        if (cfa.reg != CfaRule::kExpression) {
+            return false;
+        }
+        const ExpressionShape shape = recognise(cfa.value);
+        return shape.kind == ExpressionShape::Kind::deref_reg_plus &&
+               shape.reg == Arch::Numbers::kSp && shape.offset == Arch::kSavedSp &&
+               shape.offset2 == 0;
     }
-    const ExpressionShape shape = recognise(rules.cfa.value);
-    return shape.kind == ExpressionShape::Kind::deref_reg_plus && shape.reg == Registers::kSp &&
-           shape.offset == kSavedSp && shape.offset2 == 0;
 }
 
 /// False if the rule of the CFA has no place in a row.
+template <class Arch>
 bool pack_cfa(const CfaRule& cfa, std::uint64_t pc, Row::Fields& out) noexcept {
     using Kind = ExpressionShape::Kind;
     ExpressionShape shape;
@@ -37,22 +43,25 @@ bool pack_cfa(const CfaRule& cfa, std::uint64_t pc, Row::Fields& out) noexcept {
     out.offset2 = shape.offset2;
     switch (shape.kind) {
         case Kind::reg_plus:
-            out.kind = shape.reg == Registers::kSp   ? RowKind::cfa_sp
-                       : shape.reg == Registers::kBp ? RowKind::cfa_bp
-                                                     : RowKind::cfa_register;
+            out.kind = shape.reg == Arch::Numbers::kSp   ? RowKind::cfa_sp
+                       : shape.reg == Arch::Numbers::kBp ? RowKind::cfa_bp
+                                                         : RowKind::cfa_register;
+            // The kind says it, and a row has four bits for others.
+            out.reg = out.kind == RowKind::cfa_register ? shape.reg : 0;
             return true;
         case Kind::deref_reg_plus:
             out.kind = RowKind::deref;
-            return true;
+            return !Arch::kHasLinkRegister;
         case Kind::plt:
             out.kind = RowKind::cfa_sp;
             out.offset += (pc & 15) >= shape.bound ? 8 : 0;
-            return true;
+            return !Arch::kHasLinkRegister;
         default:
             return false;
     }
 }
 
+template <class Arch>
 bool pack_bp(const Rule& rule, Row::Fields& out) noexcept {
     switch (rule.kind()) {
         case RuleKind::unspecified:
@@ -67,10 +76,34 @@ bool pack_bp(const Rule& rule, Row::Fields& out) noexcept {
             const ExpressionShape shape = recognise(rule.payload());
             out.bp = BpRule::at_bp;
             out.bp_offset = shape.offset;
-            return shape.kind == ExpressionShape::Kind::reg_plus && shape.reg == Registers::kBp;
+            return shape.kind == ExpressionShape::Kind::reg_plus && shape.reg == Arch::Numbers::kBp;
         }
         default:
             return false;
+    }
+}
+
+/// Comes last: what else the row says decides how.
+template <class Arch>
+bool pack_return(const Rule& rule, Row::Fields& out) noexcept {
+    if constexpr (!Arch::kHasLinkRegister) {
+        return rule == Rule{RuleKind::offset, static_cast<std::uint64_t>(-8)};
+    } else {
+        switch (rule.kind()) {
+            case RuleKind::unspecified:
+            case RuleKind::same:
+                if (out.kind != RowKind::cfa_sp) {
+                    return false;
+                }
+                out.kind = RowKind::link;
+                return true;
+            case RuleKind::offset:
+                out.offset2 = rule.signed_payload() / 8;
+                out.bp_offset -= out.bp == BpRule::at_cfa ? rule.signed_payload() : 0;
+                return rule.signed_payload() % 8 == 0;
+            default:
+                return false;
+        }
     }
 }
 
@@ -82,18 +115,23 @@ bool is_plain_sp(const Rule& rule) noexcept {
 
 }  // namespace
 
-Found find_rules(const Tables& tables, std::uint64_t pc, FrameRules& out) noexcept {
+template <class Arch>
+Found find_rules(const Tables& tables, std::uint64_t pc, BasicFrameRules<Arch>& out) noexcept {
     Fde fde;
     if (const Found found = find_fde(tables, pc, fde); found != Found::yes) {
         return found;
+    }
+    if (fde.return_column != Arch::Numbers::kReturn) {
+        return Found::unsupported;
     }
     out.signal_frame = fde.signal_frame;
     return run_program(fde, pc, out.rules) ? Found::yes : Found::corrupt;
 }
 
-Row pack_rules(const FrameRules& frame, std::uint64_t pc) noexcept {
-    const Rules& rules = frame.rules;
-    const Rule return_address = rules.of(Registers::kPc);
+template <class Arch>
+Row pack_rules(const BasicFrameRules<Arch>& frame, std::uint64_t pc) noexcept {
+    const BasicRules<Arch>& rules = frame.rules;
+    const Rule return_address = rules.of(Arch::Numbers::kReturn);
     if (return_address.kind() == RuleKind::undefined) {
         return Row{RowKind::root};
     }
@@ -101,12 +139,12 @@ Row pack_rules(const FrameRules& frame, std::uint64_t pc) noexcept {
         return Row{RowKind::unsupported};
     }
     if (frame.signal_frame) {
-        return Row{is_ucontext_rule(rules) ? RowKind::signal : RowKind::complex};
+        return Row{is_ucontext_rule<Arch>(rules.cfa) ? RowKind::signal : RowKind::complex};
     }
     Row::Fields fields;
-    if (return_address != Rule{RuleKind::offset, static_cast<std::uint64_t>(-8)} ||
-        !is_plain_sp(rules.of(Registers::kSp)) || !pack_cfa(rules.cfa, pc, fields) ||
-        !pack_bp(rules.of(Registers::kBp), fields)) {
+    if (!is_plain_sp(rules.of(Arch::Numbers::kSp)) || !pack_cfa<Arch>(rules.cfa, pc, fields) ||
+        !pack_bp<Arch>(rules.of(Arch::Numbers::kBp), fields) ||
+        !pack_return<Arch>(return_address, fields)) {
         return Row{RowKind::complex};
     }
     // The hot kinds know two rules for rbp; the third is only met with a realigned stack.
@@ -116,5 +154,9 @@ Row pack_rules(const FrameRules& frame, std::uint64_t pc) noexcept {
     }
     return Row::pack(fields);
 }
+
+template Found find_rules(const Tables& tables, std::uint64_t pc,
+                          BasicFrameRules<arch::Built>& out) noexcept;
+template Row pack_rules(const BasicFrameRules<arch::Built>& frame, std::uint64_t pc) noexcept;
 
 }  // namespace sample::unwind::cfi

@@ -1,8 +1,13 @@
 // One frame's rule, packed into one word, so that a cache entry is two words and a hot step is a
 // handful of instructions.
 //
-// Kinds are equations; a step reads the return address at CFA - 8 and sets rsp' = CFA in all of
-// them. What does not fit becomes `complex`: the walker then runs the frame's program anew.
+// Kinds are equations; a step sets rsp' = CFA in all of them. (rsp and rbp stand for the stack and
+// the frame pointer of any architecture.) What does not fit becomes `complex`: the walker then runs
+// the frame's program anew.
+//
+// The return address is at CFA + return_offset: on x86-64 always CFA - 8. An architecture with a
+// link register has it in offset2, in words, and counts rbp's offset from there: the two are
+// neighbours in a frame record, which may lie far below the CFA. So it has no `deref`.
 //
 //   bits  0–3   kind
 //   bits  4–7   register (general register of cfa_register and deref)
@@ -32,17 +37,18 @@ enum class RowKind : std::uint8_t {
     deref,         ///< CFA = *(register + offset) + offset2
     signal,        ///< All registers are in the ucontext at rsp.
     complex,       ///< Anything else.
+    link,          ///< CFA = rsp + offset, the return address is still in the link register.
 };
 
 /// Whether a step by such a row is an equation over registers.
 [[nodiscard]] constexpr bool is_equation(RowKind kind) noexcept {
     return kind == RowKind::cfa_sp || kind == RowKind::cfa_bp || kind == RowKind::cfa_register ||
-           kind == RowKind::deref;
+           kind == RowKind::deref || kind == RowKind::link;
 }
 
 enum class BpRule : std::uint8_t {
     same,    ///< rbp' = rbp
-    at_cfa,  ///< rbp' = *(CFA + bp_offset)
+    at_cfa,  ///< rbp' = *(CFA + bp_offset), or *(CFA + return_offset + bp_offset)
     at_bp,   ///< rbp' = *(rbp + bp_offset)
 };
 
@@ -107,17 +113,33 @@ private:
     std::uint64_t bits_ = 0;
 };
 
+/// Where the return address is, from the CFA; in any kind that is an equation but `link`.
+template <class Arch>
+[[nodiscard]] constexpr std::uint64_t return_offset(Row row) noexcept {
+    return Arch::kHasLinkRegister ? row.offset2() * 8 : static_cast<std::uint64_t>(-8);
+}
+/// Where rbp's slot of BpRule::at_cfa is.
+template <class Arch>
+[[nodiscard]] constexpr std::uint64_t bp_slot(Row row, std::uint64_t cfa) noexcept {
+    return cfa + (Arch::kHasLinkRegister ? return_offset<Arch>(row) : 0) + row.bp_offset();
+}
+
 /// The rules of the frame at a pc, with what its CIE says of the frame.
-struct FrameRules {
-    Rules rules;
+template <class Arch>
+struct BasicFrameRules {
+    BasicRules<Arch> rules;
     bool signal_frame = false;  ///< The caller's pc is exact, not a return address.
 };
+using FrameRules = BasicFrameRules<arch::Native>;
 
 /// Finds and runs the program that covers `pc` (an address of the tables' own bytes). O(log FDEs +
-/// program). Async-signal-safe.
-[[nodiscard]] Found find_rules(const Tables& tables, std::uint64_t pc, FrameRules& out) noexcept;
+/// program). `unsupported` also for tables of another architecture. Async-signal-safe.
+template <class Arch>
+[[nodiscard]] Found find_rules(const Tables& tables, std::uint64_t pc,
+                               BasicFrameRules<Arch>& out) noexcept;
 
 /// Packs rules into a row; `pc` matters for a lazy PLT, whose CFA depends on it.
-[[nodiscard]] Row pack_rules(const FrameRules& frame, std::uint64_t pc) noexcept;
+template <class Arch>
+[[nodiscard]] Row pack_rules(const BasicFrameRules<Arch>& frame, std::uint64_t pc) noexcept;
 
 }  // namespace sample::unwind::cfi

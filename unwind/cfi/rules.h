@@ -15,7 +15,7 @@
 namespace sample::unwind::cfi {
 
 enum class RuleKind : std::uint8_t {
-    unspecified,     ///< By the psABI: callee-saved registers are unchanged, rsp is the CFA.
+    unspecified,     ///< By the ABI: callee-saved registers are unchanged, sp is the CFA.
     undefined,       ///< The value is lost; for the return address: the outermost frame.
     same,            ///< value' = value
     offset,          ///< value' = *(CFA + payload)
@@ -59,35 +59,32 @@ struct CfaRule {
 };
 
 /// A trivial type: what is not value-initialised is not initialised.
-struct Rules {
-    /// Slots: rbx, rbp, rsp, r12–r15, return address, and one that swallows every other register.
-    static constexpr std::size_t kSlots = 9;
-    static constexpr std::size_t kIgnored = 8;
-    /// The DWARF number of each slot but the last.
-    static constexpr std::array<std::uint8_t, kSlots - 1> kRegisters{3, 6, 7, 12, 13, 14, 15, 16};
+template <class Arch>
+struct BasicRules {
+    // Constants all the same, whatever they depend on.
+    // NOLINTBEGIN(bugprone-dynamic-static-initializers)
+    /// The DWARF number of each slot but the last, which swallows every other register.
+    static constexpr auto kRegisters = Arch::kRestored;
+    static constexpr std::size_t kSlots = kRegisters.size() + 1;
+    // NOLINTEND(bugprone-dynamic-static-initializers)
 
     CfaRule cfa;
     std::array<Rule, kSlots> slots;
 
     /// What holds before a CIE's first instruction.
-    [[nodiscard]] static Rules unspecified() noexcept {
-        Rules rules{};
+    [[nodiscard]] static BasicRules unspecified() noexcept {
+        BasicRules rules{};
         rules.cfa.reg = CfaRule::kNone;
         return rules;
     }
 
-    [[nodiscard]] static constexpr std::size_t slot_of(std::uint64_t reg) noexcept {
-        // One nibble a register, 15 first: a table without memory.
-        constexpr std::uint64_t kNibbles = 0x6543888821880888;
-        if (reg < 16) {
-            return (kNibbles >> (4 * reg)) & 0xf;
-        }
-        return reg == Registers::kPc ? 7 : kIgnored;
+    [[nodiscard]] constexpr Rule& of(std::uint64_t reg) noexcept {
+        return slots[Arch::slot_of(reg)];
     }
-    [[nodiscard]] constexpr Rule& of(std::uint64_t reg) noexcept { return slots[slot_of(reg)]; }
     [[nodiscard]] constexpr const Rule& of(std::uint64_t reg) const noexcept {
-        return slots[slot_of(reg)];
+        return slots[Arch::slot_of(reg)];
     }
 };
+using Rules = BasicRules<arch::Native>;
 
 }  // namespace sample::unwind::cfi

@@ -38,7 +38,7 @@ struct Headers {
     std::span<const Elf64_Phdr> programs;
 };
 
-Result<void> read_headers(int fd, const std::string& path, Headers& out) {
+Result<void> read_headers(int fd, const std::string& path, std::uint16_t machine, Headers& out) {
     const ssize_t got = pread(fd, out.page.data(), out.page.size(), 0);
     if (got < 0) {
         return unexpected(Error::from_errno("cannot read " + path));
@@ -47,11 +47,12 @@ Result<void> read_headers(int fd, const std::string& path, Headers& out) {
     std::memcpy(&elf, out.page.data(), sizeof(elf));
     const bool is_ours = static_cast<std::size_t>(got) >= sizeof(elf) &&
                          std::memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 &&
-                         elf.e_machine == EM_X86_64 && elf.e_phentsize == sizeof(Elf64_Phdr);
+                         elf.e_machine == machine && elf.e_phentsize == sizeof(Elf64_Phdr);
     if (!is_ours || elf.e_phoff > static_cast<std::size_t>(got) ||
         elf.e_phoff % alignof(Elf64_Phdr) != 0 ||
         elf.e_phnum > (static_cast<std::size_t>(got) - elf.e_phoff) / sizeof(Elf64_Phdr)) {
-        return unexpected(ErrorCode::corrupt, path + " is not an x86-64 ELF program or library");
+        return unexpected(ErrorCode::corrupt,
+                          path + " is not an ELF program or library for the expected processor");
     }
     out.programs = {reinterpret_cast<const Elf64_Phdr*>(out.page.data() + elf.e_phoff),
                     elf.e_phnum};
@@ -79,13 +80,13 @@ AddressRange covered(std::span<const Elf64_Phdr> programs, std::uint64_t file_si
 
 }  // namespace
 
-Result<ElfImage> ElfImage::map(const std::string& path) {
+Result<ElfImage> ElfImage::map(const std::string& path, std::uint16_t machine) {
     const Fd fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (!fd.is_open()) {
         return unexpected(Error::from_errno("cannot open " + path));
     }
     Headers headers;
-    if (auto read = read_headers(fd.get(), path, headers); !read) {
+    if (auto read = read_headers(fd.get(), path, machine, headers); !read) {
         return unexpected(read.error());
     }
     struct stat status {};

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "core/result.h"
+#include "unwind/arch/native.h"
 #include "unwind/index/frame_index_builder.h"
 #include "unwind/walk/module_table.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,9 +18,11 @@ namespace sample::unwind {
 /// write into .eh_frame, would be off.
 class ElfImage {
 public:
-    /// Errors: system (open, mmap), corrupt (not an x86-64 ELF executable or library), unsupported
-    /// (nothing to load). Not async-signal-safe.
-    [[nodiscard]] static Result<ElfImage> map(const std::string& path);
+    /// `machine`: the architecture that the file has to be for (e_machine). Errors: system (open,
+    /// mmap), corrupt (not such an ELF executable or library), unsupported (nothing to load). Not
+    /// async-signal-safe.
+    [[nodiscard]] static Result<ElfImage> map(const std::string& path,
+                                              std::uint16_t machine = arch::Native::kElfMachine);
 
     ElfImage(ElfImage&& other) noexcept;
     ElfImage& operator=(ElfImage&& other) noexcept;

@@ -18,9 +18,18 @@
 //
 // Outside of modules only the last can be had.
 //
+// On aarch64 a saved return address does not say where its frame ends, so that nothing is scanned:
+//
+// 1. x30 follows a call, in code with rules, and is not what the frame record at x29 holds: a leaf.
+// 2. x29 is a frame pointer as above.
+//
+// Where the caller's rule says how far its frame record is from its sp, sp is known again.
+//
 // Async-signal-safe.
 #pragma once
 
+#include "unwind/arch/aarch64.h"
+#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/row.h"
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/registers.h"
@@ -67,7 +76,10 @@ private:
 /// table, and the stack. A few microseconds at worst, some 20 ns a frame where the hint was right.
 /// Async-signal-safe.
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
-                                GuessHint& hint, KnownRegisters& frame,
+                                GuessHint& hint, BasicKnownRegisters<arch::X64>& frame,
+                                StackMemory& memory) noexcept;
+[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                                GuessHint& hint, BasicKnownRegisters<arch::Aarch64>& frame,
                                 StackMemory& memory) noexcept;
 
 }  // namespace sample::unwind

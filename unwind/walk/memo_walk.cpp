@@ -1,9 +1,11 @@
 // The walk that takes over what has not changed; the contract is in walk.h.
+#include "unwind/arch/built.h"
 #include "unwind/walk/walker.h"
 
 namespace sample::unwind {
 
 /// Collects what is new, leaf first, until a state is met that the memo has linked.
+template <class Arch>
 class MemoSink {
 public:
     MemoSink(StackMemo& memo, const StackMemory& memory, std::uint64_t generation,
@@ -53,16 +55,17 @@ public:
 
     /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the
     /// innermost frame that is linked. False: walk.
-    [[nodiscard]] bool takes_over_at_once(const RowCache& cache, const Registers& registers,
-                                          std::uint64_t salt, std::size_t max_depth) noexcept {
+    [[nodiscard]] bool takes_over_at_once(const RowCache& cache,
+                                          const BasicRegisters<Arch>& registers, std::uint64_t salt,
+                                          std::size_t max_depth) noexcept {
         StackMemo& memo = *memo_;
         std::uint64_t sp = registers.sp();
         std::uint64_t bp = registers.bp();
         std::uint64_t return_address = 0;
         if (memo.linked_ == 0 || memo.linked_ >= max_depth ||
-            !hot_step(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
-                      return_address) ||
-            return_address - 1 >= kUserEnd || *top_ != sp ||
+            !hot_step<Arch>(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
+                            return_address) ||
+            return_address - 1 >= Arch::kUserEnd || *top_ != sp ||
             !joins_here(FrameAddress::from_bits(return_address), sp, bp)) {
             return false;
         }
@@ -163,8 +166,9 @@ private:
         for (std::uint32_t index = from; index > to;) {
             --index;
             memo.append(found(index));
-            linkable = linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
-                       memo.link(memo.states_[index % StackMemo::kMaxLinked], *memory_);
+            linkable =
+                linkable && index != 0 && count_ - index <= StackMemo::kMaxLinked &&
+                memo.template link<Arch>(memo.states_[index % StackMemo::kMaxLinked], *memory_);
         }
     }
 
@@ -191,12 +195,13 @@ private:
     bool too_deep_ = false;
 };
 
-WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& registers,
+template <class Arch>
+WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegisters<Arch>& registers,
                 StackMemory& memory, StackMemo& memo, std::size_t max_depth, Reach reach) noexcept {
     max_depth = max_depth < StackMemo::kMinDepth    ? StackMemo::kMinDepth
                 : max_depth > StackMemo::kMaxFrames ? StackMemo::kMaxFrames
                                                     : max_depth;
-    MemoSink sink{memo, memory, modules.generation(), max_depth, reach};
+    MemoSink<Arch> sink{memo, memory, modules.generation(), max_depth, reach};
     WalkResult result;
     if (sink.takes_over_at_once(cache, registers, salt_of(modules), max_depth)) {
         result.depth = memo.depth();
@@ -213,5 +218,9 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& re
     result.rows_compiled = walker.rows_compiled();
     return result;
 }
+
+template WalkResult walk(const ModuleTable& modules, RowCache& cache,
+                         const BasicRegisters<arch::Built>& registers, StackMemory& memory,
+                         StackMemo& memo, std::size_t max_depth, Reach reach) noexcept;
 
 }  // namespace sample::unwind

@@ -2,45 +2,54 @@
 // Async-signal-safe.
 #pragma once
 
+#include "unwind/arch/native.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 namespace sample::unwind {
 
-/// x86-64 general registers by DWARF number (psABI table 3.36): 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi,
-/// 5 rdi, 6 rbp, 7 rsp, 8–15 r8–r15, 16 the pc.
-struct Registers {
-    static constexpr std::size_t kBx = 3;
-    static constexpr std::size_t kBp = 6;
-    static constexpr std::size_t kSp = 7;
-    static constexpr std::size_t kPc = 16;
-    static constexpr std::size_t kCount = 17;
+/// Registers by DWARF number, whose names are in Arch::Numbers. "bp" is the frame pointer of any
+/// architecture.
+template <class Arch>
+struct BasicRegisters : Arch::Numbers {
+    using Numbers = typename Arch::Numbers;
 
-    std::array<std::uint64_t, kCount> value;  ///< Not initialised by itself.
+    std::array<std::uint64_t, Numbers::kCount> value;  ///< Not initialised by itself.
 
-    [[nodiscard]] constexpr std::uint64_t pc() const noexcept { return value[kPc]; }
-    [[nodiscard]] constexpr std::uint64_t sp() const noexcept { return value[kSp]; }
-    [[nodiscard]] constexpr std::uint64_t bp() const noexcept { return value[kBp]; }
+    [[nodiscard]] constexpr std::uint64_t pc() const noexcept { return value[Numbers::kPc]; }
+    [[nodiscard]] constexpr std::uint64_t sp() const noexcept { return value[Numbers::kSp]; }
+    [[nodiscard]] constexpr std::uint64_t bp() const noexcept { return value[Numbers::kBp]; }
 };
+using Registers = BasicRegisters<arch::Native>;
 
 /// Registers of a frame, of which only some are known: a caller's scratch registers are lost.
-struct KnownRegisters {
-    static constexpr std::uint32_t kAll = (1U << Registers::kCount) - 1;
-    /// What a walk that restores nothing else keeps: rbp, rsp, pc.
-    static constexpr std::uint32_t kFrame =
-        1U << Registers::kBp | 1U << Registers::kSp | 1U << Registers::kPc;
+template <class Arch>
+struct BasicKnownRegisters {
+    using Mask = typename Arch::Mask;
+    using Registers = BasicRegisters<Arch>;
+
+    // Constants all the same, whatever they depend on.
+    // NOLINTBEGIN(bugprone-dynamic-static-initializers)
+    static constexpr Mask kAll = (Mask{1} << Registers::kCount) - 1;
+    /// What a walk that restores nothing else keeps: bp, sp, pc.
+    static constexpr Mask kFrame =
+        Mask{1} << Registers::kBp | Mask{1} << Registers::kSp | Mask{1} << Registers::kPc;
+    // NOLINTEND(bugprone-dynamic-static-initializers)
 
     Registers value;
-    std::uint32_t known = 0;  ///< Bit n: register n.
+    Mask known = 0;  ///< Bit n: register n.
 
     [[nodiscard]] constexpr bool knows(std::uint64_t reg) const noexcept {
         return reg < Registers::kCount && (known >> reg & 1) != 0;
     }
     constexpr void set(std::uint64_t reg, std::uint64_t to) noexcept {
         value.value[reg] = to;
-        known |= 1U << reg;
+        known |= Mask{1} << reg;
     }
+    constexpr void forget(std::uint64_t reg) noexcept { known &= ~(Mask{1} << reg); }
 };
+using KnownRegisters = BasicKnownRegisters<arch::Native>;
 
 }  // namespace sample::unwind

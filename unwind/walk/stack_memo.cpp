@@ -1,6 +1,8 @@
 // Keeping and checking a stack; the contracts are in the header.
 #include "unwind/walk/stack_memo.h"
 
+#include "unwind/arch/built.h"
+
 namespace sample::unwind {
 
 namespace {
@@ -11,50 +13,28 @@ using cfi::RowKind;
 
 }  // namespace
 
-/// Whether the first `words` words are unchanged. If one is not, the frames that depend on it are
-/// linked no longer.
-bool StackMemo::verify(const StackMemory::Verified& stack, std::uint32_t words) noexcept {
-    const auto changed = [this, stack](std::uint32_t index) {
-        return stack.at(words_[index].address) ^ words_[index].value;
-    };
-    std::uint32_t at = verified_words_;
-    // Four at a time, for the processor to have them all under way at once.
-    while (at + 4 <= words &&
-           (changed(at) | changed(at + 1) | changed(at + 2) | changed(at + 3)) == 0) {
-        at += 4;
+/// Keeps the word that the step read as return address `address`, whatever signature it has.
+template <class Arch>
+bool StackMemo::add_return(const StackMemory& memory, std::uint64_t above, std::uint64_t slot,
+                           std::uint64_t address, std::uint32_t& words) noexcept {
+    std::uint64_t word = address;
+    if constexpr (Arch::kHasLinkRegister) {
+        if (!memory.verified().read(slot, word) || Arch::code_address(word) != address) {
+            return false;
+        }
     }
-    while (at < words && changed(at) == 0) {
-        ++at;
-    }
-    verified_words_ = at;
-    if (at >= words) {
-        return true;
-    }
-    while (linked_ > 0 && links_[linked_ - 1].words > at) {
-        --linked_;
-    }
-    return false;
-}
-
-/// Keeps one word that the step read. False: it can't be checked later.
-bool StackMemo::add_word(const StackMemory& memory, std::uint64_t above, Word word,
-                         std::uint32_t& words) noexcept {
-    // Below rsp anything may have been written between two walks, and between two reads of one.
-    if (word.address < above || !memory.verified().contains(word.address)) {
-        return false;
-    }
-    words_[words++] = word;
-    high_ = high_ > word.address + 8 ? high_ : word.address + 8;
-    return true;
+    return add_word(memory, above, {slot, word}, words);
 }
 
 /// Keeps what the step by `state` to the frame at `caller` read, and whether rbp was among it.
+template <class Arch>
 bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, const Caller& caller,
                          Link& link) noexcept {
     const Row row = state.row;
     const std::uint64_t cfa = caller.sp;
     if (link.words + 3 > kMaxWords || cfa <= state.sp ||
-        !add_word(memory, state.sp, {cfa - 8, caller.pc}, link.words)) {
+        !add_return<Arch>(memory, state.sp, cfa + cfi::return_offset<Arch>(row), caller.pc,
+                          link.words)) {
         return false;
     }
     bool reads_bp = false;
@@ -65,9 +45,9 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
             reads_bp = true;
             break;
         case RowKind::deref: {
-            reads_bp = row.reg() == Registers::kBp;
+            reads_bp = row.reg() == Arch::Numbers::kBp;
             const std::uint64_t base = reads_bp ? state.bp : state.sp;
-            if ((!reads_bp && row.reg() != Registers::kSp) ||
+            if ((!reads_bp && row.reg() != Arch::Numbers::kSp) ||
                 !add_word(memory, state.sp, {base + row.offset(), cfa - row.offset2()},
                           link.words)) {
                 return false;
@@ -84,8 +64,8 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
         case BpRule::at_cfa:
             // Where nobody asks for it further out, its value may change. (It can be read: it lies
             // in the frame, or below rsp, where it does no harm.)
-            if (link.reads_bp &&
-                !add_word(memory, state.sp, {cfa + row.bp_offset(), caller.bp}, link.words)) {
+            if (link.reads_bp && !add_word(memory, state.sp,
+                                           {cfi::bp_slot<Arch>(row, cfa), caller.bp}, link.words)) {
                 return false;
             }
             break;
@@ -102,6 +82,7 @@ bool StackMemo::add_step(const FrameState& state, const StackMemory& memory, con
 }
 
 /// Links the frame that was appended last, if its way to the root can be checked.
+template <class Arch>
 bool StackMemo::link(const FrameState& state, const StackMemory& memory) noexcept {
     const std::uint32_t index = depth_ - 1;
     if (linked_ != index || index >= kMaxLinked) {
@@ -110,14 +91,14 @@ bool StackMemo::link(const FrameState& state, const StackMemory& memory) noexcep
     Link link;
     if (index == 0) {
         high_ = state.sp + 8;
-        if (!link_root(state, memory, link)) {
+        if (!link_root<Arch>(state, memory, link)) {
             return false;
         }
     } else {
         link = links_[index - 1];
         const FrameAddress caller = frames_[index - 1];
         if (caller != FrameAddress{ReturnAddress{caller.bits()}} ||
-            !add_step(state, memory, {caller.bits(), sps_[index], bps_[index - 1]}, link)) {
+            !add_step<Arch>(state, memory, {caller.bits(), sps_[index], bps_[index - 1]}, link)) {
             return false;
         }
     }
@@ -129,18 +110,23 @@ bool StackMemo::link(const FrameState& state, const StackMemory& memory) noexcep
 }
 
 /// The outermost frame: its row says so, or its return address is zero.
+template <class Arch>
 bool StackMemo::link_root(const FrameState& state, const StackMemory& memory, Link& link) noexcept {
+    const std::uint64_t from_base = state.row.offset() + cfi::return_offset<Arch>(state.row);
     switch (state.row.kind()) {
         case RowKind::root:
             return true;
         case RowKind::cfa_sp:
-            return add_word(memory, state.sp, {state.sp + state.row.offset() - 8, 0}, link.words);
+            return add_return<Arch>(memory, state.sp, state.sp + from_base, 0, link.words);
         case RowKind::cfa_bp:
             link.reads_bp = true;
-            return add_word(memory, state.sp, {state.bp + state.row.offset() - 8, 0}, link.words);
+            return add_return<Arch>(memory, state.sp, state.bp + from_base, 0, link.words);
         default:
             return false;
     }
 }
+
+template bool StackMemo::link<arch::Built>(const FrameState& state,
+                                           const StackMemory& memory) noexcept;
 
 }  // namespace sample::unwind

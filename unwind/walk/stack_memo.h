@@ -65,6 +65,7 @@ public:
     }
 
 private:
+    template <class Arch>
     friend class MemoSink;
 
     struct Word {
@@ -109,9 +110,16 @@ private:
         }
         frames_[depth_++] = frame;
     }
+    template <class Arch>
     [[nodiscard]] bool link(const FrameState& state, const StackMemory& memory) noexcept;
+    template <class Arch>
     [[nodiscard]] bool link_root(const FrameState& state, const StackMemory& memory,
                                  Link& link) noexcept;
+    template <class Arch>
+    [[nodiscard]] bool add_return(const StackMemory& memory, std::uint64_t above,
+                                  std::uint64_t slot, std::uint64_t address,
+                                  std::uint32_t& words) noexcept;
+    template <class Arch>
     [[nodiscard]] bool add_step(const FrameState& state, const StackMemory& memory,
                                 const Caller& caller, Link& link) noexcept;
     [[nodiscard]] bool add_word(const StackMemory& memory, std::uint64_t above, Word word,
@@ -135,5 +143,43 @@ private:
     std::array<FrameAddress, kMaxFrames + 1> fresh_;  // one may be taken back
     std::array<FrameState, kMaxLinked> states_;
 };
+
+/// Whether the first `words` words are unchanged. If one is not, the frames that depend on it are
+/// linked no longer.
+[[gnu::noinline]] inline bool StackMemo::verify(const StackMemory::Verified& stack,
+                                                std::uint32_t words) noexcept {
+    const auto changed = [this, stack](std::uint32_t index) {
+        return stack.at(words_[index].address) ^ words_[index].value;
+    };
+    std::uint32_t at = verified_words_;
+    // Four at a time, for the processor to have them all under way at once.
+    while (at + 4 <= words &&
+           (changed(at) | changed(at + 1) | changed(at + 2) | changed(at + 3)) == 0) {
+        at += 4;
+    }
+    while (at < words && changed(at) == 0) {
+        ++at;
+    }
+    verified_words_ = at;
+    if (at >= words) {
+        return true;
+    }
+    while (linked_ > 0 && links_[linked_ - 1].words > at) {
+        --linked_;
+    }
+    return false;
+}
+
+/// Keeps one word that the step read. False: it can't be checked later.
+inline bool StackMemo::add_word(const StackMemory& memory, std::uint64_t above, Word word,
+                                std::uint32_t& words) noexcept {
+    // Below rsp anything may have been written between two walks, and between two reads of one.
+    if (word.address < above || !memory.verified().contains(word.address)) {
+        return false;
+    }
+    words_[words++] = word;
+    high_ = high_ > word.address + 8 ? high_ : word.address + 8;
+    return true;
+}
 
 }  // namespace sample::unwind

@@ -1,7 +1,8 @@
 // Reads outside of a stack's verified bounds; the contract is in the header.
 #include "unwind/walk/stack_memory.h"
 
-#include <sys/syscall.h>
+#include "unwind/arch/native.h"
+#include "unwind/arch/system_call.h"
 
 #include <cerrno>
 
@@ -10,19 +11,11 @@ namespace sample::unwind {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
 
 }  // namespace
 
 bool readable_page(std::uint64_t address) noexcept {
-    const std::uint64_t page = address & ~(kPage - 1);
-    long result = SYS_rt_sigprocmask;
-    register long mask_size asm("r10") = 8;
-    asm volatile("syscall"
-                 : "+a"(result)
-                 : "D"(~0L), "S"(page), "d"(0L), "r"(mask_size)
-                 : "rcx", "r11", "memory");
-    return result == -EINVAL;
+    return arch::rt_sigprocmask(~0L, address & ~(kPage - 1)) == -EINVAL;
 }
 
 bool StackMemory::read_outside(std::uint64_t address, std::uint64_t& value) noexcept {
@@ -34,7 +27,8 @@ bool StackMemory::read_outside(std::uint64_t address, std::uint64_t& value) noex
 }
 
 bool StackMemory::is_readable_outside(std::uint64_t address) noexcept {
-    if (outside_ == Outside::fail || (address & 7) != 0 || address < kPage || address >= kUserEnd) {
+    if (outside_ == Outside::fail || (address & 7) != 0 || address < kPage ||
+        address >= arch::Native::kUserEnd) {
         return false;
     }
     // An aligned word lies in one page.

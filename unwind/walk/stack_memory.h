@@ -3,8 +3,8 @@
 // One type without virtual calls: the walked program's addresses in [low, high) are read at
 // address + a constant. Outside of that a copied stack fails, and a live one may ask the kernel
 // whether a page is readable (see readable_page()) and remember it for the rest of the walk; at
-// most kMaxProbes times. Words must be aligned, as the psABI keeps the stack. Async-signal-safe.
-// One object serves one walk at a time.
+// most kMaxProbes times. Words must be aligned, as every ABI here keeps the stack.
+// Async-signal-safe. One object serves one walk at a time.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
 // Steps by rules, ucontexts and the rarer rows; the contracts are in the header.
 #include "unwind/walk/step.h"
 
+#include "unwind/arch/built.h"
 #include "unwind/cfi/expression.h"
-#include "unwind/walk/ucontext.h"
 
 namespace sample::unwind {
 
@@ -11,11 +11,6 @@ namespace {
 using cfi::CfaRule;
 using cfi::Rule;
 using cfi::RuleKind;
-using cfi::Rules;
-
-// rax, rdx, rcx, rsi, rdi, r8–r11: no rule says that they are kept, but without one nobody says
-// that they are not.
-constexpr std::array<std::uint8_t, 9> kScratch{0, 1, 2, 4, 5, 8, 9, 10, 11};
 
 Step from_evaluated(cfi::Evaluated evaluated) noexcept {
     switch (evaluated) {
@@ -30,44 +25,49 @@ Step from_evaluated(cfi::Evaluated evaluated) noexcept {
     }
 }
 
-Step find_cfa(const CfaRule& rule, const KnownRegisters& frame, StackMemory& memory,
+template <class Arch>
+Step find_cfa(const CfaRule& rule, const BasicKnownRegisters<Arch>& frame, StackMemory& memory,
               std::uint64_t& cfa) noexcept {
     if (rule.reg == CfaRule::kExpression) {
         return from_evaluated(cfi::evaluate(rule.value, frame, memory, nullptr, cfa));
     }
     if (!frame.knows(rule.reg)) {
-        return rule.reg < Registers::kCount ? Step::unknown_register : Step::unsupported;
+        return rule.reg < Arch::Numbers::kCount ? Step::unknown_register : Step::unsupported;
     }
     cfa = frame.value.value[rule.reg] + rule.value;
     return Step::taken;
 }
 
+template <class Arch>
 struct Source {
-    const KnownRegisters& frame;
+    const BasicKnownRegisters<Arch>& frame;
     StackMemory& memory;
     std::uint64_t cfa;
 };
 
 /// The caller's value of register `reg`, by `rule`.
-Step restore(const Rule& rule, std::uint64_t reg, Source& from, std::uint64_t& value) noexcept {
+template <class Arch>
+Step restore(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
+             std::uint64_t& value) noexcept {
+    using Numbers = typename Arch::Numbers;
     switch (rule.kind()) {
         case RuleKind::unspecified:
-            if (reg == Registers::kSp) {
+            if (reg == Numbers::kSp) {
                 value = from.cfa;
                 return Step::taken;
             }
             [[fallthrough]];
         case RuleKind::same:
             value = from.frame.value.value[reg];
-            return reg != Registers::kPc && from.frame.knows(reg) ? Step::taken
-                                                                  : Step::unknown_register;
+            return reg != Numbers::kPc && from.frame.knows(reg) ? Step::taken
+                                                                : Step::unknown_register;
         case RuleKind::offset: {
             const std::uint64_t slot = from.cfa + rule.payload();
             if (from.memory.read(slot, value)) {
                 return Step::taken;
             }
             value = from.frame.value.value[reg];
-            return reg != Registers::kPc && reg != Registers::kSp &&
+            return reg != Numbers::kReturn && reg != Numbers::kSp &&
                            is_popped(slot, from.frame.value.sp()) && from.frame.knows(reg)
                        ? Step::taken
                        : Step::unreadable;
@@ -86,7 +86,7 @@ Step restore(const Rule& rule, std::uint64_t reg, Source& from, std::uint64_t& v
             const Step step = from_evaluated(
                 cfi::evaluate(rule.payload(), from.frame, from.memory, &from.cfa, value));
             if (step == Step::taken && rule.kind() == RuleKind::expression) {
-                if (reg != Registers::kPc && value >= from.cfa && from.frame.knows(reg)) {
+                if (reg != Numbers::kReturn && value >= from.cfa && from.frame.knows(reg)) {
                     // GCC's rules of a realigned frame after `leave`: the register is back already.
                     value = from.frame.value.value[reg];
                     return Step::taken;
@@ -102,29 +102,39 @@ Step restore(const Rule& rule, std::uint64_t reg, Source& from, std::uint64_t& v
 
 }  // namespace
 
-Step step_by_rules(const Rules& rules, KnownRegisters& frame, StackMemory& memory) noexcept {
-    if (rules.of(Registers::kPc).kind() == RuleKind::undefined) {
+template <class Arch>
+Step step_by_rules(const cfi::BasicRules<Arch>& rules, BasicKnownRegisters<Arch>& frame,
+                   StackMemory& memory) noexcept {
+    using Numbers = typename Arch::Numbers;
+    if (rules.of(Numbers::kReturn).kind() == RuleKind::undefined) {
         return Step::root;
     }
-    Source from{frame, memory, 0};
+    Source<Arch> from{frame, memory, 0};
     if (const Step step = find_cfa(rules.cfa, frame, memory, from.cfa); step != Step::taken) {
         return step;
     }
-    KnownRegisters caller;
-    for (std::size_t slot = 0; slot < Rules::kRegisters.size(); ++slot) {
-        const std::uint64_t reg = Rules::kRegisters[slot];
+    BasicKnownRegisters<Arch> caller;
+    for (std::size_t slot = 0; slot < rules.kRegisters.size(); ++slot) {
+        const std::uint64_t reg = rules.kRegisters[slot];
         std::uint64_t value = 0;
         const Step step = restore(rules.slots[slot], reg, from, value);
-        if (step == Step::taken) {
+        if (step != Step::taken) {
+            if (reg == Numbers::kReturn || reg == Numbers::kSp) {
+                return step;
+            }
+        } else if (reg == Numbers::kReturn) {
+            // The call has overwritten a link register: in the caller it is not known.
+            caller.set(Numbers::kPc, Arch::code_address(value));
+        } else {
             caller.set(reg, value);
-        } else if (reg == Registers::kPc || reg == Registers::kSp) {
-            return step;
         }
     }
-    // Assembly keeps its CFA in one, and calls helpers of its own that leave it alone.
-    if (rules.slots[Rules::kIgnored].kind() == RuleKind::unspecified) {
-        for (const std::uint8_t reg : kScratch) {
-            if (frame.knows(reg)) {
+    // No rule says that scratch registers are kept, but without one nobody says that they are not:
+    // assembly keeps its CFA in one, and calls helpers of its own that leave it alone.
+    if (rules.slots[Arch::kRestored.size()].kind() == RuleKind::unspecified) {
+        for (std::uint64_t reg = 0; reg < Numbers::kCount; ++reg) {
+            if (Arch::slot_of(reg) == Arch::kRestored.size() && reg != Numbers::kPc &&
+                frame.knows(reg)) {
                 caller.set(reg, frame.value.value[reg]);
             }
         }
@@ -137,10 +147,11 @@ Step step_by_rules(const Rules& rules, KnownRegisters& frame, StackMemory& memor
     return Step::taken;
 }
 
-Step step_by_ucontext(KnownRegisters& frame, StackMemory& memory) noexcept {
-    KnownRegisters interrupted;
-    std::uint64_t slot = frame.value.sp() + kSigcontextOffset;
-    for (const std::uint8_t reg : kSigcontextOrder) {
+template <class Arch>
+Step step_by_ucontext(BasicKnownRegisters<Arch>& frame, StackMemory& memory) noexcept {
+    BasicKnownRegisters<Arch> interrupted;
+    std::uint64_t slot = frame.value.sp() + Arch::kSigcontextOffset;
+    for (const std::uint8_t reg : Arch::kSigcontextOrder) {
         std::uint64_t value = 0;
         if (!memory.read(slot, value)) {
             return Step::unreadable;
@@ -152,11 +163,15 @@ Step step_by_ucontext(KnownRegisters& frame, StackMemory& memory) noexcept {
     return Step::taken;
 }
 
-Step step_by_row(cfi::Row row, KnownRegisters& frame, StackMemory& memory) noexcept {
-    const std::uint64_t reg = row.kind() == cfi::RowKind::cfa_sp   ? Registers::kSp
-                              : row.kind() == cfi::RowKind::cfa_bp ? Registers::kBp
-                                                                   : row.reg();
-    if (!frame.knows(reg)) {
+template <class Arch>
+Step step_by_row(cfi::Row row, BasicKnownRegisters<Arch>& frame, StackMemory& memory) noexcept {
+    using Known = BasicKnownRegisters<Arch>;
+    using Numbers = typename Arch::Numbers;
+    const bool in_link = Arch::kHasLinkRegister && row.kind() == cfi::RowKind::link;
+    const std::uint64_t reg = row.kind() == cfi::RowKind::cfa_sp || in_link ? Numbers::kSp
+                              : row.kind() == cfi::RowKind::cfa_bp          ? Numbers::kBp
+                                                                            : row.reg();
+    if (!frame.knows(reg) || (in_link && !frame.knows(Numbers::kReturn))) {
         return Step::unknown_register;
     }
     std::uint64_t cfa = frame.value.value[reg] + row.offset();
@@ -166,22 +181,31 @@ Step step_by_row(cfi::Row row, KnownRegisters& frame, StackMemory& memory) noexc
         }
         cfa += row.offset2();
     }
-    if (cfa <= frame.value.sp()) {
+    // A leaf may have pushed nothing; a link register is used once.
+    if (in_link ? cfa < frame.value.sp() : cfa <= frame.value.sp()) {
         return Step::no_progress;
     }
-    std::uint64_t return_address = 0;
+    std::uint64_t return_address = frame.value.value[Numbers::kReturn];
     std::uint64_t bp = frame.value.bp();
-    const std::uint64_t slot = (row.bp() == cfi::BpRule::at_bp ? bp : cfa) + row.bp_offset();
-    if (!memory.read(cfa - 8, return_address) ||
+    const std::uint64_t slot =
+        row.bp() == cfi::BpRule::at_bp ? bp + row.bp_offset() : cfi::bp_slot<Arch>(row, cfa);
+    if ((!in_link && !memory.read(cfa + cfi::return_offset<Arch>(row), return_address)) ||
         (row.bp() != cfi::BpRule::same && slot < cfa && !memory.read(slot, bp) &&
          !is_popped(slot, frame.value.sp()))) {
         return Step::unreadable;
     }
-    frame.value.value[Registers::kPc] = return_address;
-    frame.value.value[Registers::kSp] = cfa;
-    frame.value.value[Registers::kBp] = bp;
-    frame.known = KnownRegisters::kFrame;
+    frame.value.value[Numbers::kPc] = Arch::code_address(return_address);
+    frame.value.value[Numbers::kSp] = cfa;
+    frame.value.value[Numbers::kBp] = bp;
+    frame.known = Known::kFrame;
     return Step::taken;
 }
+
+template Step step_by_rules(const cfi::BasicRules<arch::Built>& rules,
+                            BasicKnownRegisters<arch::Built>& frame, StackMemory& memory) noexcept;
+template Step step_by_ucontext(BasicKnownRegisters<arch::Built>& frame,
+                               StackMemory& memory) noexcept;
+template Step step_by_row(cfi::Row row, BasicKnownRegisters<arch::Built>& frame,
+                          StackMemory& memory) noexcept;
 
 }  // namespace sample::unwind

@@ -28,15 +28,19 @@ enum class Step : std::uint8_t {
 
 /// `frame` becomes its caller: the registers, and which of them are known. On anything but `taken`
 /// it is unchanged. Async-signal-safe. Source: DWARF 5 section 6.4.3.
-[[nodiscard]] Step step_by_rules(const cfi::Rules& rules, KnownRegisters& frame,
-                                 StackMemory& memory) noexcept;
+template <class Arch>
+[[nodiscard]] Step step_by_rules(const cfi::BasicRules<Arch>& rules,
+                                 BasicKnownRegisters<Arch>& frame, StackMemory& memory) noexcept;
 
 /// `frame`, which is in a signal trampoline, becomes the interrupted one: all of its registers are
 /// in the ucontext at rsp. Async-signal-safe.
-[[nodiscard]] Step step_by_ucontext(KnownRegisters& frame, StackMemory& memory) noexcept;
+template <class Arch>
+[[nodiscard]] Step step_by_ucontext(BasicKnownRegisters<Arch>& frame, StackMemory& memory) noexcept;
 
-/// As step_by_rules(), by a row of kind cfa_sp, cfa_bp, cfa_register or deref; afterwards rbp, rsp
-/// and pc are known. Async-signal-safe.
-[[nodiscard]] Step step_by_row(cfi::Row row, KnownRegisters& frame, StackMemory& memory) noexcept;
+/// As step_by_rules(), by a row of kind cfa_sp, cfa_bp, cfa_register, deref or link; afterwards
+/// rbp, rsp and pc are known. Async-signal-safe.
+template <class Arch>
+[[nodiscard]] Step step_by_row(cfi::Row row, BasicKnownRegisters<Arch>& frame,
+                               StackMemory& memory) noexcept;
 
 }  // namespace sample::unwind

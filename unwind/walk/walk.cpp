@@ -1,6 +1,7 @@
 // The walk into a span, and what every walk shares; the contracts are in the headers.
 #include "unwind/walk/walk.h"
 
+#include "unwind/arch/built.h"
 #include "unwind/walk/walker.h"
 
 namespace sample::unwind {
@@ -46,24 +47,41 @@ private:
 // Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point.
 constexpr std::uint64_t kStartCodeBytes = 64;
 
-// mov $15, %rax; syscall: rt_sigreturn, as every C library's trampoline has it.
-constexpr std::uint64_t kSigreturnMov = 0x0f0000000fc0c748;
-constexpr std::uint64_t kSigreturnEnd = 0x05;
-constexpr std::uint64_t kSigreturnBytes = 9;
-constexpr std::uint64_t kSyscallOffset = 7;
-
+template <class Arch>
 bool is_sigreturn(const Module& module, std::uint64_t pc) noexcept {
-    if (!module.code.contains(pc) || module.code.end - pc < kSigreturnBytes) {
-        return false;
-    }
-    std::uint64_t mov = 0;
-    std::uint8_t end = 0;
-    const std::uint64_t address = pc + module.image_delta;
-    __builtin_memcpy(&mov, reinterpret_cast<const void*>(address), sizeof(mov));
-    __builtin_memcpy(&end, reinterpret_cast<const void*>(address + sizeof(mov)), sizeof(end));
-    return mov == kSigreturnMov && end == kSigreturnEnd;
+    return module.code.contains(pc) && module.code.end - pc >= Arch::kSigreturnBytes &&
+           Arch::is_sigreturn(reinterpret_cast<const void*>(pc + module.image_delta));
 }
 
+/// A stub's row, from the code around `pc`; `none` if it is in no stub.
+template <class Arch>
+Row row_of_stub(const Module& module, std::uint64_t pc) noexcept {
+    constexpr std::uint64_t kWord = sizeof(std::uint32_t);
+    typename Arch::StubWords words{};
+    std::uint64_t address = pc - Arch::kStubContext * kWord;
+    for (std::uint32_t& word : words) {
+        if (module.code.contains(address) && module.code.end - address >= kWord) {
+            __builtin_memcpy(&word, reinterpret_cast<const void*>(address + module.image_delta),
+                             kWord);
+        }
+        address += kWord;
+    }
+    cfi::Row::Fields fields;
+    switch (Arch::stub_around(words)) {
+        case Arch::Stub::entry:
+            fields.kind = RowKind::link;
+            return Row::pack(fields);
+        case Arch::Stub::header:  // {x16, x30} pushed.
+            fields.kind = RowKind::cfa_sp;
+            fields.offset = 16;
+            fields.offset2 = -1;
+            return Row::pack(fields);
+        default:
+            return Row{RowKind::none};
+    }
+}
+
+template <class Arch>
 Row row_without_rules(const Module& module, std::uint64_t lookup, bool exact) noexcept {
     // Behind a _start that has a rule lie other functions that have none (__do_global_dtors_aux).
     cfi::Fde start;
@@ -73,28 +91,38 @@ Row row_without_rules(const Module& module, std::uint64_t lookup, bool exact) no
         return Row{RowKind::root};
     }
     const std::uint64_t pc = exact ? lookup : lookup + 1;
-    if (is_sigreturn(module, pc) || (exact && is_sigreturn(module, pc - kSyscallOffset))) {
+    if (is_sigreturn<Arch>(module, pc) ||
+        (exact && is_sigreturn<Arch>(module, pc - Arch::kSigreturnSyscall))) {
         return Row{RowKind::signal};
+    }
+    if constexpr (Arch::kHasLinkRegister) {
+        return exact ? row_of_stub<Arch>(module, pc) : Row{RowKind::none};
     }
     return Row{RowKind::none};
 }
 
 }  // namespace
 
+template <class Arch>
 Row compile_row(const Module& module, std::uint64_t lookup, bool exact) noexcept {
+    // A handler returns to the trampoline, and the byte before it belongs to whatever is there.
+    if (Arch::kHasLinkRegister && !exact && is_sigreturn<Arch>(module, lookup + 1)) {
+        return Row{RowKind::signal};
+    }
     const std::uint64_t pc = lookup + module.image_delta;
-    cfi::FrameRules found;
+    cfi::BasicFrameRules<Arch> found;
     switch (cfi::find_rules(module.local_tables(), pc, found)) {
         case cfi::Found::yes:
             return cfi::pack_rules(found, pc);
         case cfi::Found::no:
-            return row_without_rules(module, lookup, exact);
+            return row_without_rules<Arch>(module, lookup, exact);
         default:
             return Row{RowKind::unsupported};
     }
 }
 
-WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& registers,
+template <class Arch>
+WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegisters<Arch>& registers,
                 StackMemory& memory, std::span<FrameAddress> out) noexcept {
     Walker walker{modules, cache, registers, memory, SpanSink{out}};
     const Ended ended = walker.run();
@@ -106,5 +134,11 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const Registers& re
     result.rows_compiled = walker.rows_compiled();
     return result;
 }
+
+template Row compile_row<arch::Built>(const Module& module, std::uint64_t lookup,
+                                      bool exact) noexcept;
+template WalkResult walk(const ModuleTable& modules, RowCache& cache,
+                         const BasicRegisters<arch::Built>& registers, StackMemory& memory,
+                         std::span<FrameAddress> out) noexcept;
 
 }  // namespace sample::unwind

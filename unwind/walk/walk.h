@@ -5,6 +5,9 @@
 // one: what differs is the StackMemory it reads through. Rules are found on demand (binary search
 // in .eh_frame_hdr, one bounded run of the frame's program) and kept in a RowCache.
 //
+// The architecture is that of the registers. Its description is in unwind/arch/; walks of another
+// one than the native need that one's library.
+//
 // The usual walk follows pc, rsp and rbp only. Where a caller's rule needs another callee-saved
 // register the walk starts over and restores them all, without the cache. docs/unwinding.md has the
 // whole story.
@@ -57,21 +60,23 @@ enum class Reach : std::uint8_t { whole, leaf_half };
 /// interrupted are exact pcs, all others return addresses. A pc that no user address can be is not
 /// written. O(depth); no system calls while the stack stays inside `memory`'s verified bounds and
 /// pcs inside `modules`. At most 2 KiB of stack. Async-signal-safe. Thread-safe for distinct `out`
-/// and `memory`. Source: System V x86-64 psABI 3.7; DWARF 5 section 6.4.
+/// and `memory`. Source: DWARF 5 section 6.4; the ABIs named in unwind/arch/.
+template <class Arch>
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
-                              const Registers& registers, StackMemory& memory,
+                              const BasicRegisters<Arch>& registers, StackMemory& memory,
                               std::span<FrameAddress> out) noexcept;
 
 /// As above, into `memo`, root first, taking over from its last stack what provably is the same:
 /// the frames are those of a walk without it. Of a stack deeper than `max_depth` (taken to lie in
 /// [StackMemo::kMinDepth, StackMemo::kMaxFrames]) the leaf's half and the root's are kept, with
 /// FrameAddress::elided() between them. Where no root is found within `reach`, the root's end is
-/// that of the last stack if all of its words are unchanged, which counts as a guess; else the
-/// leaf's half is all there is. The result's depth counts what is kept, the mark too. O(frames that
-/// changed + words read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and
-/// `memory`.
+/// that of the last stack if its words are unchanged, which counts as a guess; else the leaf's half
+/// is all there is. The result's depth counts what is kept, the mark too. O(frames that changed +
+/// words read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and `memory`.
+template <class Arch>
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
-                              const Registers& registers, StackMemory& memory, StackMemo& memo,
-                              std::size_t max_depth, Reach reach = Reach::whole) noexcept;
+                              const BasicRegisters<Arch>& registers, StackMemory& memory,
+                              StackMemo& memo, std::size_t max_depth,
+                              Reach reach = Reach::whole) noexcept;
 
 }  // namespace sample::unwind

@@ -25,11 +25,9 @@ namespace sample::unwind {
 // Spreads generations over all bits of a key; odd, so that no generation is lost.
 inline constexpr std::uint64_t kGenerationFactor = 0x9e3779b97f4a7c15;
 
-inline constexpr std::uint64_t kUserBegin = 4096;
-inline constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
-
 /// Compiles the row of `lookup`, which lies in `module`; `exact` says that it is the pc itself, not
 /// the byte before a return address.
+template <class Arch>
 [[nodiscard]] cfi::Row compile_row(const Module& module, std::uint64_t lookup, bool exact) noexcept;
 
 [[nodiscard]] inline std::uint64_t salt_of(const ModuleTable& modules) noexcept {
@@ -44,6 +42,7 @@ struct Ended {
 
 /// One step by a row of the two hot kinds, inside verified memory: rsp and rbp become the caller's.
 /// False, and nothing changed: it is a rarer one.
+template <class Arch>
 [[gnu::always_inline]] inline bool hot_step(cfi::Row row, const StackMemory::Verified& stack,
                                             std::uint64_t& sp, std::uint64_t& bp,
                                             std::uint64_t& return_address) noexcept {
@@ -55,28 +54,31 @@ struct Ended {
     } else {
         return false;
     }
-    if (cfa <= sp || !stack.contains(cfa - 8)) [[unlikely]] {
+    const std::uint64_t return_slot = cfa + cfi::return_offset<Arch>(row);
+    if (cfa <= sp || !stack.contains(return_slot)) [[unlikely]] {
         return false;
     }
     if (row.bp() != cfi::BpRule::same) {
-        const std::uint64_t slot = cfa + row.bp_offset();
+        const std::uint64_t slot = cfi::bp_slot<Arch>(row, cfa);
         if (!stack.contains(slot)) [[unlikely]] {
             return false;
         }
         bp = stack.at(slot);
     }
-    return_address = stack.at(cfa - 8);
+    return_address = Arch::code_address(stack.at(return_slot));
     sp = cfa;
     return true;
 }
 
-template <class Sink>
+template <class Arch, class Sink>
 class Walker {
+    using Registers = BasicRegisters<Arch>;
+    using KnownRegisters = BasicKnownRegisters<Arch>;
     using Row = cfi::Row;
     using RowKind = cfi::RowKind;
 
 public:
-    Walker(const ModuleTable& modules, RowCache& cache, const Registers& registers,
+    Walker(const ModuleTable& modules, RowCache& cache, const BasicRegisters<Arch>& registers,
            StackMemory& memory, const Sink& sink) noexcept
         : modules_{modules},
           cache_{cache},
@@ -131,7 +133,7 @@ private:
         for (;;) {
             const FrameState state{sp, bp, row};
             std::uint64_t return_address = 0;
-            if (!hot_step(row, stack, sp, bp, return_address)) {
+            if (!hot_step<Arch>(row, stack, sp, bp, return_address)) {
                 leave_hot_loop(lookup, sp, bp, started);
                 started = true;
                 sink_ = sink;
@@ -151,7 +153,7 @@ private:
             }
             sink.leave(state);
             lookup = return_address - 1;
-            if (lookup >= kUserEnd) [[unlikely]] {
+            if (lookup >= Arch::kUserEnd) [[unlikely]] {
                 sink_ = sink;
                 return {return_address == 0 ? StopReason::root : StopReason::no_module, false};
             }
@@ -232,7 +234,7 @@ private:
 
     bool follow_complex() noexcept {
         Module storage;
-        cfi::FrameRules found;
+        cfi::BasicFrameRules<Arch> found;
         const Module* module = module_of(storage);
         if (module == nullptr ||
             cfi::find_rules(module->local_tables(), lookup_ + module->image_delta, found) !=
@@ -263,7 +265,7 @@ private:
         if (pc == 0) {
             return stop(StopReason::root);
         }
-        if (pc - 1 >= kUserEnd) {
+        if (pc - 1 >= Arch::kUserEnd) {
             return stop(StopReason::no_module);
         }
         if (!sink_.push(exact ? FrameAddress{Pc{pc}} : FrameAddress{ReturnAddress{pc}})) {
@@ -319,7 +321,7 @@ private:
 
     /// A word that no code address can be was not a return address.
     bool stop_without_module() noexcept {
-        if (!exact_ && lookup_ < kUserBegin) {
+        if (!exact_ && lookup_ < Arch::kUserBegin) {
             sink_.pop();
         }
         return stop(StopReason::no_module);
@@ -346,7 +348,7 @@ private:
             return Row{};
         }
         ++rows_compiled_;
-        const Row row = compile_row(*module, lookup_, exact_);
+        const Row row = compile_row<Arch>(*module, lookup_, exact_);
         cache_.insert(lookup_ ^ salt_, row);
         return row;
     }

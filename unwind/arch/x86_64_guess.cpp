@@ -1,6 +1,5 @@
 // Looking for callers without rules; the contract is in the header.
 #include "unwind/walk/guess.h"
-
 #include "unwind/walk/step.h"
 
 namespace sample::unwind {
@@ -9,9 +8,6 @@ namespace {
 
 using cfi::Row;
 using cfi::RowKind;
-
-constexpr std::uint64_t kUserBegin = 4096;
-constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
 
 // A short function may have rules with a hole in them (clone3 after its system call).
 constexpr std::uint64_t kShortFunctionBytes = 128;
@@ -22,7 +18,7 @@ constexpr std::uint64_t kFunctionBytes = 65536;
 constexpr std::uint64_t kLongestCall = 7;
 
 bool is_user_address(std::uint64_t address) noexcept {
-    return address >= kUserBegin && address < kUserEnd;
+    return address >= arch::X64::kUserBegin && address < arch::X64::kUserEnd;
 }
 
 /// Code bytes of a module.

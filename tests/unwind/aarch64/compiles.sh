@@ -1,0 +1,19 @@
+#!/bin/sh
+# Compiles core/ and unwind/ for aarch64, by Debian's cross compiler, with warnings as errors.
+#
+#     compiles.sh ROOT FLAG…
+set -eu
+root=$1
+shift
+compiler=aarch64-linux-gnu-g++
+if ! command -v "$compiler" >/dev/null; then
+    echo "no $compiler: install g++-aarch64-linux-gnu, or run scripts/install-packages" >&2
+    exit 1
+fi
+cd "$root"
+# What is x86-64's own says so in its name.
+find core unwind -name '*.cpp' ! -name 'x86_64_*' -print0 |
+    xargs -0 -n 1 -P 2 "$compiler" -std=c++20 -O2 "$@" -Werror -I. -Iinclude -c -o /dev/null
+# And the headers that no source includes.
+find unwind -name '*.h' -exec printf '#include "%s"\n' {} + |
+    "$compiler" -std=c++20 "$@" -Werror -I. -Iinclude -x c++ -fsyntax-only -
