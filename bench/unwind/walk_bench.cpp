@@ -190,9 +190,9 @@ void libunwind_backtrace(benchmark::State& state) {
 void frame_pointers(benchmark::State& state) {
     run_below_with_frame_pointers(static_cast<int>(state.range(0)), frame_pointer_leaf, &state);
 }
-// The chain, the benchmark's own frames not counted: 26 make 32.
-BENCHMARK(frame_pointers)->Arg(26)->Arg(94)->Arg(200);
-BENCHMARK(walk_with_memo)->Arg(26)->Arg(94)->Arg(200);
+// So that there are 32, 100 and 200 frames: frame pointers end below main, ours at the start.
+BENCHMARK(frame_pointers)->Arg(30)->Arg(98)->Arg(198);
+BENCHMARK(walk_with_memo)->Arg(20)->Arg(88)->Arg(188);
 BENCHMARK(walk_hot)->Arg(30)->Arg(200);
 BENCHMARK(libunwind_backtrace)->Arg(30)->Arg(200);
 BENCHMARK(walk_cold)->Arg(30)->Arg(64);

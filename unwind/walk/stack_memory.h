@@ -76,6 +76,12 @@ public:
         std::uint64_t delta_;
     };
     [[nodiscard]] const Verified& verified() const noexcept { return verified_; }
+    /// What can be read around `address` without asking: the verified bounds, or the pages that the
+    /// kernel was last asked about in this walk.
+    [[nodiscard]] Verified around(std::uint64_t address) const noexcept {
+        return verified_.contains(address) ? verified_
+                                           : Verified{StackBounds{window_low_, window_high_}, 0};
+    }
 
     /// As read(), of a word that the verified bounds do not contain.
     [[nodiscard]] bool read_outside(std::uint64_t address, std::uint64_t& value) noexcept;

@@ -119,7 +119,7 @@ private:
     Ended follow_rows() noexcept {
         Sink sink = sink_;
         const RowCache cache = cache_;
-        const StackMemory::Verified stack = memory_.verified();
+        StackMemory::Verified stack = memory_.around(registers_.sp());
         const std::uint64_t salt = salt_;
         std::uint64_t lookup = registers_.pc();
         std::uint64_t sp = registers_.sp();
@@ -144,6 +144,7 @@ private:
                 lookup = lookup_;
                 sp = frame_.value.sp();
                 bp = frame_.value.bp();
+                stack = memory_.around(sp);
                 if (sink.joins(sink.last(), sp, bp)) {
                     break;
                 }
