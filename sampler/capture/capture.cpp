@@ -211,9 +211,10 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
     unwind::StackMemory memory = unwind::StackMemory::live(
         {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
-    const unwind::WalkResult walked = unwind::walk(
-        modules, rows, registers, memory, slot->memo, max_depth == 0 ? kMaxDepth : max_depth,
-        ticks < slot->deep_walk_ticks ? unwind::Reach::leaf_half : unwind::Reach::whole);
+    slot->memo.set_reach(ticks < slot->deep_walk_ticks ? unwind::Reach::leaf_half
+                                                       : unwind::Reach::whole);
+    const unwind::WalkResult walked = unwind::walk(modules, rows, registers, memory, slot->memo,
+                                                   max_depth == 0 ? kMaxDepth : max_depth);
     if (walked.too_deep && ticks >= slot->deep_walk_ticks) {
         const std::uint64_t now = read_ticks();
         slot->deep_walk_ticks = now + kDeepWalkPause * (now - ticks);

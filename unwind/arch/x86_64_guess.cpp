@@ -71,6 +71,19 @@ struct Call {
     std::uint64_t target = 0;
 };
 
+/// The length of `call *operand` without prefixes, by its ModRM byte and the one behind.
+unsigned computed_call_bytes(unsigned modrm, unsigned sib) noexcept {
+    const unsigned mod = modrm >> 6;
+    const unsigned rm = modrm & 7;
+    if (mod == 3) {
+        return 2;
+    }
+    const bool has_sib = rm == 4;
+    const bool no_base = mod == 0 && (has_sib ? (sib & 7) == 5 : rm == 5);
+    const unsigned displacement = mod == 2 || no_base ? 4 : mod;
+    return (has_sib ? 3 : 2) + displacement;
+}
+
 /// The call instruction that ends at `end`. Source: Intel SDM volume 2, CALL and table 2-2.
 Call call_before(const Code& code, std::uint64_t end) noexcept {
     constexpr std::uint8_t kCallRelative = 0xe8;
@@ -79,19 +92,14 @@ Call call_before(const Code& code, std::uint64_t end) noexcept {
         return {CallKind::direct, code.relative(end - 4)};
     }
     for (std::uint64_t length = 2; length <= kLongestCall; ++length) {
+        constexpr std::uint8_t kOperation = 0x38;
+        constexpr std::uint8_t kCall = 0x10;
+        constexpr std::uint8_t kRelativeSlot = 0x15;
         const std::uint8_t modrm = code.byte(end - length + 1);
-        if (code.byte(end - length) != kGroup5 || (modrm >> 3 & 7) != 2) {
-            continue;
-        }
-        const unsigned mod = modrm >> 6;
-        const unsigned rm = modrm & 7;
-        const bool disp32 = mod == 2 || (mod == 0 && rm == 5);
-        const std::uint64_t sib = mod != 3 && rm == 4 ? 1 : 0;
-        const std::uint64_t base32 =
-            sib == 1 && mod == 0 && (code.byte(end - length + 2) & 7) == 5 ? 4 : 0;
-        if (length == 2 + sib + base32 + (disp32 ? 4U : mod == 1 ? 1U : 0U)) {
-            return mod == 0 && rm == 5 ? Call{CallKind::slot, code.relative(end - 4)}
-                                       : Call{CallKind::computed, 0};
+        if (code.byte(end - length) == kGroup5 && (modrm & kOperation) == kCall &&
+            length == computed_call_bytes(modrm, code.byte(end - length + 2))) {
+            return modrm == kRelativeSlot ? Call{CallKind::slot, code.relative(end - 4)}
+                                          : Call{CallKind::computed, 0};
         }
     }
     return {};

@@ -9,12 +9,12 @@ template <class Arch>
 class MemoSink {
 public:
     MemoSink(StackMemo& memo, const StackMemory& memory, std::uint64_t generation,
-             std::size_t max_depth, Reach reach) noexcept
+             std::size_t max_depth) noexcept
         : memo_{&memo},
           memory_{&memory},
           at_{memo.fresh_.data()},
           leaf_end_{memo.fresh_.data() + max_depth / 2},
-          end_{reach == Reach::whole ? memo.fresh_.data() + max_depth + 1 : leaf_end_} {
+          end_{memo.reach_ == Reach::whole ? memo.fresh_.data() + max_depth + 1 : leaf_end_} {
         memo.begin_walk(generation, max_depth);
         change_stack();
     }
@@ -197,11 +197,11 @@ private:
 
 template <class Arch>
 WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegisters<Arch>& registers,
-                StackMemory& memory, StackMemo& memo, std::size_t max_depth, Reach reach) noexcept {
+                StackMemory& memory, StackMemo& memo, std::size_t max_depth) noexcept {
     max_depth = max_depth < StackMemo::kMinDepth    ? StackMemo::kMinDepth
                 : max_depth > StackMemo::kMaxFrames ? StackMemo::kMaxFrames
                                                     : max_depth;
-    MemoSink<Arch> sink{memo, memory, modules.generation(), max_depth, reach};
+    MemoSink<Arch> sink{memo, memory, modules.generation(), max_depth};
     WalkResult result;
     if (sink.takes_over_at_once(cache, registers, salt_of(modules), max_depth)) {
         result.depth = memo.depth();
@@ -221,6 +221,6 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegister
 
 template WalkResult walk(const ModuleTable& modules, RowCache& cache,
                          const BasicRegisters<arch::Built>& registers, StackMemory& memory,
-                         StackMemo& memo, std::size_t max_depth, Reach reach) noexcept;
+                         StackMemo& memo, std::size_t max_depth) noexcept;
 
 }  // namespace sample::unwind

@@ -50,19 +50,24 @@ public:
     /// The only entry that may hold `key`.
     [[nodiscard]] Entry& home(std::uint64_t key) const noexcept { return entries_[index_of(key)]; }
 
-    /// Where to look for the row of `callee`'s caller first; null if that is not known.
-    [[nodiscard]] Entry* caller_of(const Entry& callee) const noexcept {
+    /// The entry of `key`, which is a caller of the function that `callee` is for: first where the
+    /// last caller's was. `row` is what it holds, or an empty one.
+    [[nodiscard, gnu::always_inline]] Entry& find_caller(Entry& callee, std::uint64_t key,
+                                                         cfi::Row& row) const noexcept {
         // Checked by a branch, not masked: what is loaded here decides how fast a walk is. (Only a
         // wild write of the program could lead elsewhere, or between two entries.)
         const std::uint64_t caller = callee.caller.load(std::memory_order_relaxed);
-        if (caller - reinterpret_cast<std::uint64_t>(entries_) > mask_ * sizeof(Entry))
-            [[unlikely]] {
-            return nullptr;
+        if (caller - reinterpret_cast<std::uint64_t>(entries_) <= mask_ * sizeof(Entry))
+            [[likely]] {
+            Entry& entry = *reinterpret_cast<Entry*>(caller);
+            if (entry.read(key, row)) [[likely]] {
+                return entry;
+            }
         }
-        return reinterpret_cast<Entry*>(caller);
-    }
-    static void learn_caller(Entry& callee, const Entry& caller) noexcept {
-        callee.caller.store(reinterpret_cast<std::uint64_t>(&caller), std::memory_order_relaxed);
+        Entry& entry = home(key);
+        row = find(key);
+        callee.caller.store(reinterpret_cast<std::uint64_t>(&entry), std::memory_order_relaxed);
+        return entry;
     }
 
     /// The row of `key`, or an empty one.

@@ -39,6 +39,9 @@ struct FrameState {
     cfi::Row row;
 };
 
+/// How far a walk goes that does not find the root: kMaxWalked frames, or as far as it keeps them.
+enum class Reach : std::uint8_t { whole, leaf_half };
+
 class StackMemo {
 public:
     static constexpr std::size_t kMaxFrames = 8192;
@@ -57,6 +60,9 @@ public:
     [[nodiscard]] std::uint32_t joined() const noexcept { return joined_; }
     /// How many frames of the last stack a walk may join, from the root.
     [[nodiscard]] std::uint32_t linked() const noexcept { return linked_; }
+
+    /// Of the walks to come.
+    void set_reach(Reach reach) noexcept { reach_ = reach; }
 
     /// As if there had been no walk.
     void reset() noexcept {
@@ -126,6 +132,7 @@ private:
                                 std::uint32_t& words) noexcept;
 
     std::uint64_t generation_;
+    Reach reach_;
     std::uint64_t high_;  ///< No kept word ends above.
     std::uint32_t depth_;
     std::uint32_t old_depth_;  ///< Frames that the last stack had: what kept_ is counted against.

@@ -45,6 +45,23 @@ struct Source {
     std::uint64_t cfa;
 };
 
+/// As restore(), by an expression.
+template <class Arch>
+Step restore_by_expression(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
+                           std::uint64_t& value) noexcept {
+    const Step step =
+        from_evaluated(cfi::evaluate(rule.payload(), from.frame, from.memory, &from.cfa, value));
+    if (step != Step::taken || rule.kind() == RuleKind::val_expression) {
+        return step;
+    }
+    if (reg != Arch::Numbers::kReturn && value >= from.cfa && from.frame.knows(reg)) {
+        // GCC's rules of a realigned frame after `leave`: the register is back already.
+        value = from.frame.value.value[reg];
+        return Step::taken;
+    }
+    return from.memory.read(value, value) ? Step::taken : Step::unreadable;
+}
+
 /// The caller's value of register `reg`, by `rule`.
 template <class Arch>
 Step restore(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
@@ -82,19 +99,8 @@ Step restore(const Rule& rule, std::uint64_t reg, Source<Arch>& from,
             value = from.frame.value.value[rule.payload()];
             return Step::taken;
         case RuleKind::expression:
-        case RuleKind::val_expression: {
-            const Step step = from_evaluated(
-                cfi::evaluate(rule.payload(), from.frame, from.memory, &from.cfa, value));
-            if (step == Step::taken && rule.kind() == RuleKind::expression) {
-                if (reg != Numbers::kReturn && value >= from.cfa && from.frame.knows(reg)) {
-                    // GCC's rules of a realigned frame after `leave`: the register is back already.
-                    value = from.frame.value.value[reg];
-                    return Step::taken;
-                }
-                return from.memory.read(value, value) ? Step::taken : Step::unreadable;
-            }
-            return step;
-        }
+        case RuleKind::val_expression:
+            return restore_by_expression(rule, reg, from, value);
         default:
             return Step::unknown_register;
     }

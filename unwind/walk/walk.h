@@ -52,9 +52,6 @@ inline constexpr std::uint32_t kMaxGuesses = 256;
 /// Frames that one walk follows, whatever it keeps of them.
 inline constexpr std::uint32_t kMaxWalked = 65536;
 
-/// How far a walk goes that does not find the root: until kMaxWalked, or as far as it keeps frames.
-enum class Reach : std::uint8_t { whole, leaf_half };
-
 /// Walks one stack. `out` receives frames, leaf first; returns how many and why the walk stopped. A
 /// stack deeper than `out` is truncated. The leaf, a signal trampoline and the frame that it
 /// interrupted are exact pcs, all others return addresses. A pc that no user address can be is not
@@ -69,14 +66,14 @@ template <class Arch>
 /// As above, into `memo`, root first, taking over from its last stack what provably is the same:
 /// the frames are those of a walk without it. Of a stack deeper than `max_depth` (taken to lie in
 /// [StackMemo::kMinDepth, StackMemo::kMaxFrames]) the leaf's half and the root's are kept, with
-/// FrameAddress::elided() between them. Where no root is found within `reach`, the root's end is
-/// that of the last stack if its words are unchanged, which counts as a guess; else the leaf's half
-/// is all there is. The result's depth counts what is kept, the mark too. O(frames that changed +
-/// words read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and `memory`.
+/// FrameAddress::elided() between them. Where no root is found within the memo's reach, the root's
+/// end is that of the last stack if its words are unchanged, which counts as a guess; else the
+/// leaf's half is all there is. The result's depth counts what is kept, the mark too. O(frames that
+/// changed + words read by the rest). Async-signal-safe. Thread-safe for distinct `memo` and
+/// `memory`.
 template <class Arch>
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
                               const BasicRegisters<Arch>& registers, StackMemory& memory,
-                              StackMemo& memo, std::size_t max_depth,
-                              Reach reach = Reach::whole) noexcept;
+                              StackMemo& memo, std::size_t max_depth) noexcept;
 
 }  // namespace sample::unwind

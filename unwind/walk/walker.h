@@ -166,13 +166,7 @@ private:
             if (sink.joins(frame, sp, bp)) {
                 break;
             }
-            RowCache::Entry* caller = cache.caller_of(*entry);
-            if (caller == nullptr || !caller->read(lookup ^ salt, row)) [[unlikely]] {
-                caller = &cache.home(lookup ^ salt);
-                row = cache.find(lookup ^ salt);
-                RowCache::learn_caller(*entry, *caller);
-            }
-            entry = caller;
+            entry = &cache.find_caller(*entry, lookup ^ salt, row);
         }
         sink_ = sink;
         return {StopReason::root, true};
