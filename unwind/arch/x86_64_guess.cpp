@@ -187,7 +187,7 @@ private:
     bool take(std::uint64_t slot, Candidate& out) noexcept {
         out.sp = slot + 8;
         out.bp = frame_.value.bp();
-        return memory_.read(slot, out.pc);
+        return memory_.scan(slot, out.pc);
     }
 
     /// Up the stack to the first frame that was called rightly by a computed call; before that the

@@ -73,8 +73,8 @@ private:
 /// no frame pointer says otherwise). `module` is the one that it lies in, or null; `leaf`: it was
 /// interrupted, so that it need not have made a call. `hint` becomes what was found. False: nothing
 /// speaks for any caller; `frame` is unchanged. Reads code and unwind tables of modules in the
-/// table, and the stack. A few microseconds at worst, some 20 ns a frame where the hint was right.
-/// Async-signal-safe.
+/// table, and the stack. A few microseconds at worst (of a walk: StackMemory::kMaxScanned words),
+/// some 20 ns a frame where the hint was right. Async-signal-safe.
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
                                 GuessHint& hint, BasicKnownRegisters<arch::X64>& frame,
                                 StackMemory& memory) noexcept;

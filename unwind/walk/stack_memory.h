@@ -24,6 +24,7 @@ struct StackBounds {
 class StackMemory {
 public:
     static constexpr std::uint32_t kMaxProbes = 64;
+    static constexpr std::uint32_t kMaxScanned = 2048;
 
     enum class Outside : std::uint8_t {
         fail,   ///< A word outside of the bounds is unreadable.
@@ -86,6 +87,16 @@ public:
     /// As read(), of a word that the verified bounds do not contain.
     [[nodiscard]] bool read_outside(std::uint64_t address, std::uint64_t& value) noexcept;
 
+    /// As read(), of a word that is only suspected: false, too, after kMaxScanned of them, so that
+    /// a stack full of frames without rules does not cost what it likes.
+    [[nodiscard]] bool scan(std::uint64_t address, std::uint64_t& value) noexcept {
+        if (scanned_ == kMaxScanned) {
+            return false;
+        }
+        ++scanned_;
+        return read(address, value);
+    }
+
     /// How often the kernel was asked since the object was made.
     [[nodiscard]] std::uint32_t probes() const noexcept { return probes_; }
 
@@ -107,6 +118,7 @@ private:
     std::uint64_t window_low_ = 0;  ///< Pages found readable in this walk.
     std::uint64_t window_high_ = 0;
     std::uint32_t probes_ = 0;
+    std::uint32_t scanned_ = 0;
     Outside outside_;
 };
 
