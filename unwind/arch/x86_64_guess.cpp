@@ -169,13 +169,18 @@ private:
     Evidence follow_frame_pointer(Candidate& out) noexcept {
         const std::uint64_t bp = frame_.value.bp();
         if (!frame_.knows(Registers::kBp) || bp < frame_.value.sp() || !memory_.read(bp, out.bp) ||
-            !memory_.read(bp + 8, out.pc) || !is_user_address(out.pc) ||
-            (out.bp != 0 && out.bp <= bp + 8)) {
+            !memory_.read(bp + 8, out.pc) || !is_user_address(out.pc)) {
             return {};
         }
         out.sp = bp + 16;
-        return modules_.find(Pc{out.pc - 1}) == nullptr ? Evidence{Evidence::Kind::weak, 0}
-                                                        : evidence_at(out);
+        const Module* caller = modules_.find(Pc{out.pc - 1});
+        // A caller with rules may keep anything in rbp.
+        const bool is_chain =
+            out.bp == 0 || out.bp > bp + 8 || (caller != nullptr && has_rule(*caller, out.pc - 1));
+        if (!is_chain) {
+            return {};
+        }
+        return caller == nullptr ? Evidence{Evidence::Kind::weak, 0} : evidence_at(out);
     }
 
     struct Range {
@@ -233,15 +238,15 @@ private:
             return {Evidence::Kind::weak, 0};
         }
         const std::uint64_t target = call.target;
-        const Module* callee = module_ != nullptr ? module_ : caller;
         const std::uint64_t distance = frame_.value.pc() - target;
-        if (!callee->code.contains(target) ||
-            (has_rule(*callee, target) && distance >= kShortFunctionBytes)) {
+        const Module* callee = modules_.find(Pc{target});
+        if (callee == nullptr || !callee->code.contains(target) ||
+            (has_rule(*callee, target) && (callee != module_ || distance >= kShortFunctionBytes))) {
             return {};
         }
         // Code made at run time is jumped to by stubs, which have no rules either; so is other code
         // by what picks it at run time.
-        const bool leads_here = module_ != nullptr && distance < kFunctionBytes;
+        const bool leads_here = callee == module_ && distance < kFunctionBytes;
         return {leads_here ? Evidence::Kind::proved : Evidence::Kind::weak, target};
     }
 
