@@ -36,7 +36,9 @@ protected:
     /// All that the target did, but for what goes into starting it and into the way down.
     void expect_under_main(const Recording& seen) const {
         EXPECT_EQ(seen.stat("incomplete_stacks"), 0);
-        EXPECT_GE(below(seen, "main", "descend"), 0.95 * cpu_us_);
+        // Just after the way down, all that is known of the root's end may be main.
+        EXPECT_GE(below(seen, "main", "descend") + below(seen, "main", "[frames elided]"),
+                  0.95 * cpu_us_);
         EXPECT_GE(seen.total_us("bottom"), 0.9 * cpu_us_);
     }
 
@@ -73,7 +75,8 @@ TEST_F(DeepStacks, hang_under_the_known_root_where_it_is_out_of_reach) {
     EXPECT_EQ(seen.stat("incomplete_stacks"), 0);
     EXPECT_GE(seen.stat("truncated_stacks"), 0.9 * seen.stat("samples"));
     EXPECT_GE(below(seen, "descend", "bottom"), 0.9 * seen.total_us("bottom"));
-    EXPECT_GE(below(seen, "main", "descend"), 0.9 * seen.total_us("bottom"));
+    EXPECT_GE(below(seen, "main", "descend") + below(seen, "main", "[frames elided]"),
+              0.9 * seen.total_us("bottom"));
     EXPECT_GE(seen.stat("guessed_stacks"), 0.5 * seen.stat("samples"));
 }
 
