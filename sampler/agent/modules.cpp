@@ -33,7 +33,11 @@ struct Identity {
 constinit std::array<unwind::Module, kMaxModules> g_modules{};
 constinit std::array<Identity, kMaxModules> g_identities{};
 constinit std::array<unwind::cfi::FrameIndex, kMaxModules> g_indexes{};
-constinit unwind::IndexBudget g_index_budget;
+// With the rows of hot pcs and the module table it stays below 4 MiB.
+constexpr std::uint64_t kIndexBytes = std::uint64_t{3} << 20;
+constinit unwind::IndexBudget g_index_budget{.limit_bytes = kIndexBytes};
+static_assert(kIndexBytes + capture::kRowCacheBytes + kMaxModules * sizeof(unwind::Module) <=
+              std::uint64_t{4} << 20);
 constinit std::size_t g_count = 0;
 // A handler may still read the last one or two: they are rewritten only after three more unloads.
 constinit std::array<unwind::ModuleTable, 4> g_tables{};
