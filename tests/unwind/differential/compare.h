@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tests/unwind/differential/reference.h"
+#include "tests/unwind/stop_reason_name.h"
 #include "unwind/walk/walk.h"
 
 #include <cstddef>
@@ -86,6 +87,6 @@ struct Difference {
 [[nodiscard]] const char* name_of(Kind kind) noexcept;
 [[nodiscard]] const char* name_of(Verdict verdict) noexcept;
 [[nodiscard]] const char* name_of(Cause cause) noexcept;
-[[nodiscard]] const char* name_of(StopReason reason) noexcept;
+using testing::name_of;  ///< Of stop reasons.
 
 }  // namespace sample::unwind::differential

@@ -67,25 +67,4 @@ std::string Verdict::name() const {
     }
 }
 
-const char* name_of(StopReason reason) noexcept {
-    switch (reason) {
-        case StopReason::root:
-            return "root";
-        case StopReason::depth_limit:
-            return "depth_limit";
-        case StopReason::no_module:
-            return "no_module";
-        case StopReason::no_cfi:
-            return "no_cfi";
-        case StopReason::unsupported_rule:
-            return "unsupported_rule";
-        case StopReason::unreadable_memory:
-            return "unreadable_memory";
-        case StopReason::no_progress:
-            return "no_progress";
-        default:
-            return "other";
-    }
-}
-
 }  // namespace sample::unwind::truth

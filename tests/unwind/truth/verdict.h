@@ -1,6 +1,7 @@
 // A walk judged by the truth.
 #pragma once
 
+#include "tests/unwind/stop_reason_name.h"
 #include "tests/unwind/truth/shadow_stack.h"
 #include "unwind/walk/walk.h"
 
@@ -35,7 +36,6 @@ struct Verdict {
 [[nodiscard]] Verdict judge(std::span<const Frame> truth, std::span<const FrameAddress> walked,
                             StopReason reason) noexcept;
 
-/// A stop reason as an enumerator's name.
-[[nodiscard]] const char* name_of(StopReason reason) noexcept;
+using testing::name_of;  ///< Of stop reasons.
 
 }  // namespace sample::unwind::truth
