@@ -56,13 +56,13 @@ public:
     /// The usual walk in few instructions: the leaf's row is a hot one, and its caller the
     /// innermost frame that is linked. False: walk.
     [[nodiscard]] bool takes_over_at_once(const RowCache& cache,
-                                          const BasicRegisters<Arch>& registers, std::uint64_t salt,
-                                          std::size_t max_depth) noexcept {
+                                          const BasicRegisters<Arch>& registers,
+                                          std::uint64_t salt) noexcept {
         StackMemo& memo = *memo_;
         std::uint64_t sp = registers.sp();
         std::uint64_t bp = registers.bp();
         std::uint64_t return_address = 0;
-        if (memo.linked_ == 0 || memo.linked_ >= max_depth ||
+        if (memo.linked_ == 0 ||
             !hot_step<Arch>(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
                             return_address) ||
             return_address - 1 >= Arch::kUserEnd || *top_ != sp ||
@@ -203,7 +203,7 @@ WalkResult walk(const ModuleTable& modules, RowCache& cache, const BasicRegister
                                                     : max_depth;
     MemoSink<Arch> sink{memo, memory, modules.generation(), max_depth};
     WalkResult result;
-    if (sink.takes_over_at_once(cache, registers, salt_of(modules), max_depth)) {
+    if (sink.takes_over_at_once(cache, registers, salt_of(modules))) {
         result.depth = memo.depth();
         return result;
     }
