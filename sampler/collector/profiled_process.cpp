@@ -92,6 +92,8 @@ Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns
     header.is_root = is_root ? 1 : 0;
     header.period_ns = period_ns;
     header.max_depth = max_depth;
+    header.period_ticks =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(period_ns) * ticks_per_ns));
     header.gap_ticks = static_cast<std::uint64_t>(
         std::llround(1.5 * static_cast<double>(period_ns) * ticks_per_ns));
     for (std::size_t word = 0; word < header.free_slots.size(); ++word) {
