@@ -199,8 +199,8 @@ void close_events(Arming& arming) noexcept {
 
 void start_sources(bool wanted) noexcept {
     if (g_has_sampling_thread) {
-        source::release_sampling_thread(
-            wanted, g_source.load(std::memory_order_relaxed) == Source::thread);
+        source::release_sampling_thread(wanted,
+                                        g_source.load(std::memory_order_relaxed) == Source::thread);
     }
     for (std::size_t i = 0; i < g_timer_count; ++i) {
         if (wanted) {

@@ -83,7 +83,8 @@ static_assert(sizeof(UnloadRecord) == 8);
 enum class WaitKind : std::uint16_t {
     clocks = 0,   ///< The thread runs, or where it waits is not known.
     goes_on = 1,  ///< It waits where the last record of it says.
-    stack = 2,    ///< It waits in the stack that follows.
+    ended = 2,    ///< It waited there until now, and runs.
+    stack = 3,    ///< It waits in the stack that follows.
 };
 
 /// What a thread of ours has seen of the thread `tid`. Followed by head.a words: FrameAddress bits,

@@ -84,6 +84,7 @@ struct AreaHeader {
     /// CPU time of the sampling thread, if there is one, and its thread id.
     std::atomic<std::uint64_t> observer_cpu_ns;
     std::atomic<std::uint32_t> observer_tid;
+    std::atomic<std::uint32_t> observer_slot_plus_one;  ///< Where it writes; 0: nowhere.
 
     // The gate: see agent/gate.h.
     std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.

@@ -59,8 +59,8 @@ unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting&
     return walked.reason;
 }
 
-void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, bool waits) noexcept {
-    write_record(area, slot, record_of(seen, waits ? WaitKind::goes_on : WaitKind::clocks));
+void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, WaitKind kind) noexcept {
+    write_record(area, slot, record_of(seen, kind));
 }
 
 }  // namespace sample::capture

@@ -6,6 +6,7 @@
 // No system calls. Async-signal-safe.
 #pragma once
 
+#include "sampler/capture/ring_records.h"
 #include "sampler/capture/shared_area.h"
 #include "unwind/walk/registers.h"
 #include "unwind/walk/stack_memory.h"
@@ -30,8 +31,7 @@ unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting&
                                const unwind::Registers& registers, unwind::StackMemory& memory,
                                std::span<FrameAddress> frames) noexcept;
 
-/// The thread still waits where the last report of it says, or (`waits` false) was seen without a
-/// stack.
-void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, bool waits) noexcept;
+/// Its clocks, and what `kind` says of the wait that was reported last.
+void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, WaitKind kind) noexcept;
 
 }  // namespace sample::capture

@@ -52,7 +52,7 @@ private:
 
     std::uint64_t seen_ns_ = 0;
     std::uint64_t interrupted_ns_;  ///< May be below zero: differences wrap around rightly.
-    std::uint8_t met_asleep_ = 0;  ///< The last eight meetings, a bit each.
+    std::uint8_t met_asleep_ = 0;   ///< The last eight meetings, a bit each.
 };
 
 }  // namespace sample::source

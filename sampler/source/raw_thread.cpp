@@ -49,8 +49,8 @@ long clone_onto(unsigned long flags, FirstWords* stack) noexcept {
         "syscall\n"
         "1:"
         : "+a"(result)
-        : "D"(flags), "S"(stack), "r"(parent_tid), "r"(child_tid), "r"(tls),
-          [munmap] "i"(SYS_munmap), [exit] "i"(SYS_exit)
+        : "D"(flags), "S"(stack), "r"(parent_tid), "r"(child_tid),
+          "r"(tls), [munmap] "i"(SYS_munmap), [exit] "i"(SYS_exit)
         : "rcx", "r11", "memory");
     return result;
 }
@@ -74,8 +74,8 @@ int start_raw_thread(void (*run)(void*) noexcept, void* argument,
     const std::uint64_t all = ~std::uint64_t{0};
     std::uint64_t before = 0;
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&all), as_argument(&before), 8);
-    const long tid = clone_onto(
-        CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, first);
+    const long tid =
+        clone_onto(CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, first);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, 8);
     if (tid < 0) {
         raw_syscall(SYS_munmap, mapping, static_cast<long>(bytes));

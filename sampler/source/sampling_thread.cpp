@@ -91,7 +91,8 @@ void SamplingThread::sleep_until_next_tick() noexcept {
     }
     // An eighth of a period earlier or later, so as not to keep step with the program's own timers.
     const std::uint64_t wake = next_ns_ - job.period_ns / 8 + random_part_of(job.period_ns / 4);
-    const timespec until{static_cast<time_t>(wake / kSecondNs), static_cast<long>(wake % kSecondNs)};
+    const timespec until{static_cast<time_t>(wake / kSecondNs),
+                         static_cast<long>(wake % kSecondNs)};
     raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, as_argument(&until), 0);
 }
 

@@ -34,8 +34,8 @@ std::string_view read_task_file(int folder, int tid, std::string_view name,
     if (fd < 0) {
         return {};
     }
-    const long bytes = raw_syscall(SYS_read, fd, as_argument(buffer.data()),
-                                   static_cast<long>(buffer.size()));
+    const long bytes =
+        raw_syscall(SYS_read, fd, as_argument(buffer.data()), static_cast<long>(buffer.size()));
     raw_syscall(SYS_close, fd);
     return bytes > 0 ? std::string_view{buffer.data(), static_cast<std::size_t>(bytes)}
                      : std::string_view{};
@@ -65,7 +65,8 @@ std::uint64_t parse_hex(std::string_view word) noexcept {
         if (!is_letter && (digit < '0' || digit > '9')) {
             return 0;
         }
-        value = value << 4U | static_cast<std::uint64_t>(is_letter ? digit - 'a' + 10 : digit - '0');
+        value =
+            value << 4U | static_cast<std::uint64_t>(is_letter ? digit - 'a' + 10 : digit - '0');
     }
     return value;
 }

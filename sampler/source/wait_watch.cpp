@@ -18,6 +18,7 @@ namespace {
 
 using capture::as_argument;
 using capture::raw_syscall;
+using capture::WaitKind;
 using capture::WaitSighting;
 
 /// What is copied of a stack, at most. Mostly its end comes sooner.
@@ -55,15 +56,19 @@ void WaitWatch::begin(capture::Area& area, int task_folder) noexcept {
     folder_ = task_folder;
     process_ = static_cast<int>(raw_syscall(SYS_getpid));
     slot_ = capture::claim_observer_slot(area);
+    if (slot_ != nullptr) {
+        area.header.observer_slot_plus_one.store(
+            static_cast<std::uint32_t>(slot_ - area.slots.data()) + 1);
+    }
     repeat_ticks_ = area.header.period_ticks * kRepeatPeriods;
 }
 
-void WaitWatch::report_clocks(const WatchedThread& thread, std::uint64_t ticks,
-                              bool waits) noexcept {
+void WaitWatch::report(const WatchedThread& thread, std::uint64_t ticks, std::uint64_t cpu_ns,
+                       WaitKind kind) noexcept {
     capture::report_clocks(*area_, *slot_,
-                           {static_cast<std::uint32_t>(thread.tid), ticks, thread.choice.cpu_ns(),
+                           {static_cast<std::uint32_t>(thread.tid), ticks, cpu_ns,
                             processor_wait_ns(folder_, thread.tid)},
-                           waits);
+                           kind);
 }
 
 void WaitWatch::look_at(WatchedThread& thread, bool ran) noexcept {
@@ -72,25 +77,20 @@ void WaitWatch::look_at(WatchedThread& thread, bool ran) noexcept {
     }
     const std::uint64_t now = capture::read_ticks();
     WaitProgress& wait = thread.wait;
-    if (ran && wait.waits) {
-        // It went on until somewhere between the last look and now; the CPU clock of that look is
-        // not known any more, but it was the reported one.
-        wait.waits = false;
-        capture::report_clocks(*area_, *slot_,
-                               {static_cast<std::uint32_t>(thread.tid), wait.unchanged_ticks,
-                                wait.cpu_ns, processor_wait_ns(folder_, thread.tid)},
-                               true);
-        wait.reported_ticks = now;
-        return;
-    }
-    if (wait.waits) {
+    if (wait.waits && !ran) {
         wait.unchanged_ticks = now;
-    } else if (!ran) {
+    } else if (wait.waits) {
+        // Somewhere between the last look and this one.
+        report(thread, wait.unchanged_ticks, wait.cpu_ns, WaitKind::ended);
+        wait.waits = false;
+    }
+    if (!wait.waits && cpu_ns_of(thread.tid) == thread.choice.cpu_ns()) {
         take_stack(thread);
     }
-    if (now - wait.reported_ticks > repeat_ticks_) {
-        report_clocks(thread, now, wait.waits);
+    if (now > wait.reported_ticks + repeat_ticks_) {
         wait.reported_ticks = now;
+        report(thread, now, thread.choice.cpu_ns(),
+               wait.waits ? WaitKind::goes_on : WaitKind::clocks);
     }
 }
 

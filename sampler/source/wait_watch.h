@@ -9,6 +9,7 @@
 // Used by the sampling thread alone.
 #pragma once
 
+#include "sampler/capture/ring_records.h"
 #include "sampler/capture/shared_area.h"
 #include "sampler/source/thread_table.h"
 
@@ -24,7 +25,8 @@ public:
 
 private:
     void take_stack(WatchedThread& thread) noexcept;
-    void report_clocks(const WatchedThread& thread, std::uint64_t ticks, bool waits) noexcept;
+    void report(const WatchedThread& thread, std::uint64_t ticks, std::uint64_t cpu_ns,
+                capture::WaitKind kind) noexcept;
 
     capture::Area* area_ = nullptr;
     capture::ThreadSlot* slot_ = nullptr;
