@@ -11,6 +11,7 @@
 #include "sampler/collector/gatekeeper.h"
 #include "sampler/collector/profiled_process.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
 
@@ -100,6 +101,7 @@ private:
     std::string name_;
     TickClock clock_;
     Recorder recorder_;
+    ThrottleWatch throttling_;
     Fd listener_;
     Fd finish_event_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
@@ -111,6 +113,7 @@ private:
     bool over_ = false;
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
+    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
     std::uint64_t drains_ = 0;
 };
 
