@@ -1,5 +1,5 @@
-// What a process's threads waited for, from what its sampling thread has seen: the wall clock's part
-// of ProfiledProcess.
+// What a process's threads waited for, from what its sampling thread has seen: the wall clock's
+// part of ProfiledProcess.
 #include "sampler/capture/clocks.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/profiled_process.h"
@@ -49,8 +49,9 @@ void ProfiledProcess::on_wait(std::uint32_t slot, const DrainedWait& wait) {
         thread->waits_at.reset();
     }
     if (const std::uint64_t ns = thread->waits.take_for_processor(); ns != 0) {
-        recorder_.writer().booking(
-            {thread->id, time_ns, recorder_.pseudo_node(Pseudo::waits_for_processor, NodeId{}), ns});
+        recorder_.writer().booking({thread->id, time_ns,
+                                    recorder_.pseudo_node(Pseudo::waits_for_processor, NodeId{}),
+                                    ns});
     }
     if (thread->waits_at) {
         recorder_.writer().sample(
@@ -65,8 +66,8 @@ void ProfiledProcess::book_waits(ThreadState& thread, std::uint64_t time_ns) {
     // It may have woken up since it was last seen to wait, but not for long.
     const bool still_there =
         thread.waits_at && thread.waits.cpu_ns() < thread.wait_cpu_ns + area().header.period_ns;
-    const NodeId node = still_there ? *thread.waits_at
-                                    : recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{});
+    const NodeId node =
+        still_there ? *thread.waits_at : recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{});
     if (const std::uint64_t ns = thread.waits.take_asleep(); ns != 0) {
         recorder_.writer().booking({thread.id, time_ns, node, ns});
     }

@@ -28,8 +28,7 @@ public:
     void read(std::uint64_t wall_ns, std::uint64_t cpu_ns, std::uint64_t for_processor_ns) {
         const std::uint64_t life = difference(wall_ns, wall_start_ns_);
         const std::uint64_t waited = difference(life, difference(cpu_ns, cpu_start_ns_));
-        due_.for_processor_ns =
-            std::max(due_.for_processor_ns, std::min(for_processor_ns, waited));
+        due_.for_processor_ns = std::max(due_.for_processor_ns, std::min(for_processor_ns, waited));
         due_.asleep_ns = std::max(due_.asleep_ns, difference(waited, due_.for_processor_ns));
         cpu_ns_ = cpu_ns;
     }
@@ -39,9 +38,7 @@ public:
     }
 
     /// What the clocks say and is not written down yet: now it is.
-    [[nodiscard]] std::uint64_t take_asleep() {
-        return take(due_.asleep_ns, taken_.asleep_ns);
-    }
+    [[nodiscard]] std::uint64_t take_asleep() { return take(due_.asleep_ns, taken_.asleep_ns); }
     [[nodiscard]] std::uint64_t take_for_processor() {
         return take(due_.for_processor_ns, taken_.for_processor_ns);
     }
