@@ -124,13 +124,16 @@ void pass_event_on(const char* session_name) noexcept {
 int try_source(Source source, const control::Welcome& welcome, const ThreadList& threads,
                capture::Area& area, Arming& arming) noexcept {
     switch (source) {
-        case Source::sigtrap:
-        case Source::perf: {
+        case Source::sigtrap: {
             const int result = open_events(source, false, threads, arming);
             return result == -EACCES || result == -EPERM
                        ? open_events(source, true, threads, arming)
                        : result;
         }
+        case Source::perf:
+            // A signal that arrives inside a system call cuts it short: EINTR, or less read than
+            // there is. One that only user code's time sends does not.
+            return open_events(source, true, threads, arming);
         case Source::thread:
             return make_sampling_thread(welcome, area);
         case Source::timer:

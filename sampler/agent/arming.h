@@ -26,9 +26,8 @@ struct Arming {
     std::size_t count = 0;
 };
 
-/// Makes what the best source of `welcome` that works needs, each perf source first with and then
-/// without the kernel's part, and the sampling thread if waits are to be observed. Uses system
-/// calls only.
+/// Makes what the best source of `welcome` that works needs, sigtrap first with and then without
+/// the kernel's part, and the sampling thread if waits are to be observed. Uses system calls only.
 [[nodiscard]] Arming arm(const control::Welcome& welcome, const ThreadList& threads,
                          capture::Area& area) noexcept;
 

@@ -147,7 +147,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
             main = &*main_;
         }
         if (main != nullptr && image_cpu > recorded_ns_) {
-            book(*main, Pseudo::not_sampled, image_cpu - recorded_ns_, now);
+            book_rest(*main, image_cpu - recorded_ns_, now, threads_.size());
         }
     }
     const HandlerTotals totals = reader_.totals();
@@ -232,6 +232,18 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
         {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
 }
 
+void ProfiledProcess::book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                                std::size_t threads) {
+    std::uint64_t unseen = 0;
+    if (area().header.kernel_excluded.load() != 0) {
+        // More than a period a thread would have ticked, had it not been spent in the kernel.
+        const std::uint64_t most = area().header.period_ns * std::max<std::size_t>(threads, 1);
+        unseen = rest_ns - std::min(rest_ns, most);
+    }
+    book(thread, Pseudo::kernel_unseen, unseen, time_ns);
+    book(thread, Pseudo::not_sampled, rest_ns - unseen, time_ns);
+}
+
 void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample) {
     ThreadState& thread = thread_of(slot, sample.ticks);
     const NodeId node = stacks_.node_of(thread.stack, sample);
@@ -275,7 +287,7 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (record.cpu_ns > known) {
-        book(thread, Pseudo::not_sampled, record.cpu_ns - known, time_ns);
+        book_rest(thread, record.cpu_ns - known, time_ns, 1);
     }
     if (observes_waits()) {
         thread.waits.read(time_ns, record.cpu_ns);

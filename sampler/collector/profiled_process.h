@@ -108,6 +108,9 @@ private:
     };
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
+    /// CPU time that no sample stands for, of so many threads.
+    void book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                   std::size_t threads);
     /// A thread of the recording.
     ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
     [[nodiscard]] bool observes_waits();

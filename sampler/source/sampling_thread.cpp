@@ -49,8 +49,8 @@ public:
 private:
     void look_at_all() noexcept;
     void look_at(WatchedThread& thread) noexcept;
-    void meet(WatchedThread& thread) noexcept;
-    [[nodiscard]] bool is_awake(const WatchedThread& thread) const noexcept;
+    void interrupt_if_due(WatchedThread& thread) noexcept;
+    [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
     void interrupt(int tid) const noexcept;
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
@@ -89,8 +89,8 @@ void SamplingThread::sleep_until_next_tick() noexcept {
     if (next_ns_ < now) {
         next_ns_ = now + job.period_ns;  // behind: ticks are left out, time is not
     }
-    // An eighth of a period earlier or later, so as not to keep step with the program's own timers.
-    const std::uint64_t wake = next_ns_ - job.period_ns / 8 + random_part_of(job.period_ns / 4);
+    // Anywhere in the period, so as not to keep step with the program's own timers.
+    const std::uint64_t wake = next_ns_ + random_part_of(job.period_ns);
     const timespec until{static_cast<time_t>(wake / kSecondNs),
                          static_cast<long>(wake % kSecondNs)};
     raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, as_argument(&until), 0);
@@ -116,9 +116,10 @@ bool SamplingThread::list_threads() noexcept {
            (count == kExpectedAtLeast && !is_zombie(folder_, table_.threads()[0].tid));
 }
 
-bool SamplingThread::is_awake(const WatchedThread& thread) const noexcept {
+bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
     return cpu_ns_of(thread.tid) > thread.choice.cpu_ns() ||
-           task_state(folder_, thread.tid).kind == TaskState::Kind::awake;
+           (!thread.choice.must_be_running() &&
+            task_state(folder_, thread.tid).kind == TaskState::Kind::awake);
 }
 
 void SamplingThread::interrupt(int tid) const noexcept {
@@ -130,10 +131,11 @@ void SamplingThread::interrupt(int tid) const noexcept {
     raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, capture::kAsyncSignal, as_argument(&info));
 }
 
-void SamplingThread::meet(WatchedThread& thread) noexcept {
-    const bool awake = is_awake(thread);
-    thread.choice.met(awake);
-    if (awake && thread.choice.is_due(job.period_ns)) {
+void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
+    if (thread.choice.wants_window(next_ns_)) {
+        thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
+    }
+    if (thread.choice.is_due(job.period_ns) && may_be_interrupted(thread)) {
         thread.choice.interrupted();
         interrupt(thread.tid);
     }
@@ -148,7 +150,7 @@ void SamplingThread::look_at(WatchedThread& thread) noexcept {
     if (ran) {
         thread.idle_checks = 0;
         if (interrupts) {
-            meet(thread);
+            interrupt_if_due(thread);
         }
     } else if (thread.idle_checks < kMostIdleChecks) {
         ++thread.idle_checks;
@@ -187,7 +189,7 @@ void SamplingThread::begin() noexcept {
 void SamplingThread::run() noexcept {
     // Its own table since it was made: whatever is in it is a copy of the program's.
     raw_syscall(SYS_close_range, 0, ~0U, 0);
-    raw_syscall(SYS_prctl, PR_SET_NAME, as_argument("sample-agent"));
+    raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
     raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
     while (orders.load(std::memory_order_acquire) == kWait) {
         raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, kWait, 0);
