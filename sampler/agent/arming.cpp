@@ -221,6 +221,16 @@ void forget_sources() noexcept {
     t_timer_plus_one = 0;
 }
 
+WithoutSamplingThread::WithoutSamplingThread() noexcept
+    // A vfork child's memory is its parent's, the thread is the parent's, too.
+    : ended_{g_has_sampling_thread && source::end_sampling_thread()} {}
+
+WithoutSamplingThread::~WithoutSamplingThread() {
+    if (ended_) {
+        g_has_sampling_thread = source::start_sampling_thread_again() >= 0;
+    }
+}
+
 void arm_this_thread(const char* session_name) noexcept {
     const Source source = g_source.load(std::memory_order_acquire);
     if (source == Source::perf) {

@@ -43,6 +43,19 @@ void start_sources(bool wanted) noexcept;
 /// In a forked child: the parent's timers and threads do not exist.
 void forget_sources() noexcept;
 
+/// While it lives there is no sampling thread, so that of the program's threads nobody else exists.
+/// Async-signal-safe.
+class WithoutSamplingThread {
+public:
+    WithoutSamplingThread() noexcept;
+    ~WithoutSamplingThread();
+    WithoutSamplingThread(const WithoutSamplingThread&) = delete;
+    WithoutSamplingThread& operator=(const WithoutSamplingThread&) = delete;
+
+private:
+    bool ended_ = false;
+};
+
 /// Gives the calling thread an event or a timer of its own, where the source needs one.
 /// `session_name`: where the collector listens.
 void arm_this_thread(const char* session_name) noexcept;
