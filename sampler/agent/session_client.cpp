@@ -218,15 +218,14 @@ const char* converse(int socket, control::Hello& hello) noexcept {
         report_modules();
         take_signal(events.armed.source == Source::sigtrap ? SIGTRAP : SIGURG);
         area->header.kernel_excluded.store(events.armed.kernel_excluded);
+        // Not left to the collector: on a busy machine a short program would end before.
+        for (std::size_t i = 0; i < events.count; ++i) {
+            raw_syscall(SYS_ioctl, events.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+        }
     }
-    int sent =
+    const int sent =
         send_message(socket, &events.armed, sizeof events.armed, events.fds.data(), events.count);
     close_events(events);
-    control::Go go;
-    fd_count = 0;
-    if (sent == 0) {
-        sent = receive_message(socket, &go, sizeof go, nullptr, fd_count) > 0 ? 0 : -EPIPE;
-    }
     return sent == 0 ? nullptr : "the collector went away";
 }
 

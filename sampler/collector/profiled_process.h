@@ -52,6 +52,8 @@ public:
         pid_t parent = 0;
         bool same_pid_namespace = true;
         std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
+        std::string executable;
+        std::string command_line;
         std::string source;
         std::string source_reason;
     };
@@ -75,6 +77,7 @@ public:
     void measure_memory();
 
     [[nodiscard]] pid_t pid() const { return identity_.pid; }
+    [[nodiscard]] const Identity& identity() const { return identity_; }
     [[nodiscard]] ProcessId id() const { return id_; }
     [[nodiscard]] capture::Area& area() { return mapping_->area(); }
     [[nodiscard]] std::uint64_t started_ns() const { return started_ns_; }
@@ -101,6 +104,7 @@ private:
         AddressRanges libraries;   ///< That came after the start, as this thread has met them.
         bool unnamed = false;      ///< The current sample may be in others.
     };
+    void measure_area();
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
     /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
