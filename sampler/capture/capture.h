@@ -19,6 +19,10 @@ namespace sample::capture {
 /// perf_event_attr.sig_data of our events; comes back in si_perf_data.
 inline constexpr std::uint64_t kPerfCookie = 0x53414d504c453031;  // "SAMPLE01"
 
+inline constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
+/// Of si_perf_data in a siginfo_t.
+inline constexpr std::size_t kPerfDataOffset = 24;
+
 /// What to do with a signal that is not a sample.
 using ForeignSignal = void (*)(int, siginfo_t*, void*);
 

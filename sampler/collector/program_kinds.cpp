@@ -14,11 +14,10 @@ bool ProgramKinds::is_go(pid_t pid) {
     if (::stat(path.c_str(), &info) != 0) {
         return false;
     }
-    const FileKey key{static_cast<std::uint64_t>(info.st_dev),
-                      static_cast<std::uint64_t>(info.st_ino),
-                      static_cast<std::uint64_t>(info.st_size),
-                      static_cast<std::uint64_t>(info.st_ctim.tv_sec),
-                      static_cast<std::uint64_t>(info.st_ctim.tv_nsec)};
+    const FileKey key{
+        static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
+        static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ctim.tv_sec),
+        static_cast<std::uint64_t>(info.st_ctim.tv_nsec)};
     const auto known = is_go_.find(key);
     if (known != is_go_.end()) {
         return known->second;

@@ -3,7 +3,6 @@
 #include "sampler/collector/spare_area.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 namespace sample::collector {
