@@ -193,6 +193,12 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     return arming;
 }
 
+void enable_events(const Arming& arming) noexcept {
+    for (std::size_t i = 0; i < arming.count; ++i) {
+        raw_syscall(SYS_ioctl, arming.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 void close_events(Arming& arming) noexcept {
     for (std::size_t i = 0; i < arming.count; ++i) {
         close_descriptor(arming.fds[i]);
