@@ -193,6 +193,12 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     return arming;
 }
 
+void enable_events(const Arming& arming) noexcept {
+    for (std::size_t i = 0; i < arming.count; ++i) {
+        raw_syscall(SYS_ioctl, arming.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 void close_events(Arming& arming) noexcept {
     for (std::size_t i = 0; i < arming.count; ++i) {
         close_descriptor(arming.fds[i]);
@@ -219,6 +225,16 @@ void forget_sources() noexcept {
     g_has_sampling_thread = false;
     g_timer_count = 0;
     t_timer_plus_one = 0;
+}
+
+WithoutSamplingThread::WithoutSamplingThread() noexcept
+    // A vfork child's memory is its parent's, the thread is the parent's, too.
+    : ended_{g_has_sampling_thread && source::end_sampling_thread()} {}
+
+WithoutSamplingThread::~WithoutSamplingThread() {
+    if (ended_) {
+        g_has_sampling_thread = source::start_sampling_thread_again() >= 0;
+    }
 }
 
 void arm_this_thread(const char* session_name) noexcept {

@@ -106,6 +106,8 @@ void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vecto
     switch_events(events, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
     entries_.push_back({pid, std::move(mapping), std::move(events), true});
+    // It may have asked before it was known here.
+    answer(entries_.back());
 }
 
 void Gatekeeper::add_event(pid_t pid, Fd event) {

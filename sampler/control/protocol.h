@@ -3,8 +3,10 @@
 //
 //   agent → Hello                who I am
 //   collector → Welcome + 2 fds  the area and the session page, which sources to try; or a refusal
-//   agent → Armed + perf fds     what it opened (disabled); the collector owns them from here on
-//   collector → Go               enabled; the agent closes its socket, holds no descriptor of ours
+//   agent → Armed + perf fds     what it opened and enabled; the collector owns them
+//
+// The agent does not wait for the last step: it closes its socket and holds no descriptor of ours.
+// Whatever it asks later, by its gate or as its next image, is answered after that.
 //
 // A thread that needs an event of its own later says ArmThread + 1 fd and waits for Go.
 // Plain structs, one a datagram, both sides from the same build: `version` is checked first.
