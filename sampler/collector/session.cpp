@@ -91,13 +91,21 @@ std::string describe_refusals(const control::Armed& armed) {
     return text;
 }
 
+/// One line more for people, if there is anything to say.
+void add_note(trace::SessionEnd& end, const std::string& line) {
+    if (!line.empty()) {
+        end.note += (end.note.empty() ? "" : "\n") + line;
+    }
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
       spare_area_{1'000'000'000U / options_.frequency_hz, options_.max_stack},
-      recorder_{std::move(recording), session_start(options_)} {}
+      recorder_{std::move(recording), session_start(options_)},
+      throttling_{options_.frequency_hz} {}
 
 Session::~Session() = default;
 
@@ -365,6 +373,7 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
                                                      recorder_, clock_);
     live.process->begin();
+    kernel_excluded_ = kernel_excluded_ || armed.kernel_excluded != 0;
     anyone_profiled_ = anyone_profiled_ || armed.source != control::Source::none;
     gatekeeper_->add(connection.pid, connection.mapping, std::move(events));
     processes_.push_back(std::move(live));
@@ -383,8 +392,9 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
-    gatekeeper_->remove(pid);
+    const EventTimes times = gatekeeper_->remove(pid);
     live.process->end(kind, code, cpu);
+    throttling_.add(times, live.process->samples());
 }
 
 void Session::process_died(Live& live) {
@@ -407,6 +417,7 @@ void Session::housekeeping() {
         live.process->drain();
     }
     if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
+        throttling_.look();
         for (Live& live : processes_) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -445,8 +456,10 @@ SessionOutcome Session::finish() {
     end.end_ns = monotonic_ns();
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
     if (outcome.descendants_left != 0 && root_ended_) {
-        end.note = "still running when the command ended, recorded until then: " + left;
+        add_note(end, "still running when the command ended, recorded until then: " + left);
     }
+    throttling_.look();
+    add_note(end, throttling_.note(kernel_excluded_));
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();

@@ -13,6 +13,7 @@
 #include "sampler/collector/program_kinds.h"
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/spare_area.h"
+#include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
 
@@ -108,6 +109,7 @@ private:
     SpareArea spare_area_;
     ProgramKinds programs_;
     Recorder recorder_;
+    ThrottleWatch throttling_;
     Fd listener_;
     Fd finish_event_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
@@ -119,6 +121,7 @@ private:
     bool over_ = false;
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
+    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
     std::uint64_t drains_ = 0;
 };
 
