@@ -1,30 +1,39 @@
-// What a process's threads waited for, from what its sampling thread has seen: the wall clock's part
-// of ProfiledProcess.
+// What a process's threads waited for, from what its sampling thread has seen: the wall clock's
+// part of ProfiledProcess.
 #include "sampler/capture/clocks.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/profiled_process.h"
 
 namespace sample::collector {
+namespace {
+
+/// A thread that has said its end may be seen this much longer, on its way out. The kernel does not
+/// give its id to another one so soon.
+constexpr std::uint64_t kLastWordsNs = 1'000'000'000;
+
+}  // namespace
 
 bool ProfiledProcess::observes_waits() {
     return area().header.observes_waits.load() != 0;
 }
 
 ProfiledProcess::ThreadState* ProfiledProcess::seen_thread(const capture::WaitRecord& record) {
-    for (auto& [slot, thread] : threads_) {
-        if (thread.tid == record.tid) {
-            return &thread;
+    if (const auto slot = slots_.find(record.tid); slot != slots_.end()) {
+        if (const auto at = threads_.find(slot->second);
+            at != threads_.end() && at->second.tid == record.tid) {
+            return &at->second;
         }
     }
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (const auto ended = ended_ns_.find(record.tid); ended != ended_ns_.end()) {
-        if (time_ns <= ended->second) {
+        if (time_ns <= ended->second + kLastWordsNs) {
             return nullptr;  // its end has told all
         }
         ended_ns_.erase(ended);
     }
     const auto [at, is_new] = only_seen_.try_emplace(record.tid);
-    if (is_new) {
+    if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
+        // New, or the second thread under this id.
         at->second = new_thread(
             record.tid, thread_name_of(identity_.pid, static_cast<pid_t>(record.tid)), time_ns);
         at->second.waits.begin(time_ns, record.cpu_ns);
@@ -49,8 +58,9 @@ void ProfiledProcess::on_wait(std::uint32_t slot, const DrainedWait& wait) {
         thread->waits_at.reset();
     }
     if (const std::uint64_t ns = thread->waits.take_for_processor(); ns != 0) {
-        recorder_.writer().booking(
-            {thread->id, time_ns, recorder_.pseudo_node(Pseudo::waits_for_processor, NodeId{}), ns});
+        recorder_.writer().booking({thread->id, time_ns,
+                                    recorder_.pseudo_node(Pseudo::waits_for_processor, NodeId{}),
+                                    ns});
     }
     if (thread->waits_at) {
         recorder_.writer().sample(
@@ -65,8 +75,8 @@ void ProfiledProcess::book_waits(ThreadState& thread, std::uint64_t time_ns) {
     // It may have woken up since it was last seen to wait, but not for long.
     const bool still_there =
         thread.waits_at && thread.waits.cpu_ns() < thread.wait_cpu_ns + area().header.period_ns;
-    const NodeId node = still_there ? *thread.waits_at
-                                    : recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{});
+    const NodeId node =
+        still_there ? *thread.waits_at : recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{});
     if (const std::uint64_t ns = thread.waits.take_asleep(); ns != 0) {
         recorder_.writer().booking({thread.id, time_ns, node, ns});
     }
@@ -80,8 +90,8 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
         // Where it was last seen to wait, or running ever since.
         if (thread.waits_at) {
             thread.waits.read(time_ns, thread.waits.cpu_ns());
-            book_waits(thread, time_ns);
         }
+        book_waits(thread, time_ns);
     };
     for (auto& [slot, thread] : threads_) {
         finish(thread);
@@ -94,8 +104,12 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
 void ProfiledProcess::book_observer(std::uint64_t time_ns) {
     const std::uint64_t cpu_ns = area().header.observer_cpu_ns.load();
     const std::uint32_t tid = area().header.observer_tid.load();
-    if (cpu_ns == 0 || observes_waits()) {
-        return;  // the wall clock measures the program's threads alone
+    if (observes_waits()) {
+        recorded_ns_ += cpu_ns;  // the wall clock measures the program's threads alone
+        return;
+    }
+    if (cpu_ns == 0) {
+        return;
     }
     capture::WaitRecord record;
     record.tid = tid;

@@ -57,7 +57,7 @@ NodeId StackNodes::base_of(const DrainedSample& sample) {
 }
 
 NodeId StackNodes::frame_node(const ThreadStack& thread, NodeId parent, FrameAddress frame,
-                                   std::uint64_t ticks, bool guessed) {
+                              std::uint64_t ticks, bool guessed) {
     const std::uint64_t mark = guessed ? trace::kGuessedFrame : 0;
     if (frame.is_elided()) {
         return recorder_.pseudo_node(Pseudo::frames_elided, parent, mark);
