@@ -189,6 +189,8 @@ void ProfiledProcess::collect_dead_threads() {
                     main_ = at->second;
                 }
                 threads_.erase(at);
+                slots_.erase(tid);
+                ended_ns_[tid] = monotonic_ns();
             }
             reader_.free_killed(slot);
         }
@@ -285,6 +287,7 @@ void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadR
     }
     thread.spent_before_ns = record.cpu_ns;
     thread.waits.begin(time_ns, record.cpu_ns);
+    slots_[record.tid] = slot;
     threads_.insert_or_assign(slot, std::move(thread));
 }
 
@@ -306,6 +309,7 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     if (record.tid == static_cast<std::uint32_t>(identity_.pid)) {
         main_ = thread;
     }
+    slots_.erase(record.tid);
     threads_.erase(slot);
 }
 

@@ -135,6 +135,7 @@ private:
     StackNodes stacks_;
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
+    std::unordered_map<std::uint32_t, std::uint32_t> slots_;  ///< By thread id: the last it had.
     /// By thread id: seen by the sampling thread, but without a slot of their own.
     std::unordered_map<std::uint32_t, ThreadState> only_seen_;
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.

@@ -4,26 +4,35 @@
 #include "sampler/collector/profiled_process.h"
 
 namespace sample::collector {
+namespace {
+
+/// A thread that has said its end may be seen this much longer, on its way out. The kernel does not
+/// give its id to another one so soon.
+constexpr std::uint64_t kLastWordsNs = 1'000'000'000;
+
+}  // namespace
 
 bool ProfiledProcess::observes_waits() {
     return area().header.observes_waits.load() != 0;
 }
 
 ProfiledProcess::ThreadState* ProfiledProcess::seen_thread(const capture::WaitRecord& record) {
-    for (auto& [slot, thread] : threads_) {
-        if (thread.tid == record.tid) {
-            return &thread;
+    if (const auto slot = slots_.find(record.tid); slot != slots_.end()) {
+        if (const auto at = threads_.find(slot->second);
+            at != threads_.end() && at->second.tid == record.tid) {
+            return &at->second;
         }
     }
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (const auto ended = ended_ns_.find(record.tid); ended != ended_ns_.end()) {
-        if (time_ns <= ended->second) {
+        if (time_ns <= ended->second + kLastWordsNs) {
             return nullptr;  // its end has told all
         }
         ended_ns_.erase(ended);
     }
     const auto [at, is_new] = only_seen_.try_emplace(record.tid);
-    if (is_new) {
+    if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
+        // New, or the second thread under this id.
         at->second = new_thread(
             record.tid, thread_name_of(identity_.pid, static_cast<pid_t>(record.tid)), time_ns);
         at->second.waits.begin(time_ns, record.cpu_ns);
@@ -80,8 +89,8 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
         // Where it was last seen to wait, or running ever since.
         if (thread.waits_at) {
             thread.waits.read(time_ns, thread.waits.cpu_ns());
-            book_waits(thread, time_ns);
         }
+        book_waits(thread, time_ns);
     };
     for (auto& [slot, thread] : threads_) {
         finish(thread);
@@ -94,8 +103,12 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
 void ProfiledProcess::book_observer(std::uint64_t time_ns) {
     const std::uint64_t cpu_ns = area().header.observer_cpu_ns.load();
     const std::uint32_t tid = area().header.observer_tid.load();
-    if (cpu_ns == 0 || observes_waits()) {
-        return;  // the wall clock measures the program's threads alone
+    if (observes_waits()) {
+        recorded_ns_ += cpu_ns;  // the wall clock measures the program's threads alone
+        return;
+    }
+    if (cpu_ns == 0) {
+        return;
     }
     ThreadState thread = new_thread(tid, capture::kSamplingThreadName, time_ns);
     book(thread, Pseudo::sampling_thread, cpu_ns, time_ns);

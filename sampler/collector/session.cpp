@@ -313,7 +313,8 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     }
     control::Welcome answer;
     answer.accepted = 1;
-    answer.collector_pid = static_cast<std::uint32_t>(::getpid());
+    answer.collector_pid =
+        connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
     answer.period_ns = 1'000'000'000U / options_.frequency_hz;
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);

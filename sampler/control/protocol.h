@@ -40,7 +40,7 @@ struct Hello {
 struct Welcome {
     MessageKind kind = MessageKind::welcome;
     std::uint32_t accepted = 0;
-    std::uint32_t collector_pid = 0;
+    std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
     std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
     std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
     std::uint64_t period_ns = 0;

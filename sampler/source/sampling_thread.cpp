@@ -9,7 +9,6 @@
 #include "sampler/source/thread_table.h"
 #include "sampler/source/wait_watch.h"
 
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>
 
@@ -128,17 +127,19 @@ void SamplingThread::sleep_until_next_tick() noexcept {
 bool SamplingThread::list_threads() noexcept {
     const std::uint64_t start = monotonic_ns();
     int count = 0;
+    const auto make = [this](int tid) {
+        WatchedThread thread;
+        thread.tid = tid;
+        thread.choice = InterruptChoice{random_part_of(job.period_ns)};
+        return thread;
+    };
+    const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
     table_.begin_listing();
-    for_each_task(folder_, [this, &count](int tid) {
+    for_each_task(folder_, [&](int tid) {
         ++count;
-        return tid == self_ || table_.list(tid, [this](int made) {
-            WatchedThread thread;
-            thread.tid = made;
-            thread.choice = InterruptChoice{random_part_of(job.period_ns)};
-            return thread;
-        });
+        return tid == self_ || table_.list(tid, make, gone);
     });
-    table_.end_listing();
+    table_.end_listing(gone);
     const std::uint64_t now = monotonic_ns();
     next_listing_ns_ = now + (now - start) * kListingShare;
     return count > kExpectedAtLeast ||
@@ -171,6 +172,8 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
 }
 
 void SamplingThread::look_at(WatchedThread& thread) noexcept {
+    // Before the clock is read: what the thread does in between is not taken for waiting.
+    const std::uint64_t ticks = capture::read_ticks();
     const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
     if (cpu_ns == 0) {
         return;  // gone; the next listing knows
@@ -185,7 +188,7 @@ void SamplingThread::look_at(WatchedThread& thread) noexcept {
         ++thread.idle_checks;
     }
     if (job.reports_waits) {
-        waits_.look_at(thread, ran);
+        waits_.look_at(thread, ran, ticks);
     }
     if (table_.threads().size() > kManyThreads) {
         thread.next_check = tick_ + thread.idle_checks;
@@ -216,8 +219,6 @@ void SamplingThread::begin() noexcept {
 }
 
 void SamplingThread::run() noexcept {
-    // Its own table since it was made: whatever is in it is a copy of the program's.
-    raw_syscall(SYS_close_range, 0, ~0U, 0);
     raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
     raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
     ask_for_prompt_scheduling();
