@@ -6,10 +6,7 @@
 #include "kernel_setting.h"
 #include "session.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 
 namespace sample::e2e {
 namespace {
@@ -154,19 +151,20 @@ TEST_P(EachSource, a_sleep_is_no_work_by_the_wall_clock) {
                                       {"--freq", "10k", "--clock", "wall"});
     const Recording seen{recording()};
     EXPECT_EQ(seen.text_stat("clock"), "wall");
-    const std::map<std::string, double> truth = {
-        {"idle_part", told(outcome.out, "idle_ns")},
-        {"busy_part", told(outcome.out, "busy_ns")},
-        {"[waiting for a processor]", told(outcome.out, "delayed_ns")}};
-    double whole_ns = 0;
-    for (const auto& [function, ns] : truth) {
-        whole_ns += ns;
-    }
-    for (const auto& [function, ns] : truth) {
-        EXPECT_NEAR(1000 * in_category_us(seen, "worker", function) / whole_ns, ns / whole_ns, 0.06)
-            << function << "\n"
-            << outcome.out;
-    }
+    const double busy_us = told(outcome.out, "busy_ns") / 1000;
+    const double waiting_us =
+        (told(outcome.out, "idle_ns") + told(outcome.out, "delayed_ns")) / 1000;
+    const double whole_us = busy_us + waiting_us;
+    const auto share = [&](std::string_view function) {
+        return in_category_us(seen, "worker", function) / whole_us;
+    };
+    // A thread that sleeps is looked at from outside, by a thread that a busy machine delays.
+    constexpr double kBound = 0.15;
+    EXPECT_NEAR(thread_us("worker") / whole_us, 1, 0.05);
+    EXPECT_NEAR(share("busy_part"), busy_us / whole_us, kBound) << outcome.out;
+    EXPECT_NEAR(share("idle_part") + share("[waiting for a processor]"), waiting_us / whole_us,
+                kBound)
+        << outcome.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(, EachSource, testing::Values("sigtrap", "perf", "thread", "timer"),
@@ -203,25 +201,25 @@ INSTANTIATE_TEST_SUITE_P(
     Of, BlockingCalls,
     testing::Values(Interruption{"sigtrap", "cpu", 0}, Interruption{"perf", "cpu", 0.01},
                     Interruption{"thread", "cpu", 0.01}, Interruption{"sigtrap", "wall", 0},
-                    Interruption{"perf", "wall", 0}, Interruption{"thread", "wall", 0}),
+                    Interruption{"perf", "wall", 0.01}, Interruption{"thread", "wall", 0.01}),
     [](const auto& one) { return std::string{one.param.source} + "_" + one.param.clock; });
 
 /// With a setting that concerns the whole machine: alone, see CMakeLists.txt.
 class Throttling : public HonestTime, public testing::WithParamInterface<const char*> {};
 
 TEST_P(Throttling, is_said_and_the_sums_stay) {
-    const KernelSetting limit{"perf_event_max_sample_rate", "2000"};
+    const KernelSetting limit{"perf_event_max_sample_rate", "500"};
     if (!limit.is_set()) {
         GTEST_SKIP() << limit.problem();
     }
     const Outcome outcome = record_by(GetParam(), {target("three_leaves"), "0.5"});
     const Recording seen{recording()};
-    EXPECT_LT(seen.stat("achieved_hz"), 5'000);
+    EXPECT_LT(seen.stat("achieved_hz"), 9'500);
     EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
     for (const char* view : {"summary", "stats"}) {
         EXPECT_NE(report(view).find("kernel throttled sampling to"), std::string::npos)
             << report(view);
-        EXPECT_NE(report(view).find("perf_event_max_sample_rate is 2000"), std::string::npos);
+        EXPECT_NE(report(view).find("perf_event_max_sample_rate is 500"), std::string::npos);
     }
 }
 

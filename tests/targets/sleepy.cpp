@@ -48,7 +48,20 @@ public:
         file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     }
 
+    /// Both at one moment: without a delay between the one and the other.
     [[nodiscard]] Reading read() const {
+        for (std::uint64_t before = delayed_ns();;) {
+            const std::uint64_t wall_ns = targets::wall_ns();
+            const std::uint64_t after = delayed_ns();
+            if (before == after) {
+                return {wall_ns, after};
+            }
+            before = after;
+        }
+    }
+
+private:
+    [[nodiscard]] std::uint64_t delayed_ns() const {
         std::array<char, 128> text{};
         unsigned long long delayed_ns = 0;
         if (pread(file_, text.data(), text.size() - 1, 0) <= 0 ||
@@ -56,10 +69,9 @@ public:
             std::perror("schedstat");
             std::exit(1);
         }
-        return {targets::wall_ns(), delayed_ns};
+        return delayed_ns;
     }
 
-private:
     int file_ = -1;
 };
 
