@@ -43,12 +43,19 @@ std::string random_name() {
     return name;
 }
 
+/// Nanoseconds of a clock, else occurrences of the event.
+std::uint64_t period_of(const SessionOptions& options) {
+    return options.event.is_clock ? 1'000'000'000U / options.frequency_hz : options.event.period;
+}
+
 trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
     start.start_ns = monotonic_ns();
     start.start_unix_ns = realtime_ns();
-    start.requested_hz = options.frequency_hz;
-    start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.period_ns = period_of(options);
+    start.requested_hz = options.event.is_clock ? options.frequency_hz : 0;
+    start.event = options.event.is_default() ? "" : options.event.name;
+    start.unit = options.event.is_clock ? "" : options.event.unit;
     start.clock = options.clock;
     start.command_line = options.command_line;
     start.tool_version = options.tool_version;
@@ -78,6 +85,16 @@ const char* source_name(control::Source source) {
             break;
     }
     return "none";
+}
+
+/// What comes behind sigtrap: an event is nothing that a thread of ours could see, and the source
+/// perf sees nothing of the kernel.
+std::vector<control::Source> without_sigtrap(const source::EventSpec& event) {
+    using control::Source;
+    if (event.is_default()) {
+        return {Source::perf, Source::thread};
+    }
+    return event.in_kernel ? std::vector<Source>{} : std::vector{Source::perf};
 }
 
 std::string describe_refusals(const control::Armed& armed) {
@@ -113,7 +130,7 @@ void add_note(trace::SessionEnd& end, const std::string& line) {
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
-      spare_area_{1'000'000'000U / options_.frequency_hz, options_.max_stack},
+      spare_area_{period_of(options_), options_.max_stack},
       recorder_{std::move(recording), session_start(options_)},
       throttling_{options_.frequency_hz} {}
 
@@ -285,13 +302,15 @@ std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason
     }
     if (is_traced(pid)) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
     if (programs_.is_go(pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
-    return {Source::sigtrap, Source::perf, Source::thread};
+    std::vector<Source> sources = without_sigtrap(options_.event);
+    sources.insert(sources.begin(), Source::sigtrap);
+    return sources;
 }
 
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
@@ -322,6 +341,10 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
         return false;
     }
     connection.mapping = *mapping;
+    connection.identity.is_time = options_.event.is_clock;
+    if (!options_.event.is_clock) {
+        connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
+    }
     if (is_root) {
         root_mapping_ = connection.mapping;
     }
@@ -329,7 +352,9 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     answer.accepted = 1;
     answer.collector_pid =
         connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
-    answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    answer.event_type = options_.event.type;
+    answer.event_config = options_.event.config;
+    answer.period = period_of(options_);
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
@@ -408,8 +433,10 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
         }
     }
     const EventTimes times = gatekeeper_->remove(pid);
-    live.process->end(kind, code, cpu);
-    throttling_.add(times, live.process->samples());
+    live.process->end(kind, code, cpu, times.counted);
+    if (options_.event.is_clock) {
+        throttling_.add(times, live.process->samples());
+    }
 }
 
 void Session::process_died(Live& live) {

@@ -16,6 +16,7 @@
 #include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
+#include "sampler/source/event_spec.h"
 
 #include <sys/types.h>
 
@@ -33,6 +34,7 @@ struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
     control::Source source = control::Source::none;  ///< `none`: the best that works.
     trace::Clock clock = trace::Clock::cpu;
+    source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.
