@@ -3,6 +3,7 @@
 // The agent only captures. It joins a session in its constructor, before main; everything that
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/session_client.h"
@@ -21,7 +22,8 @@ void in_forked_child() {
     const bool was_profiled = capture::current_area() != nullptr;
     capture::detach_after_fork();
     program_view().reset_lock();
-    if (was_profiled) {
+    set_up_confinement();
+    if (was_profiled && may_join()) {
         join_session(JoinKind::after_fork);
     }
 }
@@ -33,6 +35,7 @@ void at_exit(int status, void* /*unused*/) {
 __attribute__((constructor)) void start() {
     set_main_stack_bounds();
     set_up_threads();
+    set_up_confinement();
     pthread_atfork(nullptr, nullptr, in_forked_child);
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);

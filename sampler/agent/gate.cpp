@@ -107,6 +107,21 @@ ClosedGate::~ClosedGate() {
     }
 }
 
+std::uint32_t collector_pid() noexcept {
+    return g_collector_pid;
+}
+
+void close_gate_for_good() noexcept {
+    Area* area = capture::current_area();
+    if (area == nullptr || !is_own_process()) {
+        return;
+    }
+    area->header.gate_closers.fetch_add(1, std::memory_order_acq_rel);
+    if (!request_and_wait(*area) && collector_lives()) {
+        ignore_own_signal();
+    }
+}
+
 void finish_session(Area& area) noexcept {
     area.header.finish_request.store(1, std::memory_order_release);
     ring_doorbell();
@@ -116,7 +131,8 @@ void finish_session(Area& area) noexcept {
 void note_exit(int status) noexcept {
     capture::Area* area = capture::current_area();
     // A vfork child's exit is not its parent's, whose memory this is.
-    if (area == nullptr || area->header.stopped.load() != 0 || !is_own_process()) {
+    // Nor has a child that was made past our fork handler the area mapped.
+    if (area == nullptr || !is_own_process() || area->header.stopped.load() != 0) {
         return;
     }
     area->header.exit_status.store(status & 0xff);

@@ -51,6 +51,16 @@ void die_by(int signal) noexcept {
     change_mask(SIG_UNBLOCK, bit_of(signal));
 }
 
+/// What the program was sent meanwhile goes to the calling thread, by its sender's words. Source:
+/// rt_tgsigqueueinfo(2): a thread may queue anything to itself.
+void send_pending(int signal) noexcept {
+    siginfo_t info{};
+    if (g_view.take_pending(&info)) {
+        raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
+                    as_argument(&info));
+    }
+}
+
 }  // namespace
 
 ProgramView& program_view() noexcept {
@@ -123,8 +133,8 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
 
 void deliver_pending() noexcept {
     const int signal = own_signal();
-    if (signal != 0 && !t_program_blocks && g_view.take_pending(nullptr)) {
-        raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal);
+    if (signal != 0 && !t_program_blocks) {
+        send_pending(signal);
     }
 }
 
@@ -132,6 +142,22 @@ void ignore_own_signal() noexcept {
     const int signal = own_signal();
     if (signal != 0) {
         set_simple_disposition(signal, SIG_IGN);
+    }
+}
+
+void give_signal_back() noexcept {
+    const int signal = own_signal();
+    if (signal == 0) {
+        return;
+    }
+    g_signal.store(0, std::memory_order_release);
+    // By default a late sample would be death: then our handler stays, and takes it for one.
+    if (const struct sigaction action = g_view.action(); action.sa_handler != SIG_DFL) {
+        real_sigaction(signal, &action, nullptr);
+    }
+    if (std::exchange(t_program_blocks, false)) {
+        change_mask(SIG_BLOCK, bit_of(signal));
+        send_pending(signal);
     }
 }
 

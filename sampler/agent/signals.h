@@ -20,6 +20,10 @@ bool take_signal(int signal) noexcept;
 /// Capture's ForeignSignal: a signal of our number that is not a sample. Async-signal-safe.
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
 
+/// The program's view becomes real, in the calling thread; there is no signal of ours from then on.
+/// Async-signal-safe.
+void give_signal_back() noexcept;
+
 /// Before an exec: what the program set becomes real, as the new image inherits it.
 /// Async-signal-safe.
 void show_program_dispositions() noexcept;

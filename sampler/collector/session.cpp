@@ -336,6 +336,20 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     return false;  // the conversation is over
 }
 
+void Session::note_confinement(Live& live) {
+    const auto confinement =
+        static_cast<capture::Confinement>(live.mapping->area().header.confinement.load());
+    if (confinement == capture::Confinement::none) {
+        return;
+    }
+    confined_ += (confined_.empty() ? "" : "; ") + describe_process(live.process->pid());
+    confined_ += confinement == capture::Confinement::stopped
+                     ? " confined itself by seccomp to too few system calls for sampling, and was "
+                       "not sampled from then on"
+                     : " confined itself by seccomp to too few system calls for its children to "
+                       "join; they are not in the recording";
+}
+
 void Session::end_process(Live& live, trace::EndKind kind, int code) {
     const pid_t pid = live.process->pid();
     const std::uint64_t said = live.process->said_cpu_ns();
@@ -348,6 +362,7 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
+    note_confinement(live);
     gatekeeper_->remove(pid);
     live.process->end(kind, code, cpu);
 }
@@ -411,6 +426,9 @@ SessionOutcome Session::finish() {
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
     if (outcome.descendants_left != 0 && root_ended_) {
         end.note = "still running when the command ended, recorded until then: " + left;
+    }
+    if (!confined_.empty()) {
+        end.note += (end.note.empty() ? "" : "; ") + confined_;
     }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {

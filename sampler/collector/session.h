@@ -92,6 +92,7 @@ private:
     bool welcome(Connection& connection, const control::Hello& hello);
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
     std::vector<control::Source> sources_for(pid_t pid, std::string& reason) const;
+    void note_confinement(Live& live);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
     void housekeeping();
@@ -113,6 +114,7 @@ private:
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
     std::uint64_t drains_ = 0;
+    std::string confined_;  ///< Processes that seccomp ended the sampling of.
 };
 
 }  // namespace sample::collector

@@ -1,0 +1,202 @@
+#include "sampler/agent/rehearsal.h"
+
+#include "sampler/agent/gate.h"
+#include "sampler/agent/program_view.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <span>
+
+namespace sample::agent {
+namespace {
+
+using capture::as_argument;
+using capture::raw_syscall;
+
+constexpr std::size_t kSigsetBytes = 8;
+
+enum class Answer : std::uint8_t {
+    same,     ///< As without the filter.
+    success,  ///< Such as a descriptor, whose number differs.
+    any       ///< An error will do as well; only death does not.
+};
+
+struct Call {
+    long number;
+    std::array<long, 6> arguments{};
+    Answer wanted = Answer::same;
+};
+
+long make(const Call& call) noexcept {
+    const auto& a = call.arguments;
+    return raw_syscall(call.number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+bool is_wanted(Answer wanted, long before, long after) noexcept {
+    return before == after || wanted == Answer::any || (wanted == Answer::success && after >= 0);
+}
+
+// Room for answers, and a futex on which nobody waits. Used in the child alone.
+constinit std::array<char, 64> g_answer{};
+constinit std::uint32_t g_futex = 0;
+
+/// Calls that change nothing, but pass a filter as the real ones do.
+std::array<Call, 12> sampling_calls() noexcept {
+    const long answer = as_argument(g_answer.data());
+    return {{
+        {SYS_gettid},
+        {SYS_getpid},
+        {SYS_sched_yield},
+        {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, answer}},
+        {SYS_clock_gettime, {CLOCK_PROCESS_CPUTIME_ID, answer}},
+        {SYS_prctl, {PR_GET_NAME, answer}},
+        {SYS_rt_sigprocmask, {~0L, answer}},
+        {SYS_rt_sigprocmask, {SIG_SETMASK, 0, answer, kSigsetBytes}},
+        {SYS_rt_sigaction, {SIGURG, 0, answer, kSigsetBytes}},
+        {SYS_futex, {as_argument(&g_futex), FUTEX_WAKE, 1}},
+        {SYS_futex, {as_argument(&g_futex), FUTEX_WAIT, 1, 0}},
+        {SYS_kill, {static_cast<long>(collector_pid()), 0}},
+    }};
+}
+
+std::array<Call, 16> joining_calls() noexcept {
+    constexpr long kNoFd = -1;
+    return {{
+        {SYS_getppid},
+        {SYS_open, {0, O_RDONLY | O_DIRECTORY | O_CLOEXEC}},
+        {SYS_openat, {AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
+        {SYS_getdents64, {kNoFd}},
+        {SYS_readlink, {0, 0, 0}},
+        {SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}, Answer::success},
+        {SYS_connect, {kNoFd}},
+        {SYS_setsockopt, {kNoFd}},
+        {SYS_sendmsg, {kNoFd}},
+        {SYS_recvmsg, {kNoFd}},
+        {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, kNoFd, 0}},
+        {SYS_madvise, {0, 0, MADV_DONTFORK}},
+        {SYS_fcntl, {kNoFd, F_SETFL}},
+        {SYS_close, {kNoFd}},
+        {SYS_prlimit64, {0, RLIMIT_STACK}},
+        // Where it is refused there are other sources.
+        {SYS_perf_event_open, {0, 0, -1, -1, 0}, Answer::any},
+    }};
+}
+
+void on_rehearsed_signal(int /*signal*/) {}
+
+[[noreturn]] void leave(Verdict verdict) noexcept {
+    raw_syscall(SYS_exit_group, static_cast<long>(verdict));
+    // A filter may answer that with an error, and strict mode knows this one only.
+    raw_syscall(SYS_exit, static_cast<long>(verdict));
+    __builtin_trap();
+}
+
+long install(const ConfiningCall& call) noexcept {
+    long flags = call.b;
+    if (call.number == SYS_seccomp) {
+        // The child has one thread and no listener.
+        constexpr unsigned long kLeftOut =
+            SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG |
+            SECCOMP_FILTER_FLAG_NEW_LISTENER | (1UL << 5U);  // WAIT_KILLABLE_RECV, Linux 5.19
+        flags = static_cast<long>(static_cast<unsigned long>(flags) & ~kLeftOut);
+    }
+    return raw_syscall(call.number, call.a, flags, call.c);
+}
+
+/// All signals are blocked. SIGSYS by default: a filter's trap is death here, whatever the program
+/// does of it.
+void prepare_child() noexcept {
+    raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 0);
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    real_sigaction(SIGSYS, &action, nullptr);
+    action.sa_handler = on_rehearsed_signal;
+    real_sigaction(SIGURG, &action, nullptr);
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), SIGURG);
+}
+
+/// The pending signal's handler runs, and its return is a system call as well.
+bool returns_from_handler() noexcept {
+    const std::uint64_t set = std::uint64_t{1} << (SIGURG - 1);
+    return raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, as_argument(&set), 0, kSigsetBytes) == 0;
+}
+
+bool can_rehearse() noexcept {
+    if (raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 0) != 0) {
+        return false;
+    }
+    const long child = raw_syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (child == 0) {
+        leave(Verdict::permitted);
+    }
+    return child > 0 && raw_syscall(SYS_wait4, child, 0, static_cast<long>(__WALL), 0) == child;
+}
+
+Verdict try_calls(const ConfiningCall& call, std::span<const Call> calls) noexcept {
+    std::array<long, 16> before{};
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        before[i] = make(calls[i]);
+    }
+    if (install(call) < 0) {
+        return Verdict::not_installed;
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const long after = make(calls[i]);
+        if (!is_wanted(calls[i].wanted, before[i], after)) {
+            return Verdict::refused;
+        }
+    }
+    return Verdict::permitted;
+}
+
+[[noreturn]] void run_child(const ConfiningCall& call, Needs needs) noexcept {
+    prepare_child();
+    Verdict verdict = Verdict::permitted;
+    if (needs == Needs::sampling) {
+        verdict = try_calls(call, sampling_calls());
+    } else if (needs == Needs::joining) {
+        verdict = try_calls(call, joining_calls());
+    } else {
+        verdict = try_calls(call, {});
+    }
+    if (verdict == Verdict::permitted && ((needs == Needs::sampling && !returns_from_handler()) ||
+                                          (needs == Needs::rehearsing && !can_rehearse()))) {
+        verdict = Verdict::refused;
+    }
+    leave(verdict);
+}
+
+}  // namespace
+
+Verdict rehearse(const ConfiningCall& call, Needs needs) noexcept {
+    const BlockedSignals blocked;
+    const long child = raw_syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (child == 0) {
+        run_child(call, needs);
+    }
+    if (child < 0) {
+        return Verdict::refused;
+    }
+    int status = 0;
+    while (raw_syscall(SYS_wait4, child, as_argument(&status), static_cast<long>(__WALL), 0) ==
+           -EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) > static_cast<int>(Verdict::not_installed)) {
+        return Verdict::refused;
+    }
+    return static_cast<Verdict>(WEXITSTATUS(status));
+}
+
+}  // namespace sample::agent
