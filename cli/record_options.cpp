@@ -94,11 +94,8 @@ Result<void> read_exports(const Typed& typed, RecordOptions& options) {
     return {};
 }
 
-/// Words of the command line's contract that this version has no code for are not misunderstood,
-/// but refused by name.
-Result<void> check_words(std::string_view option, std::string_view value,
-                         std::initializer_list<std::string_view> known,
-                         std::initializer_list<std::string_view> later) {
+Result<void> check_word(std::string_view option, std::string_view value,
+                        std::initializer_list<std::string_view> known) {
     std::string list;
     for (const std::string_view word : known) {
         if (word == value) {
@@ -107,10 +104,8 @@ Result<void> check_words(std::string_view option, std::string_view value,
         list += list.empty() ? "" : ", ";
         list += word;
     }
-    const bool is_later = std::find(later.begin(), later.end(), value) != later.end();
-    return refuse(std::string{option} + " " + quoted(value) +
-                  (is_later ? " is not available in this version: " : " is not known: ") +
-                  "choose " + (known.size() > 1 ? "one of " : "") + list);
+    return refuse(std::string{option} + " " + quoted(value) + " is not known: choose one of " +
+                  list);
 }
 
 Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
@@ -120,12 +115,12 @@ Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
     if (const Result<void> done = read_exports(typed, options); !done) {
         return Unexpected{done.error()};
     }
-    if (const Result<void> done = check_words("--source", options.source,
-                                              {"auto", "sigtrap", "perf"}, {"thread", "timer"});
+    if (const Result<void> done =
+            check_word("--source", options.source, {"auto", "sigtrap", "perf", "thread", "timer"});
         !done) {
         return Unexpected{done.error()};
     }
-    if (const Result<void> done = check_words("--clock", options.clock, {"cpu"}, {"wall"}); !done) {
+    if (const Result<void> done = check_word("--clock", options.clock, {"cpu", "wall"}); !done) {
         return Unexpected{done.error()};
     }
     const Result<ColorMode> color = parse_color(typed.color);
@@ -159,11 +154,13 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.values("--export", "FORMAT=FILE", typed.exports,
                   "Also write " + export_format_names() + " at the end; may be repeated");
     parser.value("--source", "SOURCE", options.source,
-                 "What triggers samples: auto (default), sigtrap, perf");
+                 "What triggers samples: auto (default), sigtrap, perf, thread,\n"
+                 "timer");
     parser.value("--max-stack", "N", typed.max_stack,
                  "Frames kept of a stack, 64 to 8192 (default: 8192); a deeper one\n"
                  "keeps both ends");
-    parser.value("--clock", "CLOCK", options.clock, "What time is measured: cpu");
+    parser.value("--clock", "CLOCK", options.clock,
+                 "What time is measured: cpu (default), or wall: waiting, too");
     parser.flag("--children,!--no-children", options.children,
                 "Record what COMMAND starts, too (default), or not");
     parser.flag("--quiet", options.quiet, "No countdown and no summary");

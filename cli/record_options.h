@@ -31,7 +31,7 @@ struct RecordOptions {
     bool force = false;  ///< Replace files that exist.
     std::vector<ExportRequest> exports;
     std::string source = "auto";                 ///< auto, sigtrap or perf.
-    std::string clock = "cpu";                   ///< Only cpu in this version.
+    std::string clock = "cpu";                   ///< cpu or wall.
     std::uint32_t max_stack = kDefaultMaxStack;  ///< Frames kept of a stack, 64 to 8192.
     bool children = true;  ///< Record the processes that the command starts, too.
     bool quiet = false;    ///< Neither countdown nor summary; errors still.

@@ -3,11 +3,18 @@
 namespace sample::cli {
 namespace {
 
-collector::SourceChoice source_choice(const std::string& name) {
+control::Source source_of(const std::string& name) {
+    using control::Source;
     if (name == "sigtrap") {
-        return collector::SourceChoice::sigtrap;
+        return Source::sigtrap;
     }
-    return name == "perf" ? collector::SourceChoice::perf : collector::SourceChoice::automatic;
+    if (name == "perf") {
+        return Source::perf;
+    }
+    if (name == "thread") {
+        return Source::thread;
+    }
+    return name == "timer" ? Source::timer : Source::none;
 }
 
 }  // namespace
@@ -15,7 +22,8 @@ collector::SourceChoice source_choice(const std::string& name) {
 collector::SessionOptions session_options_of(const RecordOptions& options) {
     collector::SessionOptions session;
     session.frequency_hz = options.frequency_hz;
-    session.source = source_choice(options.source);
+    session.source = source_of(options.source);
+    session.clock = options.clock == "wall" ? trace::Clock::wall : trace::Clock::cpu;
     session.max_stack = options.max_stack;
     session.children = options.children;
     session.time = options.time;

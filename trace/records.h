@@ -156,6 +156,11 @@ inline constexpr const char* kStackIncomplete = "[stack incomplete]";
 inline constexpr const char* kStackTruncated = "[stack truncated]";
 /// Between the root end and the leaf end of a stack past the depth limit.
 inline constexpr const char* kFramesElided = "[frames elided]";
+// For the wall clock: ready to run, and asleep in a place that nobody has seen.
+inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
+inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
+/// CPU time of ours inside the program.
+inline constexpr const char* kSamplingThread = "[sampling thread]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.
 
 }  // namespace sample::trace

@@ -1,5 +1,6 @@
 #include "sampler/agent/confinement.h"
 
+#include "sampler/agent/arming.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/modules.h"
 #include "sampler/agent/rehearsal.h"
@@ -101,6 +102,12 @@ bool confines(const ConfiningCall& call) noexcept {
                : call.a == PR_SET_SECCOMP;
 }
 
+/// The sampling thread's own calls would be under the filter, too.
+bool reaches_the_sampling_thread(const ConfiningCall& call) noexcept {
+    return call.number == SYS_seccomp && has_sampling_thread() &&
+           (static_cast<unsigned long>(call.b) & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+}
+
 void note(capture::Confinement what) noexcept {
     if (capture::Area* area = capture::current_area(); area != nullptr) {
         area->header.confinement.store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
@@ -108,11 +115,15 @@ void note(capture::Confinement what) noexcept {
 }
 
 void stop_sampling() noexcept {
-    if (capture::current_area() == nullptr) {
+    capture::Area* area = capture::current_area();
+    if (area == nullptr) {
         return;
     }
     note(capture::Confinement::stopped);
     close_gate_for_good();
+    stop_sources(*area);
+    // What is not sampled from here on is not the kernel's.
+    area->header.kernel_excluded.store(0, std::memory_order_relaxed);
     capture::attach(nullptr, module_table(), deliver_to_program);
     // A filter may be set for all threads: none may be inside the handler by then.
     capture::close_library_guard();
@@ -170,15 +181,14 @@ void before_confinement(const ConfiningCall& call) noexcept {
         return;
     }
     const bool in_own_process = raw_syscall(SYS_getpid) == g_own_pid;
-    const bool allows_any = !is_strict(call);
-    const bool can_be_tried = g_may_rehearse.load();
-    const Verdict sampling = !can_be_tried
-                                 ? Verdict::refused
-                                 : rehearse(call, allows_any ? Needs::sampling : Needs::nothing);
+    const bool stops_anyway = is_strict(call) || reaches_the_sampling_thread(call);
+    const Verdict sampling = g_may_rehearse.load()
+                                 ? rehearse(call, stops_anyway ? Needs::nothing : Needs::sampling)
+                                 : Verdict::refused;
     if (sampling == Verdict::not_installed) {
         return;
     }
-    const bool stops = !allows_any || sampling == Verdict::refused;
+    const bool stops = stops_anyway || sampling == Verdict::refused;
     const bool leaves =
         stops || !may_join() || rehearse(call, Needs::joining) != Verdict::permitted;
     if (!in_own_process) {

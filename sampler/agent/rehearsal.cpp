@@ -1,5 +1,6 @@
 #include "sampler/agent/rehearsal.h"
 
+#include "sampler/agent/arming.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/capture/raw_syscall.h"
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -52,46 +54,87 @@ bool is_wanted(Answer wanted, long before, long after) noexcept {
 constinit std::array<char, 64> g_answer{};
 constinit std::uint32_t g_futex = 0;
 
+constexpr long kNoFd = -1;
+constexpr long kNoTimer = -1;
+
 /// Calls that change nothing, but pass a filter as the real ones do.
-std::array<Call, 12> sampling_calls() noexcept {
+class CallList {
+public:
+    void add(const Call& call) noexcept {
+        if (count_ < calls_.size()) {
+            calls_[count_++] = call;
+        }
+    }
+    [[nodiscard]] std::span<const Call> calls() const noexcept { return {calls_.data(), count_}; }
+
+    static constexpr std::size_t kMost = 40;
+
+private:
+    std::array<Call, kMost> calls_{};
+    std::size_t count_ = 0;
+};
+
+CallList sampling_calls() noexcept {
     const long answer = as_argument(g_answer.data());
-    return {{
-        {SYS_gettid},
-        {SYS_getpid},
-        {SYS_sched_yield},
-        {SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, answer}},
-        {SYS_clock_gettime, {CLOCK_PROCESS_CPUTIME_ID, answer}},
-        {SYS_prctl, {PR_GET_NAME, answer}},
-        {SYS_rt_sigprocmask, {~0L, answer}},
-        {SYS_rt_sigprocmask, {SIG_SETMASK, 0, answer, kSigsetBytes}},
-        {SYS_rt_sigaction, {SIGURG, 0, answer, kSigsetBytes}},
-        {SYS_futex, {as_argument(&g_futex), FUTEX_WAKE, 1}},
-        {SYS_futex, {as_argument(&g_futex), FUTEX_WAIT, 1, 0}},
-        {SYS_kill, {static_cast<long>(collector_pid()), 0}},
-    }};
+    CallList list;
+    list.add({SYS_gettid});
+    list.add({SYS_getpid});
+    list.add({SYS_sched_yield});
+    list.add({SYS_clock_gettime, {CLOCK_THREAD_CPUTIME_ID, answer}});
+    list.add({SYS_clock_gettime, {CLOCK_PROCESS_CPUTIME_ID, answer}});
+    list.add({SYS_prctl, {PR_GET_NAME, answer}});
+    list.add({SYS_rt_sigprocmask, {~0L, answer}});
+    list.add({SYS_rt_sigprocmask, {SIG_SETMASK, 0, answer, kSigsetBytes}});
+    list.add({SYS_rt_sigaction, {SIGURG, 0, answer, kSigsetBytes}});
+    list.add({SYS_futex, {as_argument(&g_futex), FUTEX_WAKE, 1}});
+    list.add({SYS_futex, {as_argument(&g_futex), FUTEX_WAIT, 1, 0}});
+    list.add({SYS_kill, {static_cast<long>(collector_pid()), 0}});
+    if (current_source() == control::Source::timer) {
+        list.add({SYS_timer_delete, {kNoTimer}});
+    }
+    return list;
 }
 
-std::array<Call, 16> joining_calls() noexcept {
-    constexpr long kNoFd = -1;
-    return {{
-        {SYS_getppid},
-        {SYS_open, {0, O_RDONLY | O_DIRECTORY | O_CLOEXEC}},
-        {SYS_openat, {AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
-        {SYS_getdents64, {kNoFd}},
-        {SYS_readlink, {0, 0, 0}},
-        {SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}, Answer::success},
-        {SYS_connect, {kNoFd}},
-        {SYS_setsockopt, {kNoFd}},
-        {SYS_sendmsg, {kNoFd}},
-        {SYS_recvmsg, {kNoFd}},
-        {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, kNoFd, 0}},
-        {SYS_madvise, {0, 0, MADV_DONTFORK}},
-        {SYS_fcntl, {kNoFd, F_SETFL}},
-        {SYS_close, {kNoFd}},
-        {SYS_prlimit64, {0, RLIMIT_STACK}},
-        // Where it is refused there are other sources.
-        {SYS_perf_event_open, {0, 0, -1, -1, 0}, Answer::any},
-    }};
+void add_sampling_threads_calls(CallList& list) noexcept {
+    list.add({SYS_clone, {CLONE_THREAD}});
+    list.add({SYS_mprotect, {0, 0, PROT_NONE}});
+    list.add({SYS_munmap, {0, 0}});
+    list.add({SYS_close_range, {~0U, ~0U, 0}});
+    list.add({SYS_lseek, {kNoFd}});
+    list.add({SYS_read, {kNoFd}});
+    list.add({SYS_rt_tgsigqueueinfo, {0, 0, SIGURG, 0}});
+    list.add({SYS_process_vm_readv, {0}});
+    static constexpr timespec kPast{};
+    list.add({SYS_clock_nanosleep, {CLOCK_MONOTONIC, TIMER_ABSTIME, as_argument(&kPast), 0}});
+}
+
+CallList joining_calls() noexcept {
+    CallList list;
+    list.add({SYS_getppid});
+    list.add({SYS_open, {0, O_RDONLY | O_DIRECTORY | O_CLOEXEC}});
+    list.add({SYS_openat, {AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}});
+    list.add({SYS_getdents64, {kNoFd}});
+    list.add({SYS_readlink, {0, 0, 0}});
+    list.add({SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}, Answer::success});
+    list.add({SYS_connect, {kNoFd}});
+    list.add({SYS_setsockopt, {kNoFd}});
+    list.add({SYS_sendmsg, {kNoFd}});
+    list.add({SYS_recvmsg, {kNoFd}});
+    list.add({SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, kNoFd, 0}});
+    list.add({SYS_madvise, {0, 0, MADV_DONTFORK}});
+    list.add({SYS_fcntl, {kNoFd, F_SETFL}});
+    list.add({SYS_close, {kNoFd}});
+    list.add({SYS_prlimit64, {0, RLIMIT_STACK}});
+    // Where one of these is refused there are other sources.
+    list.add({SYS_perf_event_open, {0, 0, -1, -1, 0}, Answer::any});
+    if (current_source() == control::Source::timer) {
+        list.add({SYS_timer_create, {CLOCK_MONOTONIC, 0, 0}, Answer::any});
+        list.add({SYS_timer_settime, {kNoTimer}, Answer::any});
+    }
+    if (has_sampling_thread()) {
+        add_sampling_threads_calls(list);
+    }
+    return list;
 }
 
 void on_rehearsed_signal(int /*signal*/) {}
@@ -145,7 +188,7 @@ bool can_rehearse() noexcept {
 }
 
 Verdict try_calls(const ConfiningCall& call, std::span<const Call> calls) noexcept {
-    std::array<long, 16> before{};
+    std::array<long, CallList::kMost> before{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
         before[i] = make(calls[i]);
     }
@@ -165,9 +208,9 @@ Verdict try_calls(const ConfiningCall& call, std::span<const Call> calls) noexce
     prepare_child();
     Verdict verdict = Verdict::permitted;
     if (needs == Needs::sampling) {
-        verdict = try_calls(call, sampling_calls());
+        verdict = try_calls(call, sampling_calls().calls());
     } else if (needs == Needs::joining) {
-        verdict = try_calls(call, joining_calls());
+        verdict = try_calls(call, joining_calls().calls());
     } else {
         verdict = try_calls(call, {});
     }

@@ -151,8 +151,9 @@ void give_signal_back() noexcept {
         return;
     }
     g_signal.store(0, std::memory_order_release);
-    // By default a late sample would be death: then our handler stays, and takes it for one.
-    if (const struct sigaction action = g_view.action(); action.sa_handler != SIG_DFL) {
+    // Where a late sample would be death, our handler stays, and takes it for one.
+    const struct sigaction action = g_view.action();
+    if (signal == capture::kAsyncSignal || action.sa_handler != SIG_DFL) {
         real_sigaction(signal, &action, nullptr);
     }
     if (std::exchange(t_program_blocks, false)) {

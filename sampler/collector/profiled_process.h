@@ -13,12 +13,16 @@
 #include "sampler/collector/area_reader.h"
 #include "sampler/collector/gatekeeper.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/stack_nodes.h"
+#include "sampler/collector/wait_ledger.h"
 #include "sampler/control/protocol.h"
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -88,6 +92,7 @@ public:
     void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
                    const char* path) override;
     void on_unload(std::uint32_t slot) override;
+    void on_wait(std::uint32_t slot, const DrainedWait& wait) override;
 
 private:
     struct ThreadState {
@@ -96,20 +101,26 @@ private:
         std::string name;
         std::uint64_t spent_before_ns = 0;
         std::uint64_t recorded_ns = 0;
-        NodeId base;               ///< Root that the stack hangs on: see base_of().
-        std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
-        AddressRanges libraries;   ///< That came after the start, as this thread has met them.
-        bool unnamed = false;      ///< The current sample may be in others.
+        ThreadStack stack;
+        WaitLedger waits;                ///< For the wall clock.
+        std::optional<NodeId> waits_at;  ///< Where it was last seen to wait, since it ran.
+        std::uint64_t wait_cpu_ns = 0;   ///< Its clock then.
     };
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
-    /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
-    /// not.
-    NodeId base_of(const DrainedSample& sample);
-    /// The node of one frame below `parent`; `parent` itself for a frame of ours.
-    NodeId frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
-                      std::uint64_t ticks, bool guessed);
-    NodeId stack_node(ThreadState& thread, const DrainedSample& sample);
+    /// CPU time that no sample stands for, of so many threads.
+    void book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                   std::size_t threads);
+    /// A thread of the recording.
+    ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
+    [[nodiscard]] bool observes_waits();
+    /// Whom the sampling thread has seen; null: it has ended meanwhile, and its time is known.
+    ThreadState* seen_thread(const capture::WaitRecord& record);
+    /// What a thread has waited for since it was last seen to.
+    void book_waits(ThreadState& thread, std::uint64_t time_ns);
+    void end_waits(std::uint64_t time_ns);
+    /// The sampling thread's own CPU time, which is the process's, too.
+    void book_observer(std::uint64_t time_ns);
 
     Identity identity_;
     std::shared_ptr<AreaMapping> mapping_;
@@ -117,8 +128,12 @@ private:
     const TickClock& clock_;
     AreaReader reader_;
     AddressMap addresses_;
+    StackNodes stacks_;
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
+    /// By thread id: seen by the sampling thread, but without a slot of their own.
+    std::unordered_map<std::uint32_t, ThreadState> only_seen_;
+    std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.
     std::optional<ThreadState> main_;  ///< When its slot is gone before the process is.
     std::uint64_t started_ns_ = 0;
     std::uint64_t before_start_ns_ = 0;

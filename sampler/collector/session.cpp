@@ -49,6 +49,7 @@ trace::SessionStart session_start(const SessionOptions& options) {
     start.start_unix_ns = realtime_ns();
     start.requested_hz = options.frequency_hz;
     start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.clock = options.clock;
     start.command_line = options.command_line;
     start.tool_version = options.tool_version;
     return start;
@@ -63,28 +64,32 @@ std::string errno_text(int value) {
     return std::generic_category().message(value);
 }
 
-std::string describe_refusals(const control::Armed& armed) {
-    std::string text;
-    if (armed.sigtrap_errno != 0) {
-        text = "sigtrap was refused (" + errno_text(armed.sigtrap_errno) + ")";
-    }
-    if (armed.perf_errno != 0) {
-        text += std::string{text.empty() ? "" : ", "} + "perf was refused (" +
-                errno_text(armed.perf_errno) + ")";
-    }
-    return text;
-}
-
 const char* source_name(control::Source source) {
     switch (source) {
         case control::Source::sigtrap:
             return "sigtrap";
         case control::Source::perf:
             return "perf";
+        case control::Source::thread:
+            return "thread";
+        case control::Source::timer:
+            return "timer";
         case control::Source::none:
             break;
     }
     return "none";
+}
+
+std::string describe_refusals(const control::Armed& armed) {
+    std::string text;
+    for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
+        if (const int refusal = armed.refused_errno[i]; refusal != 0) {
+            text += std::string{text.empty() ? "" : ", "} +
+                    source_name(static_cast<control::Source>(i)) + " was refused (" +
+                    errno_text(refusal) + ")";
+        }
+    }
+    return text;
 }
 
 }  // namespace
@@ -250,23 +255,19 @@ bool Session::serve(Connection& connection) {
 }
 
 std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) const {
-    switch (options_.source) {
-        case SourceChoice::sigtrap:
-            return {control::Source::sigtrap};
-        case SourceChoice::perf:
-            return {control::Source::perf};
-        case SourceChoice::automatic:
-            break;
+    using control::Source;
+    if (options_.source != Source::none) {
+        return {options_.source};
     }
     if (is_traced(pid)) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
-        return {control::Source::perf};
+        return {Source::perf, Source::thread};
     }
     if (read_elf_facts("/proc/" + std::to_string(pid) + "/exe").is_go) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
-        return {control::Source::perf};
+        return {Source::perf, Source::thread};
     }
-    return {control::Source::sigtrap, control::Source::perf};
+    return {Source::sigtrap, Source::perf, Source::thread};
 }
 
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
@@ -306,6 +307,7 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     answer.accepted = 1;
     answer.collector_pid = static_cast<std::uint32_t>(::getpid());
     answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
     std::copy(sources.begin(), sources.end(), answer.sources.begin());
@@ -323,7 +325,8 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     connection.identity.source = source_name(armed.source);
     const std::string refusals = describe_refusals(armed);
     if (!refusals.empty()) {
-        connection.identity.source_reason = refusals;
+        std::string& reason = connection.identity.source_reason;
+        reason += (reason.empty() ? "" : "; ") + refusals;
     }
     live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
                                                      recorder_, clock_);

@@ -26,11 +26,10 @@
 
 namespace sample::collector {
 
-enum class SourceChoice { automatic, sigtrap, perf };
-
 struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
-    SourceChoice source = SourceChoice::automatic;
+    control::Source source = control::Source::none;  ///< `none`: the best that works.
+    trace::Clock clock = trace::Clock::cpu;
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.

@@ -32,8 +32,8 @@ inline int open_cpu_clock(const PerfRequest& request, int tid) noexcept {
     attr.disabled = 1;
     attr.exclude_kernel = request.exclude_kernel ? 1 : 0;
     attr.exclude_hv = 1;
-    attr.remove_on_exec = 1;
     if (request.sigtrap) {
+        attr.remove_on_exec = 1;
         attr.sigtrap = 1;
         attr.sig_data = request.cookie;
         attr.inherit = 1;

@@ -43,5 +43,6 @@ inline std::string source_of(const testing::TestParamInfo<const char*>& info) {
 }  // namespace sample::e2e
 
 /// Every source that can be asked for. Of a suite that derives from EachSource.
-#define SAMPLE_FOR_EACH_SOURCE(suite) \
-    INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("sigtrap", "perf"), source_of)
+#define SAMPLE_FOR_EACH_SOURCE(suite)                                                        \
+    INSTANTIATE_TEST_SUITE_P(, suite, testing::Values("sigtrap", "perf", "thread", "timer"), \
+                             source_of)

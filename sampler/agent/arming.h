@@ -1,0 +1,61 @@
+// Sets the session's source to work on this process's threads: perf events, timers, or the sampling
+// thread.
+//
+// Everything is made stopped, while the process joins, and set going once the collector has
+// answered. Perf events belong to the collector from then on; the others need nobody.
+#pragma once
+
+#include "sampler/capture/shared_area.h"
+#include "sampler/control/protocol.h"
+
+#include <array>
+#include <cstddef>
+
+namespace sample::agent {
+
+/// The threads that exist already: usually the calling one alone.
+struct ThreadList {
+    std::array<int, control::kMaxPassedFds - 1> tids{};
+    std::size_t count = 0;
+};
+[[nodiscard]] ThreadList list_threads() noexcept;
+
+struct Arming {
+    control::Armed armed;
+    std::array<int, control::kMaxPassedFds> fds{};  ///< Perf events.
+    std::size_t count = 0;
+};
+
+/// Makes what the best source of `welcome` that works needs, sigtrap first with and then without
+/// the kernel's part, and the sampling thread if waits are to be observed. Uses system calls only.
+[[nodiscard]] Arming arm(const control::Welcome& welcome, const ThreadList& threads,
+                         capture::Area& area) noexcept;
+
+/// The signal that samples come by.
+[[nodiscard]] int signal_of(control::Source source) noexcept;
+
+/// Closes this process's copies of the events.
+void close_events(Arming& arming) noexcept;
+
+/// The collector has the events: timers and the sampling thread begin, or (`wanted` false) go.
+void start_sources(bool wanted) noexcept;
+
+/// Ends what start_sources() began, and the session of this process: timers go, but for those of
+/// other threads that came later, and the sampling thread is waited for, some tenths of a second.
+/// Async-signal-safe.
+void stop_sources(capture::Area& area) noexcept;
+
+/// What samples come by. Async-signal-safe.
+[[nodiscard]] control::Source current_source() noexcept;
+[[nodiscard]] bool has_sampling_thread() noexcept;
+
+/// In a forked child: the parent's timers and threads do not exist.
+void forget_sources() noexcept;
+
+/// Gives the calling thread an event or a timer of its own, where the source needs one.
+/// `session_name`: where the collector listens.
+void arm_this_thread(const char* session_name) noexcept;
+/// Its timer goes.
+void disarm_this_thread() noexcept;
+
+}  // namespace sample::agent
