@@ -6,8 +6,8 @@
 #include "sampler/agent/arming.h"
 #include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
-#include "sampler/agent/program_view.h"
 #include "sampler/agent/session_client.h"
+#include "sampler/agent/signals.h"
 #include "sampler/agent/stack_bounds.h"
 #include "sampler/agent/threads.h"
 #include "sampler/capture/capture.h"
@@ -23,7 +23,7 @@ void in_forked_child() {
     const bool was_profiled = capture::current_area() != nullptr;
     capture::detach_after_fork();
     forget_sources();
-    program_view().reset_lock();
+    signals_after_fork();
     set_up_confinement();
     if (was_profiled && may_join()) {
         join_session(JoinKind::after_fork);

@@ -28,6 +28,15 @@ protected:
         return sampled;
     }
 
+    /// As recorded(), but cheaper.
+    void expect_sampled() const {
+        const Outcome stats = sample({"report", "--view", "stats", "--json", recording()});
+        const auto seen = nlohmann::json::parse(stats.out, nullptr, false);
+        ASSERT_TRUE(seen.is_object()) << stats.err;
+        EXPECT_EQ(seen.value("source", ""), GetParam());
+        EXPECT_GT(seen.value("samples", 0), 0);
+    }
+
     [[nodiscard]] Recording recorded() const {
         Recording seen{recording()};
         EXPECT_EQ(seen.text_stat("source"), GetParam());
