@@ -132,6 +132,10 @@ void set_program_blocks_own_signal(bool blocked) noexcept {
     t_program_blocks = blocked;
 }
 
+void unblock_own_signal() noexcept {
+    change_mask(SIG_UNBLOCK, bit_of(own_signal()));
+}
+
 bool is_owner() noexcept {
     return raw_syscall(SYS_getpid) == g_owner_pid;
 }

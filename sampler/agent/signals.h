@@ -55,4 +55,7 @@ void ignore_own_signal() noexcept;
 [[nodiscard]] bool program_blocks_own_signal() noexcept;
 void set_program_blocks_own_signal(bool blocked) noexcept;
 
+/// In the kernel's mask of the calling thread. Async-signal-safe.
+void unblock_own_signal() noexcept;
+
 }  // namespace sample::agent

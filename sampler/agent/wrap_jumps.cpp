@@ -1,8 +1,8 @@
 // siglongjmp and its kin: a jump out of the program's own handler of our signal.
 //
 // The jump gives the thread the mask that was saved with its target; our signal is in no real mask,
-// so the program's view of it is put back here (signals.h). A target inside the handler itself would
-// be taken for one outside: nothing tells them apart, and nobody jumps so.
+// so the program's view of it is put back here (signals.h). A target inside the handler itself
+// would be taken for one outside: nothing tells them apart, and nobody jumps so.
 #include "sampler/agent/export.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/signals.h"
