@@ -2,7 +2,9 @@
 #include "callgraph/categories.h"
 #include "callgraph/truth.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace sample::callgraph {
@@ -26,6 +28,18 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
         ": the figures cover what was written before that, and what the program did towards its "
         "end is missing; record again and let `sample` finish, with room on its disk";
     notes.push_back(std::move(note));
+}
+
+/// What the recorder itself had to say at the end.
+void note_end(std::vector<std::string>& notes, const Recording& recording) {
+    std::string_view rest = recording.end() ? std::string_view{recording.end()->note} : "";
+    while (!rest.empty()) {
+        const std::size_t line = std::min(rest.find('\n'), rest.size());
+        if (line != 0) {
+            notes.emplace_back(rest.substr(0, line));
+        }
+        rest.remove_prefix(std::min(line + 1, rest.size()));
+    }
 }
 
 void note_sources(std::vector<std::string>& notes, const Recording& recording) {
@@ -78,6 +92,7 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
 std::vector<std::string> make_notes(const Recording& recording, const Truth& truth) {
     std::vector<std::string> notes;
     note_missing_end(notes, recording, truth);
+    note_end(notes, recording);
     note_sources(notes, recording);
     note_unsampled(notes, recording);
     if (truth.lost > 0) {
@@ -95,9 +110,6 @@ std::vector<std::string> make_notes(const Recording& recording, const Truth& tru
         notes.push_back(counted(recording.unknown_events(), "event", "events") +
                         " of kinds that this version does not know: use the version of `sample` "
                         "that made the recording to see them");
-    }
-    if (recording.end() && !recording.end()->note.empty()) {
-        notes.push_back(recording.end()->note);
     }
     return notes;
 }

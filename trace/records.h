@@ -142,7 +142,7 @@ struct SessionEnd {
     std::uint64_t end_ns = 0;
     bool stopped_early =
         false;         ///< By --time, Ctrl-C, or because the command ended before its descendants.
-    std::string note;  ///< One line a person should see; empty mostly.
+    std::string note;  ///< Lines that a person should see, separated by '\n'; empty mostly.
 };
 
 /// The names of pseudo modules.

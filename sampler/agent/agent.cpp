@@ -23,6 +23,7 @@ void in_forked_child() {
     const bool was_profiled = capture::current_area() != nullptr;
     capture::detach_after_fork();
     forget_sources();
+    forget_fork();
     signals_after_fork();
     set_up_confinement();
     if (was_profiled && may_join()) {
@@ -38,7 +39,7 @@ __attribute__((constructor)) void start() {
     set_main_stack_bounds();
     set_up_threads();
     set_up_confinement();
-    pthread_atfork(nullptr, nullptr, in_forked_child);
+    pthread_atfork(before_fork, after_fork, in_forked_child);
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);
     join_session(JoinKind::fresh_image);

@@ -69,6 +69,12 @@ int open_events(Source source, bool exclude_kernel, const ThreadList& threads,
     return 0;
 }
 
+void delete_timers() noexcept {
+    while (g_timer_count != 0) {
+        source::delete_timer(g_timers[--g_timer_count]);
+    }
+}
+
 /// One timer for each thread. 0, or the negative errno of the calling thread's.
 int make_timers(const ThreadList& threads) noexcept {
     const int self = current_tid();
@@ -78,6 +84,7 @@ int make_timers(const ThreadList& threads) noexcept {
         if (timer >= 0) {
             g_timers[g_timer_count++] = timer;
         } else if (threads.tids[i] == self) {
+            delete_timers();
             return timer;
         }
     }
@@ -88,6 +95,11 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
     if (g_has_sampling_thread) {
         return 0;
     }
+    const int folder = source::open_task_folder();
+    if (folder < 0) {
+        return folder;  // no /proc: the thread would see nobody
+    }
+    close_descriptor(folder);
     const int tid = source::start_sampling_thread({&area, welcome.period_ns,
                                                    static_cast<int>(welcome.collector_pid),
                                                    welcome.observes_waits != 0});
@@ -193,6 +205,12 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     return arming;
 }
 
+void enable_events(const Arming& arming) noexcept {
+    for (std::size_t i = 0; i < arming.count; ++i) {
+        raw_syscall(SYS_ioctl, arming.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 void close_events(Arming& arming) noexcept {
     for (std::size_t i = 0; i < arming.count; ++i) {
         close_descriptor(arming.fds[i]);
@@ -201,16 +219,17 @@ void close_events(Arming& arming) noexcept {
 }
 
 void start_sources(bool wanted) noexcept {
+    const Source source = g_source.load(std::memory_order_relaxed);
+    // Without a source nothing was set up that the sampling thread could report by.
+    const bool begins = wanted && source != Source::none;
     if (g_has_sampling_thread) {
-        source::release_sampling_thread(wanted,
-                                        g_source.load(std::memory_order_relaxed) == Source::thread);
+        source::release_sampling_thread(begins, source == Source::thread);
+    }
+    if (!begins) {
+        delete_timers();
     }
     for (std::size_t i = 0; i < g_timer_count; ++i) {
-        if (wanted) {
-            start_timer(g_timers[i]);
-        } else {
-            source::delete_timer(g_timers[i]);
-        }
+        start_timer(g_timers[i]);
     }
 }
 
@@ -222,12 +241,7 @@ void stop_sources(capture::Area& area) noexcept {
     disarm_this_thread();
     area.header.stopped.store(1, std::memory_order_release);
     if (g_has_sampling_thread) {
-        // It looks a few times a second whether it is over.
-        const auto tid = static_cast<long>(area.header.observer_tid.load());
-        const timespec pause{0, 1'000'000};
-        while (raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), tid, 0) == 0) {
-            raw_syscall(SYS_nanosleep, capture::as_argument(&pause), 0);
-        }
+        source::end_sampling_thread();
     }
     forget_sources();
 }
@@ -245,6 +259,16 @@ void forget_sources() noexcept {
     g_has_sampling_thread = false;
     g_timer_count = 0;
     t_timer_plus_one = 0;
+}
+
+WithoutSamplingThread::WithoutSamplingThread() noexcept
+    // A vfork child's memory is its parent's, the thread is the parent's, too.
+    : ended_{g_has_sampling_thread && source::end_sampling_thread()} {}
+
+WithoutSamplingThread::~WithoutSamplingThread() {
+    if (ended_) {
+        g_has_sampling_thread = source::start_sampling_thread_again() >= 0;
+    }
 }
 
 void arm_this_thread(const char* session_name) noexcept {

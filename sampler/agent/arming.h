@@ -1,8 +1,8 @@
 // Sets the session's source to work on this process's threads: perf events, timers, or the sampling
 // thread.
 //
-// Everything is made stopped, while the process joins, and set going once the collector has
-// answered. Perf events belong to the collector from then on; the others need nobody.
+// Everything is made stopped, and set going once the handler is ready. Perf events then belong to
+// the collector; the others need nobody.
 #pragma once
 
 #include "sampler/capture/shared_area.h"
@@ -34,15 +34,18 @@ struct Arming {
 /// The signal that samples come by.
 [[nodiscard]] int signal_of(control::Source source) noexcept;
 
+/// The events begin to expire.
+void enable_events(const Arming& arming) noexcept;
+
 /// Closes this process's copies of the events.
 void close_events(Arming& arming) noexcept;
 
-/// The collector has the events: timers and the sampling thread begin, or (`wanted` false) go.
+/// The collector knows of this process: timers and the sampling thread begin, or (`wanted` false)
+/// go.
 void start_sources(bool wanted) noexcept;
 
 /// Ends what start_sources() began, and the session of this process: timers go, but for those of
-/// other threads that came later, and the sampling thread is waited for, some tenths of a second.
-/// Async-signal-safe.
+/// other threads that came later, and the sampling thread is waited for. Async-signal-safe.
 void stop_sources(capture::Area& area) noexcept;
 
 /// What samples come by. Async-signal-safe.
@@ -51,6 +54,19 @@ void stop_sources(capture::Area& area) noexcept;
 
 /// In a forked child: the parent's timers and threads do not exist.
 void forget_sources() noexcept;
+
+/// While it lives there is no sampling thread, so that of the program's threads nobody else exists.
+/// Async-signal-safe.
+class WithoutSamplingThread {
+public:
+    WithoutSamplingThread() noexcept;
+    ~WithoutSamplingThread();
+    WithoutSamplingThread(const WithoutSamplingThread&) = delete;
+    WithoutSamplingThread& operator=(const WithoutSamplingThread&) = delete;
+
+private:
+    bool ended_ = false;
+};
 
 /// Gives the calling thread an event or a timer of its own, where the source needs one.
 /// `session_name`: where the collector listens.

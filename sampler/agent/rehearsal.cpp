@@ -51,7 +51,7 @@ bool is_wanted(Answer wanted, long before, long after) noexcept {
 }
 
 // Room for answers, and a futex on which nobody waits. Used in the child alone.
-constinit std::array<char, 64> g_answer{};
+alignas(8) constinit std::array<char, 256> g_answer{};
 constinit std::uint32_t g_futex = 0;
 
 constexpr long kNoFd = -1;
@@ -101,8 +101,6 @@ void add_sampling_threads_calls(CallList& list) noexcept {
     list.add({SYS_munmap, {0, 0}});
     list.add({SYS_close_range, {~0U, ~0U, 0}});
     list.add({SYS_lseek, {kNoFd}});
-    list.add({SYS_read, {kNoFd}});
-    list.add({SYS_rt_tgsigqueueinfo, {0, 0, SIGURG, 0}});
     list.add({SYS_process_vm_readv, {0}});
     static constexpr timespec kPast{};
     list.add({SYS_clock_nanosleep, {CLOCK_MONOTONIC, TIMER_ABSTIME, as_argument(&kPast), 0}});
@@ -125,6 +123,9 @@ CallList joining_calls() noexcept {
     list.add({SYS_fcntl, {kNoFd, F_SETFL}});
     list.add({SYS_close, {kNoFd}});
     list.add({SYS_prlimit64, {0, RLIMIT_STACK}});
+    list.add({SYS_getrusage, {RUSAGE_SELF, as_argument(g_answer.data())}, Answer::any});
+    list.add({SYS_read, {kNoFd}});
+    list.add({SYS_rt_tgsigqueueinfo, {0, 0, SIGURG, 0}});
     // Where one of these is refused there are other sources.
     list.add({SYS_perf_event_open, {0, 0, -1, -1, 0}, Answer::any});
     if (current_source() == control::Source::timer) {

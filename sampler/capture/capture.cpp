@@ -13,9 +13,6 @@
 namespace sample::capture {
 namespace {
 
-constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
-constexpr std::size_t kPerfDataOffset = 24;
-
 /// A walk to the root of a very deep stack may take longer than a period: this many times as long
 /// only the leaf's end is walked, so that such walks take a small part of a thread's time.
 constexpr std::uint64_t kDeepWalkPause = 8;

@@ -24,6 +24,10 @@ inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;
 
+inline constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
+/// Of si_perf_data in a siginfo_t.
+inline constexpr std::size_t kPerfDataOffset = 24;
+
 /// What to do with a signal that is not a sample.
 using ForeignSignal = void (*)(int, siginfo_t*, void*);
 

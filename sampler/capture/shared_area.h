@@ -42,6 +42,9 @@ inline constexpr std::size_t kHistogramClasses = 160;
 using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
 static_assert(kMaxThreads == kMaxChunks);
 
+/// What the sampling thread is called.
+inline constexpr const char* kSamplingThreadName = "sample-agent";
+
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
 /// Clears the lowest set bit and returns its index, or kNoIndex. Lock-free.

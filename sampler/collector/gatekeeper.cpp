@@ -27,6 +27,14 @@ void switch_events(const std::vector<Fd>& events, unsigned long request) {
     }
 }
 
+EventTimes read_events(const std::vector<Fd>& events) {
+    EventTimes times;
+    for (const Fd& event : events) {
+        times += read_event(event.get());
+    }
+    return times;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
@@ -98,6 +106,8 @@ void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vecto
     switch_events(events, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
     entries_.push_back({pid, std::move(mapping), std::move(events), true});
+    // It may have asked before it was known here.
+    answer(entries_.back());
 }
 
 void Gatekeeper::add_event(pid_t pid, Fd event) {
@@ -113,14 +123,17 @@ void Gatekeeper::add_event(pid_t pid, Fd event) {
     }
 }
 
-void Gatekeeper::remove(pid_t pid) {
+EventTimes Gatekeeper::remove(pid_t pid) {
+    EventTimes times;
     const std::lock_guard lock{mutex_};
-    entries_.remove_if([pid](const Entry& entry) {
+    entries_.remove_if([pid, &times](const Entry& entry) {
         if (entry.pid == pid) {
             switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+            times += read_events(entry.events);
         }
         return entry.pid == pid;
     });
+    return times;
 }
 
 void Gatekeeper::remove_all() {

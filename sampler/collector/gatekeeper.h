@@ -8,6 +8,7 @@
 #include "core/fd.h"
 #include "core/result.h"
 #include "sampler/capture/shared_area.h"
+#include "sampler/collector/throttling.h"
 
 #include <sys/types.h>
 
@@ -39,8 +40,8 @@ public:
     void add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
     /// One more event for a process that is known.
     void add_event(pid_t pid, Fd event);
-    /// Switches the events of `pid` off and closes them.
-    void remove(pid_t pid);
+    /// Switches the events of `pid` off and closes them. Returns what they have said, together.
+    EventTimes remove(pid_t pid);
     void remove_all();
 
 private:

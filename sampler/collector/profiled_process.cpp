@@ -98,8 +98,8 @@ void ProfiledProcess::begin() {
     process.pid = static_cast<std::uint32_t>(identity_.pid);
     process.parent_pid = static_cast<std::uint32_t>(identity_.parent);
     process.start_ns = started_ns_;
-    process.executable = executable_of(identity_.pid);
-    process.command_line = command_line_of(identity_.pid);
+    process.executable = identity_.executable;
+    process.command_line = identity_.command_line;
     process.source = identity_.source;
     process.source_reason = identity_.source_reason;
     id_ = recorder_.add_process(std::move(process));
@@ -151,7 +151,12 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
         }
     }
     const HandlerTotals totals = reader_.totals();
-    measure_memory();
+    if (kind == trace::EndKind::replaced) {
+        // What /proc has of it is the new image's, which waits.
+        measure_area();
+    } else {
+        measure_memory();
+    }
     trace::ProcessEnd end;
     end.id = id_;
     end.kind = kind;
@@ -184,6 +189,8 @@ void ProfiledProcess::collect_dead_threads() {
                     main_ = at->second;
                 }
                 threads_.erase(at);
+                slots_.erase(tid);
+                ended_ns_[tid] = monotonic_ns();
             }
             reader_.free_killed(slot);
         }
@@ -200,9 +207,13 @@ void ProfiledProcess::refresh_thread_names() {
     }
 }
 
-void ProfiledProcess::measure_memory() {
+void ProfiledProcess::measure_area() {
     resident_bytes_ = std::max(resident_bytes_, mapping_->resident_bytes());
     table_bytes_ = std::max(table_bytes_, area().header.table_bytes.load());
+}
+
+void ProfiledProcess::measure_memory() {
+    measure_area();
     if (library_bytes_ == 0) {
         library_bytes_ = resident_bytes_of(identity_.pid, "libsample.so").value_or(0);
     }
@@ -276,6 +287,7 @@ void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadR
     }
     thread.spent_before_ns = record.cpu_ns;
     thread.waits.begin(time_ns, record.cpu_ns);
+    slots_[record.tid] = slot;
     threads_.insert_or_assign(slot, std::move(thread));
 }
 
@@ -297,6 +309,7 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     if (record.tid == static_cast<std::uint32_t>(identity_.pid)) {
         main_ = thread;
     }
+    slots_.erase(record.tid);
     threads_.erase(slot);
 }
 

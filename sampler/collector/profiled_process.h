@@ -56,6 +56,8 @@ public:
         pid_t parent = 0;
         bool same_pid_namespace = true;
         std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
+        std::string executable;
+        std::string command_line;
         std::string source;
         std::string source_reason;
     };
@@ -79,6 +81,7 @@ public:
     void measure_memory();
 
     [[nodiscard]] pid_t pid() const { return identity_.pid; }
+    [[nodiscard]] const Identity& identity() const { return identity_; }
     [[nodiscard]] ProcessId id() const { return id_; }
     [[nodiscard]] capture::Area& area() { return mapping_->area(); }
     [[nodiscard]] std::uint64_t started_ns() const { return started_ns_; }
@@ -106,6 +109,7 @@ private:
         std::optional<NodeId> waits_at;  ///< Where it was last seen to wait, since it ran.
         std::uint64_t wait_cpu_ns = 0;   ///< Its clock then.
     };
+    void measure_area();
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
     /// CPU time that no sample stands for, of so many threads.
@@ -131,6 +135,7 @@ private:
     StackNodes stacks_;
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
+    std::unordered_map<std::uint32_t, std::uint32_t> slots_;  ///< By thread id: the last it had.
     /// By thread id: seen by the sampling thread, but without a slot of their own.
     std::unordered_map<std::uint32_t, ThreadState> only_seen_;
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.

@@ -1,30 +1,38 @@
 // What a process's threads waited for, from what its sampling thread has seen: the wall clock's
 // part of ProfiledProcess.
-#include "sampler/capture/clocks.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/profiled_process.h"
 
 namespace sample::collector {
+namespace {
+
+/// A thread that has said its end may be seen this much longer, on its way out. The kernel does not
+/// give its id to another one so soon.
+constexpr std::uint64_t kLastWordsNs = 1'000'000'000;
+
+}  // namespace
 
 bool ProfiledProcess::observes_waits() {
     return area().header.observes_waits.load() != 0;
 }
 
 ProfiledProcess::ThreadState* ProfiledProcess::seen_thread(const capture::WaitRecord& record) {
-    for (auto& [slot, thread] : threads_) {
-        if (thread.tid == record.tid) {
-            return &thread;
+    if (const auto slot = slots_.find(record.tid); slot != slots_.end()) {
+        if (const auto at = threads_.find(slot->second);
+            at != threads_.end() && at->second.tid == record.tid) {
+            return &at->second;
         }
     }
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (const auto ended = ended_ns_.find(record.tid); ended != ended_ns_.end()) {
-        if (time_ns <= ended->second) {
+        if (time_ns <= ended->second + kLastWordsNs) {
             return nullptr;  // its end has told all
         }
         ended_ns_.erase(ended);
     }
     const auto [at, is_new] = only_seen_.try_emplace(record.tid);
-    if (is_new) {
+    if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
+        // New, or the second thread under this id.
         at->second = new_thread(
             record.tid, thread_name_of(identity_.pid, static_cast<pid_t>(record.tid)), time_ns);
         at->second.waits.begin(time_ns, record.cpu_ns);
@@ -81,8 +89,8 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
         // Where it was last seen to wait, or running ever since.
         if (thread.waits_at) {
             thread.waits.read(time_ns, thread.waits.cpu_ns());
-            book_waits(thread, time_ns);
         }
+        book_waits(thread, time_ns);
     };
     for (auto& [slot, thread] : threads_) {
         finish(thread);
@@ -95,16 +103,15 @@ void ProfiledProcess::end_waits(std::uint64_t time_ns) {
 void ProfiledProcess::book_observer(std::uint64_t time_ns) {
     const std::uint64_t cpu_ns = area().header.observer_cpu_ns.load();
     const std::uint32_t tid = area().header.observer_tid.load();
-    if (cpu_ns == 0 || observes_waits()) {
-        return;  // the wall clock measures the program's threads alone
+    if (observes_waits()) {
+        recorded_ns_ += cpu_ns;  // the wall clock measures the program's threads alone
+        return;
     }
-    capture::WaitRecord record;
-    record.tid = tid;
-    record.ticks = capture::read_ticks();
-    ThreadState* const thread = seen_thread(record);
-    if (thread != nullptr) {
-        book(*thread, Pseudo::sampling_thread, cpu_ns, time_ns);
+    if (cpu_ns == 0) {
+        return;
     }
+    ThreadState thread = new_thread(tid, capture::kSamplingThreadName, time_ns);
+    book(thread, Pseudo::sampling_thread, cpu_ns, time_ns);
 }
 
 }  // namespace sample::collector

@@ -1,6 +1,5 @@
 #include "sampler/collector/session.h"
 
-#include "sampler/collector/elf_facts.h"
 #include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/process_end.h"
@@ -92,12 +91,21 @@ std::string describe_refusals(const control::Armed& armed) {
     return text;
 }
 
+/// One line more for people, if there is anything to say.
+void add_note(trace::SessionEnd& end, const std::string& line) {
+    if (!line.empty()) {
+        end.note += (end.note.empty() ? "" : "\n") + line;
+    }
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
-      recorder_{std::move(recording), session_start(options_)} {}
+      spare_area_{1'000'000'000U / options_.frequency_hz, options_.max_stack},
+      recorder_{std::move(recording), session_start(options_)},
+      throttling_{options_.frequency_hz} {}
 
 Session::~Session() = default;
 
@@ -137,7 +145,7 @@ Result<void> Session::listen() {
 
 void Session::adopt_connection(Fd socket) {
     root_waits_ = true;
-    connections_.push_back({std::move(socket), 0, {}, {}});
+    connections_.push_back({std::move(socket), 0, {}, {}, {}});
 }
 
 SessionOutcome Session::run(pid_t root) {
@@ -164,6 +172,7 @@ SessionOutcome Session::run(pid_t root) {
         }
         const auto wait = static_cast<int>((next_drain - now + 999'999) / 1'000'000);
         poll_once(std::min(wait, kDrainMs));
+        spare_area_.prepare(clock_.ticks_per_ns());
     }
     return finish();
 }
@@ -218,7 +227,7 @@ void Session::accept_connections() {
         socklen_t size = sizeof peer;
         ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
         if (peer.uid == ::geteuid() || ::geteuid() == 0) {
-            connections_.push_back({std::move(socket), peer.pid, {}, {}});
+            connections_.push_back({std::move(socket), peer.pid, {}, {}, {}});
             // It has spoken already, mostly: an exec waits for us.
             if (!serve(connections_.back())) {
                 connections_.pop_back();
@@ -247,6 +256,7 @@ bool Session::serve(Connection& connection) {
     control::ArmThread arm_thread;
     if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
         received->fds.size() == 1) {
+        serve_waiting(connection.pid);
         gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
         const control::Go go;
         send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
@@ -254,7 +264,7 @@ bool Session::serve(Connection& connection) {
     return false;
 }
 
-std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) const {
+std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) {
     using control::Source;
     if (options_.source != Source::none) {
         return {options_.source};
@@ -263,7 +273,7 @@ std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
         return {Source::perf, Source::thread};
     }
-    if (read_elf_facts("/proc/" + std::to_string(pid) + "/exe").is_go) {
+    if (programs_.is_go(pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
         return {Source::perf, Source::thread};
     }
@@ -282,19 +292,17 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     connection.identity.pid = connection.pid;
     connection.identity.parent = static_cast<pid_t>(hello.parent_pid);
     connection.identity.same_pid_namespace = connection.pid == static_cast<pid_t>(hello.pid);
-    for (auto at = processes_.begin(); at != processes_.end(); ++at) {
-        if (at->process->pid() == connection.pid) {
-            const std::uint64_t said = at->process->said_cpu_ns();
-            connection.identity.carried_cpu_ns =
-                said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
-            end_process(*at, trace::EndKind::replaced, 0);
-            processes_.erase(at);
-            break;
-        }
+    // The image before this one need not have waited for us.
+    serve_waiting(connection.pid);
+    const auto replaced = std::find_if(processes_.begin(), processes_.end(), [&](const Live& live) {
+        return live.process->pid() == connection.pid;
+    });
+    if (replaced != processes_.end()) {
+        const std::uint64_t said = replaced->process->said_cpu_ns();
+        connection.identity.carried_cpu_ns =
+            said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
     }
-    auto mapping =
-        AreaMapping::create(1'000'000'000U / options_.frequency_hz, clock_.ticks_per_ns(),
-                            is_root && root_waits_, options_.max_stack);
+    auto mapping = spare_area_.take(clock_.ticks_per_ns(), is_root && root_waits_);
     if (!mapping) {
         send_refusal(connection.socket, mapping.error().message());
         return false;
@@ -305,14 +313,49 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     }
     control::Welcome answer;
     answer.accepted = 1;
-    answer.collector_pid = static_cast<std::uint32_t>(::getpid());
+    answer.collector_pid =
+        connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
     answer.period_ns = 1'000'000'000U / options_.frequency_hz;
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    // Once it has the answer it may be gone at any time.
+    connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
+    describe(connection, hello);
     std::copy(sources.begin(), sources.end(), answer.sources.begin());
-    return send_with_fds(connection.socket.get(), &answer, sizeof answer,
-                         {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
+    const bool sent = send_with_fds(connection.socket.get(), &answer, sizeof answer,
+                                    {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
+    // Not before: the new image waits for the answer.
+    if (replaced != processes_.end()) {
+        end_process(*replaced, trace::EndKind::replaced, 0);
+        processes_.erase(replaced);
+    }
+    return sent;
+}
+
+void Session::describe(Connection& connection, const control::Hello& hello) const {
+    if (hello.forked != 0) {
+        for (const Live& live : processes_) {
+            if (live.process->pid() == connection.identity.parent) {
+                connection.identity.executable = live.process->identity().executable;
+                connection.identity.command_line = live.process->identity().command_line;
+                return;
+            }
+        }
+    }
+    connection.identity.executable = executable_of(connection.pid);
+    connection.identity.command_line = command_line_of(connection.pid);
+}
+
+void Session::serve_waiting(pid_t pid) {
+    for (Connection& connection : connections_) {
+        if (connection.pid == pid && connection.mapping != nullptr) {
+            serve(connection);
+            // It stays in the list, which somebody walks, until its end is noticed there.
+            connection.mapping = nullptr;
+            return;
+        }
+    }
 }
 
 bool Session::arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events) {
@@ -320,7 +363,7 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
         return false;
     }
     Live live;
-    live.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
+    live.pidfd = std::move(connection.pidfd);
     live.mapping = connection.mapping;
     connection.identity.source = source_name(armed.source);
     const std::string refusals = describe_refusals(armed);
@@ -331,11 +374,10 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
                                                      recorder_, clock_);
     live.process->begin();
+    kernel_excluded_ = kernel_excluded_ || armed.kernel_excluded != 0;
     anyone_profiled_ = anyone_profiled_ || armed.source != control::Source::none;
     gatekeeper_->add(connection.pid, connection.mapping, std::move(events));
     processes_.push_back(std::move(live));
-    const control::Go go;
-    send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     return false;  // the conversation is over
 }
 
@@ -366,8 +408,9 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
         }
     }
     note_confinement(live);
-    gatekeeper_->remove(pid);
+    const EventTimes times = gatekeeper_->remove(pid);
     live.process->end(kind, code, cpu);
+    throttling_.add(times, live.process->samples());
 }
 
 void Session::process_died(Live& live) {
@@ -390,6 +433,7 @@ void Session::housekeeping() {
         live.process->drain();
     }
     if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
+        throttling_.look();
         for (Live& live : processes_) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -428,11 +472,11 @@ SessionOutcome Session::finish() {
     end.end_ns = monotonic_ns();
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
     if (outcome.descendants_left != 0 && root_ended_) {
-        end.note = "still running when the command ended, recorded until then: " + left;
+        add_note(end, "still running when the command ended, recorded until then: " + left);
     }
-    if (!confined_.empty()) {
-        end.note += (end.note.empty() ? "" : "; ") + confined_;
-    }
+    add_note(end, confined_);
+    throttling_.look();
+    add_note(end, throttling_.note(kernel_excluded_));
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();

@@ -10,7 +10,10 @@
 #include "core/result.h"
 #include "sampler/collector/gatekeeper.h"
 #include "sampler/collector/profiled_process.h"
+#include "sampler/collector/program_kinds.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/spare_area.h"
+#include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
 
@@ -76,6 +79,7 @@ private:
         pid_t pid = 0;
         std::shared_ptr<AreaMapping> mapping;
         ProfiledProcess::Identity identity;
+        Fd pidfd;  ///< Taken while the process waits for us: its number is its own.
     };
     struct Live {
         std::unique_ptr<ProfiledProcess> process;
@@ -89,8 +93,11 @@ private:
     void accept_connections();
     bool serve(Connection& connection);
     bool welcome(Connection& connection, const control::Hello& hello);
+    void describe(Connection& connection, const control::Hello& hello) const;
+    /// What `pid` has said and nobody has heard yet.
+    void serve_waiting(pid_t pid);
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
-    std::vector<control::Source> sources_for(pid_t pid, std::string& reason) const;
+    std::vector<control::Source> sources_for(pid_t pid, std::string& reason);
     void note_confinement(Live& live);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
@@ -100,7 +107,10 @@ private:
     SessionOptions options_;
     std::string name_;
     TickClock clock_;
+    SpareArea spare_area_;
+    ProgramKinds programs_;
     Recorder recorder_;
+    ThrottleWatch throttling_;
     Fd listener_;
     Fd finish_event_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
@@ -112,6 +122,7 @@ private:
     bool over_ = false;
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
+    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
     std::uint64_t drains_ = 0;
     std::string confined_;  ///< Processes that seccomp ended the sampling of.
 };

@@ -3,8 +3,10 @@
 //
 //   agent → Hello                who I am
 //   collector → Welcome + 2 fds  the area and the session page, which sources to try; or a refusal
-//   agent → Armed + perf fds     what it opened (disabled); the collector owns them from here on
-//   collector → Go               enabled; the agent closes its socket, holds no descriptor of ours
+//   agent → Armed + perf fds     what it opened and enabled; the collector owns them
+//
+// The agent does not wait for the last step: it closes its socket and holds no descriptor of ours.
+// Whatever it asks later, by its gate or as its next image, is answered after that.
 //
 // A thread that needs an event of its own later says ArmThread + 1 fd and waits for Go.
 // Plain structs, one a datagram, both sides from the same build: `version` is checked first.
@@ -38,7 +40,7 @@ struct Hello {
 struct Welcome {
     MessageKind kind = MessageKind::welcome;
     std::uint32_t accepted = 0;
-    std::uint32_t collector_pid = 0;
+    std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
     std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
     std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
     std::uint64_t period_ns = 0;

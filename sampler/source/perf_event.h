@@ -15,6 +15,11 @@
 
 namespace sample::source {
 
+/// A read of the event gives three words: its count, and for how long it was enabled and running.
+/// From them collector/throttling.h tells whether the kernel has stopped it meanwhile.
+inline constexpr std::uint64_t kReadFormat =
+    PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+
 struct PerfRequest {
     std::uint64_t period_ns = 0;
     std::uint64_t cookie = 0;  ///< Comes back in si_perf_data (sigtrap).
@@ -29,6 +34,7 @@ inline int open_cpu_clock(const PerfRequest& request, int tid) noexcept {
     attr.size = sizeof attr;
     attr.config = PERF_COUNT_SW_CPU_CLOCK;
     attr.sample_period = request.period_ns;
+    attr.read_format = kReadFormat;
     attr.disabled = 1;
     attr.exclude_kernel = request.exclude_kernel ? 1 : 0;
     attr.exclude_hv = 1;

@@ -1,12 +1,14 @@
 #include "sampler/source/raw_thread.h"
 
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/task_list.h"
 
 #include <sched.h>
 #include <sys/mman.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 
 namespace sample::source {
@@ -17,14 +19,45 @@ using capture::raw_syscall;
 
 constexpr std::size_t kGuardBytes = 4096;
 
+struct Work {
+    void (*run)(void*) noexcept;
+    void* argument;
+};
+
 /// What the new thread finds on its stack; the assembly below takes it off in this order.
 struct FirstWords {
-    void* argument;
-    void (*run)(void*) noexcept;
+    Work* argument;
+    void (*begin)(Work*) noexcept;
     void* mapping;
     std::size_t mapping_bytes;
+    Work work;
 };
-static_assert(sizeof(FirstWords) == 32);
+static_assert(sizeof(FirstWords) == 48 && offsetof(FirstWords, work) == 32);
+
+/// The calling thread's descriptors: its own table, a copy of the program's until now. A copy that
+/// stays open would keep the program's pipes from ending.
+void close_descriptors() noexcept {
+    if (raw_syscall(SYS_close_range, 0, ~0U, 0) == 0) {
+        return;
+    }
+    // Before Linux 5.9, or where a container forbids it.
+    const int folder = open_folder("/proc/thread-self/fd");
+    if (folder < 0) {
+        return;
+    }
+    for_each_number(folder, [folder](int fd) {
+        if (fd != folder) {
+            raw_syscall(SYS_close, fd);
+        }
+        return true;
+    });
+    raw_syscall(SYS_close, folder);
+}
+
+void begin(Work* work) noexcept {
+    close_descriptors();
+    work->run(work->argument);
+}
 
 /// In the new thread: runs what lies on `stack`, unmaps the stack, ends.
 long clone_onto(unsigned long flags, FirstWords* stack) noexcept {
@@ -69,7 +102,7 @@ int start_raw_thread(void (*run)(void*) noexcept, void* argument,
     raw_syscall(SYS_madvise, mapping, static_cast<long>(bytes), MADV_DONTFORK);
     raw_syscall(SYS_mprotect, mapping, kGuardBytes, PROT_NONE);
     auto* first = reinterpret_cast<FirstWords*>(mapping + static_cast<long>(bytes)) - 1;
-    *first = {argument, run, reinterpret_cast<void*>(mapping), bytes};
+    *first = {&first->work, begin, reinterpret_cast<void*>(mapping), bytes, {run, argument}};
     // Blocked before the thread exists, so that nothing is ever delivered there.
     const std::uint64_t all = ~std::uint64_t{0};
     std::uint64_t before = 0;

@@ -13,16 +13,20 @@
 
 namespace sample::source {
 
-/// A descriptor of /proc/self/task, or a negative errno.
-inline int open_task_folder() noexcept {
-    return static_cast<int>(capture::raw_syscall(SYS_open, capture::as_argument("/proc/self/task"),
+/// A descriptor, or a negative errno.
+inline int open_folder(const char* path) noexcept {
+    return static_cast<int>(capture::raw_syscall(SYS_open, capture::as_argument(path),
                                                  O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
+/// A descriptor of /proc/self/task, or a negative errno.
+inline int open_task_folder() noexcept {
+    return open_folder("/proc/self/task");
+}
 
-/// Calls `visit` with every thread's id, which returns false to end the listing. `folder` is read
-/// from its start.
+/// Calls `visit` with every entry that is a number, which returns false to end the listing.
+/// `folder` is read from its start.
 template <class Visit>
-void for_each_task(int folder, Visit visit) noexcept {
+void for_each_number(int folder, Visit visit) noexcept {
     struct Entry {
         std::uint64_t inode;
         std::int64_t offset;
@@ -42,16 +46,25 @@ void for_each_task(int folder, Visit visit) noexcept {
         for (long at = 0; at < bytes;) {
             const auto* entry = reinterpret_cast<const Entry*>(buffer.data() + at);
             at += entry->size;
-            int tid = 0;
             const char* digit = reinterpret_cast<const char*>(entry) + offsetof(Entry, name);
-            for (; *digit >= '0' && *digit <= '9'; ++digit) {
-                tid = tid * 10 + (*digit - '0');
+            if (*digit < '0' || *digit > '9') {
+                continue;
             }
-            if (tid != 0 && !visit(tid)) {
+            int number = 0;
+            for (; *digit >= '0' && *digit <= '9'; ++digit) {
+                number = number * 10 + (*digit - '0');
+            }
+            if (!visit(number)) {
                 return;
             }
         }
     }
+}
+
+/// As for_each_number(), with every thread's id.
+template <class Visit>
+void for_each_task(int folder, Visit visit) noexcept {
+    for_each_number(folder, visit);
 }
 
 /// The CPU clock of a thread of this process, for clock_gettime. Source: the kernel's

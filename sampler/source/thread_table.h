@@ -38,13 +38,14 @@ public:
     [[nodiscard]] std::span<WatchedThread> threads() noexcept { return {current(), count_}; }
 
     /// Between begin_listing() and end_listing(): each thread, in the listing's order. What was
-    /// known of it is kept; a new one is as `make(tid)` says. False: no room for more.
+    /// known of it is kept; a new one is as `make(tid)` says. `gone(thread)` is called for those
+    /// that are no longer listed. False: no room for more.
     void begin_listing() noexcept {
         listed_ = 0;
         next_ = 0;
     }
-    template <class Make>
-    [[nodiscard]] bool list(int tid, Make make) noexcept {
+    template <class Make, class Gone>
+    [[nodiscard]] bool list(int tid, Make make, Gone gone) noexcept {
         if (listed_ == kMaxThreads) {
             return false;
         }
@@ -53,6 +54,9 @@ public:
             ++at;
         }
         if (at < count_) {
+            for (; next_ < at; ++next_) {
+                gone(current()[next_]);
+            }
             next_ = at + 1;
             other()[listed_++] = current()[at];
         } else {
@@ -60,7 +64,11 @@ public:
         }
         return true;
     }
-    void end_listing() noexcept {
+    template <class Gone>
+    void end_listing(Gone gone) noexcept {
+        for (; next_ < count_; ++next_) {
+            gone(current()[next_]);
+        }
         count_ = listed_;
         flipped_ = !flipped_;
     }

@@ -60,6 +60,8 @@ void WaitWatch::begin(capture::Area& area, int task_folder) noexcept {
         area.header.observer_slot_plus_one.store(
             static_cast<std::uint32_t>(slot_ - area.slots.data()) + 1);
     }
+    const std::size_t max_depth = area.header.max_depth;
+    max_depth_ = max_depth == 0 || max_depth > g_frames.size() ? g_frames.size() : max_depth;
     repeat_ticks_ = area.header.period_ticks * kRepeatPeriods;
 }
 
@@ -71,11 +73,16 @@ void WaitWatch::report(const WatchedThread& thread, std::uint64_t ticks, std::ui
                            kind);
 }
 
-void WaitWatch::look_at(WatchedThread& thread, bool ran) noexcept {
+void WaitWatch::lose(const WatchedThread& thread) noexcept {
+    if (slot_ != nullptr && thread.wait.waits) {
+        report(thread, thread.wait.unchanged_ticks, thread.wait.cpu_ns, WaitKind::ended);
+    }
+}
+
+void WaitWatch::look_at(WatchedThread& thread, bool ran, std::uint64_t now) noexcept {
     if (slot_ == nullptr) {
         return;
     }
-    const std::uint64_t now = capture::read_ticks();
     WaitProgress& wait = thread.wait;
     if (wait.waits && !ran) {
         wait.unchanged_ticks = now;
@@ -111,7 +118,8 @@ void WaitWatch::take_stack(WatchedThread& thread) noexcept {
         return;  // it woke up: what was copied may be of two stacks
     }
     auto memory = unwind::StackMemory::recorded(low, std::span{g_stack}.first(copied));
-    capture::report_wait(*area_, *slot_, seen, registers, memory, g_frames);
+    capture::report_wait(*area_, *slot_, seen, registers, memory,
+                         std::span{g_frames}.first(max_depth_));
     thread.wait = {ticks, ticks, seen.cpu_ns, true};
 }
 

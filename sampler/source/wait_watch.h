@@ -13,6 +13,9 @@
 #include "sampler/capture/shared_area.h"
 #include "sampler/source/thread_table.h"
 
+#include <cstddef>
+#include <cstdint>
+
 namespace sample::source {
 
 class WaitWatch {
@@ -20,8 +23,11 @@ public:
     /// Claims a slot for what is reported. Null afterwards if there is none: then nothing is.
     void begin(capture::Area& area, int task_folder) noexcept;
 
-    /// `thread` was looked at: `ran`: its clock has moved since the last time.
-    void look_at(WatchedThread& thread, bool ran) noexcept;
+    /// `thread` was looked at, its clock read after `now` (ticks). `ran`: it has moved since the
+    /// last time.
+    void look_at(WatchedThread& thread, bool ran, std::uint64_t now) noexcept;
+    /// `thread` is no longer there.
+    void lose(const WatchedThread& thread) noexcept;
 
 private:
     void take_stack(WatchedThread& thread) noexcept;
@@ -32,6 +38,7 @@ private:
     capture::ThreadSlot* slot_ = nullptr;
     int folder_ = -1;
     int process_ = 0;
+    std::size_t max_depth_ = 0;
     std::uint64_t repeat_ticks_ = 0;  ///< A wait that goes on is reported this often.
 };
 

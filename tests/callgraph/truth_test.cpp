@@ -221,6 +221,22 @@ TEST(Truth, says_that_the_end_is_missing) {
     EXPECT_EQ(profile.truth.wall_ns, 100'000U);
 }
 
+TEST(Truth, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    trace::SessionEnd end;
+    end.note = "one thing\n\nanother: it matters\n";
+    maker.recording.add(end);
+    trace::ProcessEnd lossy;
+    lossy.id = maker.process("/usr/bin/app");
+    lossy.lost = 7;
+    maker.recording.add(lossy);
+    const std::vector<std::string> notes = maker.profile().truth.notes;
+    ASSERT_GE(notes.size(), 3U);
+    EXPECT_EQ(notes[0], "one thing");
+    EXPECT_EQ(notes[1], "another: it matters");
+}
+
 TEST(Truth, notes_what_a_reader_has_to_know) {
     RecordingMaker maker;
     const ProcessId app = maker.process("/usr/bin/app", 100);

@@ -86,6 +86,14 @@ TEST_F(GatekeeperTest, answers_every_process) {
     EXPECT_TRUE(await(second.area().header.gate_acks, 1));
 }
 
+TEST_F(GatekeeperTest, answers_what_was_asked_before_the_process_was_known) {
+    const TestArea early;
+    early.area().header.gate_closers.store(1);
+    early.area().header.gate_requests.store(3);
+    gatekeeper->add(kPid + 1, early.mapping(), {});
+    EXPECT_EQ(early.area().header.gate_acks.load(), 3U);
+}
+
 TEST_F(GatekeeperTest, answers_no_more_once_a_process_is_removed) {
     const TestArea second;
     gatekeeper->add(kPid + 1, second.mapping(), {});
