@@ -15,6 +15,10 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
     return std::to_string(count).append(" ").append(count == 1 ? one : many);
 }
 
+bool is_time(const Recording& recording) {
+    return !recording.start() || recording.start()->unit.empty();
+}
+
 void note_missing_end(std::vector<std::string>& notes, const Recording& recording,
                       const Truth& truth) {
     if (truth.whole) {
@@ -83,7 +87,9 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
     for (const auto& [executable, count] : unsampled) {
         notes.push_back(executable + " (" + counted(count, "process", "processes") +
                         ") was never sampled: it ended before its first sample or the agent could "
-                        "not be loaded into it; raise --freq for short programs");
+                        "not be loaded into it; " +
+                        (is_time(recording) ? "raise --freq for short programs"
+                                            : "a shorter period, --event NAME:PERIOD, sees more"));
     }
 }
 
@@ -96,10 +102,16 @@ std::vector<std::string> make_notes(const Recording& recording, const Truth& tru
     note_sources(notes, recording);
     note_unsampled(notes, recording);
     if (truth.lost > 0) {
-        notes.push_back(counted(truth.lost, "sample was lost", "samples were lost") +
-                        (truth.lost == 1 ? "; its" : "; their") +
-                        " time went to the next sample of the same thread; a lower --freq avoids "
-                        "it");
+        std::string note = counted(truth.lost, "sample was lost", "samples were lost");
+        if (is_time(recording)) {
+            note += truth.lost == 1 ? "; its" : "; their";
+            note += " time went to the next sample of the same thread; a lower --freq avoids it";
+        } else {
+            note +=
+                "; what they stand for is counted as [not sampled]; a longer period, --event "
+                "NAME:PERIOD, avoids it";
+        }
+        notes.push_back(std::move(note));
     }
     if (recording.bad_records() > 0) {
         notes.push_back(counted(recording.bad_records(), "record", "records") +

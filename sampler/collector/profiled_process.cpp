@@ -106,7 +106,8 @@ void ProfiledProcess::begin() {
     reader_.drain(*this);
     const std::uint64_t start_cpu = area().header.start_cpu_ns.load();
     before_start_ns_ = start_cpu - std::min(start_cpu, identity_.carried_cpu_ns);
-    if (ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second) {
+    ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second;
+    if (main != nullptr && identity_.is_time) {
         book(*main, Pseudo::before_start, before_start_ns_, started_ns_);
         // Recorded now: not to be taken off the thread's rest twice.
         main->spent_before_ns -= std::min(main->spent_before_ns, before_start_ns_);
@@ -123,7 +124,8 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
     return mapping_->area().header.last_cpu_ns.load();
 }
 
-void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns) {
+void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
+                          std::uint64_t counted) {
     if (!recorder_.has_begun()) {
         return;
     }
@@ -137,19 +139,8 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     std::uint64_t image_cpu = 0;
     if (cpu_ns && *cpu_ns > identity_.carried_cpu_ns) {
         image_cpu = *cpu_ns - identity_.carried_cpu_ns;
-        ThreadState* main = nullptr;
-        for (auto& [slot, thread] : threads_) {
-            if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
-                main = &thread;
-            }
-        }
-        if (main == nullptr && main_) {
-            main = &*main_;
-        }
-        if (main != nullptr && image_cpu > recorded_ns_) {
-            book_rest(*main, image_cpu - recorded_ns_, now, threads_.size());
-        }
     }
+    book_rest_of_process(identity_.is_time ? image_cpu : counted, now);
     const HandlerTotals totals = reader_.totals();
     if (kind == trace::EndKind::replaced) {
         // What /proc has of it is the new image's, which waits.
@@ -171,6 +162,21 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
     end.unwind_table_bytes = table_bytes_;
     recorder_.writer().process_end(end);
+}
+
+void ProfiledProcess::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
+    ThreadState* main = nullptr;
+    for (auto& [slot, thread] : threads_) {
+        if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
+            main = &thread;
+        }
+    }
+    if (main == nullptr && main_) {
+        main = &*main_;
+    }
+    if (main != nullptr && whole > recorded_ns_) {
+        book_rest(*main, whole - recorded_ns_, time_ns, threads_.size());
+    }
 }
 
 void ProfiledProcess::collect_dead_threads() {
@@ -246,7 +252,7 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
 void ProfiledProcess::book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
                                 std::size_t threads) {
     std::uint64_t unseen = 0;
-    if (area().header.kernel_excluded.load() != 0) {
+    if (identity_.is_time && area().header.kernel_excluded.load() != 0) {
         // More than a period a thread would have ticked, had it not been spent in the kernel.
         const std::uint64_t most = area().header.period_ns * std::max<std::size_t>(threads, 1);
         unseen = rest_ns - std::min(rest_ns, most);
@@ -298,7 +304,7 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
-    if (record.cpu_ns > known) {
+    if (identity_.is_time && record.cpu_ns > known) {
         book_rest(thread, record.cpu_ns - known, time_ns, 1);
     }
     if (observes_waits()) {

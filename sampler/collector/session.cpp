@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -42,12 +43,19 @@ std::string random_name() {
     return name;
 }
 
+/// Nanoseconds of a clock, else occurrences of the event.
+std::uint64_t period_of(const SessionOptions& options) {
+    return options.event.is_clock ? 1'000'000'000U / options.frequency_hz : options.event.period;
+}
+
 trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
     start.start_ns = monotonic_ns();
     start.start_unix_ns = realtime_ns();
-    start.requested_hz = options.frequency_hz;
-    start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.period_ns = period_of(options);
+    start.requested_hz = options.event.is_clock ? options.frequency_hz : 0;
+    start.event = options.event.is_default() ? "" : options.event.name;
+    start.unit = options.event.is_clock ? "" : options.event.unit;
     start.clock = options.clock;
     start.command_line = options.command_line;
     start.tool_version = options.tool_version;
@@ -79,6 +87,16 @@ const char* source_name(control::Source source) {
     return "none";
 }
 
+/// What comes behind sigtrap: an event is nothing that a thread of ours could see, and the source
+/// perf sees nothing of the kernel.
+std::vector<control::Source> without_sigtrap(const source::EventSpec& event) {
+    using control::Source;
+    if (event.is_default()) {
+        return {Source::perf, Source::thread};
+    }
+    return event.in_kernel ? std::vector<Source>{} : std::vector{Source::perf};
+}
+
 std::string describe_refusals(const control::Armed& armed) {
     std::string text;
     for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
@@ -89,6 +107,15 @@ std::string describe_refusals(const control::Armed& armed) {
         }
     }
     return text;
+}
+
+/// Each thread's event is a descriptor. The command was made before, with the limit as it was.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 /// One line more for people, if there is anything to say.
@@ -103,7 +130,7 @@ void add_note(trace::SessionEnd& end, const std::string& line) {
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
-      spare_area_{1'000'000'000U / options_.frequency_hz, options_.max_stack},
+      spare_area_{period_of(options_), options_.max_stack},
       recorder_{std::move(recording), session_start(options_)},
       throttling_{options_.frequency_hz} {}
 
@@ -115,6 +142,7 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
+    raise_descriptor_limit();
     std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
     if (const auto listening = session->listen(); !listening) {
         return unexpected(listening.error());
@@ -254,10 +282,13 @@ bool Session::serve(Connection& connection) {
         return arm(connection, armed, std::move(received->fds));
     }
     control::ArmThread arm_thread;
-    if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
-        received->fds.size() == 1) {
+    if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
-        gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        if (received->fds.size() == 1) {
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        } else {
+            ++threads_without_event_;
+        }
         const control::Go go;
         send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     }
@@ -271,13 +302,15 @@ std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason
     }
     if (is_traced(pid)) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
     if (programs_.is_go(pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
-    return {Source::sigtrap, Source::perf, Source::thread};
+    std::vector<Source> sources = without_sigtrap(options_.event);
+    sources.insert(sources.begin(), Source::sigtrap);
+    return sources;
 }
 
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
@@ -308,6 +341,10 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
         return false;
     }
     connection.mapping = *mapping;
+    connection.identity.is_time = options_.event.is_clock;
+    if (!options_.event.is_clock) {
+        connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
+    }
     if (is_root) {
         root_mapping_ = connection.mapping;
     }
@@ -315,7 +352,9 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     answer.accepted = 1;
     answer.collector_pid =
         connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
-    answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    answer.event_type = options_.event.type;
+    answer.event_config = options_.event.config;
+    answer.period = period_of(options_);
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
@@ -409,8 +448,10 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
     }
     note_confinement(live);
     const EventTimes times = gatekeeper_->remove(pid);
-    live.process->end(kind, code, cpu);
-    throttling_.add(times, live.process->samples());
+    live.process->end(kind, code, cpu, times.counted);
+    if (options_.event.is_clock) {
+        throttling_.add(times, live.process->samples());
+    }
 }
 
 void Session::process_died(Live& live) {
@@ -432,8 +473,10 @@ void Session::housekeeping() {
     for (Live& live : processes_) {
         live.process->drain();
     }
+    gatekeeper_->close_ended_events();
     if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
         throttling_.look();
+        give_way_to_tracers();
         for (Live& live : processes_) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -443,6 +486,16 @@ void Session::housekeeping() {
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         over_ = true;
+    }
+}
+
+void Session::give_way_to_tracers() {
+    for (const Live& live : processes_) {
+        const pid_t pid = live.process->pid();
+        if (live.process->identity().source == source_name(control::Source::sigtrap)) {
+            const bool traced = is_traced(pid);
+            was_traced_ = (gatekeeper_->hold(pid, traced) && traced) || was_traced_;
+        }
     }
 }
 
@@ -477,6 +530,16 @@ SessionOutcome Session::finish() {
     add_note(end, confined_);
     throttling_.look();
     add_note(end, throttling_.note(kernel_excluded_));
+    if (threads_without_event_ != 0) {
+        add_note(end, std::to_string(threads_without_event_) +
+                          " threads could not be sampled for want of descriptors: raise the hard "
+                          "limit, ulimit -Hn");
+    }
+    if (was_traced_) {
+        add_note(end,
+                 "not sampled while a debugger or tracer was attached, which would have stopped at "
+                 "each SIGTRAP: --source perf or thread goes on");
+    }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();

@@ -16,6 +16,7 @@
 #include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
+#include "sampler/source/event_spec.h"
 
 #include <sys/types.h>
 
@@ -33,6 +34,7 @@ struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
     control::Source source = control::Source::none;  ///< `none`: the best that works.
     trace::Clock clock = trace::Clock::cpu;
+    source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.
@@ -102,6 +104,8 @@ private:
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
     void housekeeping();
+    /// A debugger that comes later would stop at each sample, too.
+    void give_way_to_tracers();
     SessionOutcome finish();
 
     SessionOptions options_;
@@ -123,6 +127,8 @@ private:
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
     bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
+    bool was_traced_ = false;
+    std::uint64_t threads_without_event_ = 0;
     std::uint64_t drains_ = 0;
     std::string confined_;  ///< Processes that seccomp ended the sampling of.
 };

@@ -51,11 +51,14 @@ std::optional<T> parse_number(std::string_view text, int base = 10) {
 /// As the agent asks: sigtrap with the kernel's part if it may, perf always without.
 OpenAttempt attempt(bool sigtrap) {
     constexpr std::uint64_t kAnyPeriodNs = 1'000'000;
-    source::PerfRequest request{kAnyPeriodNs, 0, !sigtrap, sigtrap};
-    int fd = source::open_cpu_clock(request, 0);
+    source::PerfRequest request;
+    request.period = kAnyPeriodNs;
+    request.exclude_kernel = !sigtrap;
+    request.sigtrap = sigtrap;
+    int fd = source::open_event(request, 0);
     if ((fd == -EACCES || fd == -EPERM) && sigtrap) {
         request.exclude_kernel = true;
-        fd = source::open_cpu_clock(request, 0);
+        fd = source::open_event(request, 0);
     }
     if (fd < 0) {
         return {.errno_value = -fd};

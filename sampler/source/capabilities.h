@@ -36,7 +36,7 @@ struct Capabilities {
     std::optional<std::int64_t> perf_event_max_sample_rate;
     std::optional<std::int64_t> perf_cpu_time_max_percent;
     ProcessStatus process;
-    OpenAttempt sigtrap;  ///< The agent's own requests: source::open_cpu_clock().
+    OpenAttempt sigtrap;  ///< The agent's own requests: source::open_event().
     OpenAttempt perf;
     OpenAttempt timer;  ///< A timer that signals one thread.
 };

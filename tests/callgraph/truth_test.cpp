@@ -268,5 +268,25 @@ TEST(Truth, notes_what_a_reader_has_to_know) {
     EXPECT_EQ(profile.truth.lost, 7U);
 }
 
+TEST(Truth, of_an_event_has_a_period_and_no_clock) {
+    RecordingMaker maker;
+    trace::SessionStart start = *maker.recording.start();
+    start.event = start.unit = "page-faults";
+    start.period_ns = 7;
+    maker.recording.add(start);
+    const ThreadId thread = maker.main_thread();
+    maker.recording.add(trace::Sample{thread, 2'000, maker.frame(NodeId{}, "main"), 7});
+    const Profile profile = build_profile(maker.recording, maker.symbols);
+    EXPECT_FALSE(profile.is_time());
+    EXPECT_EQ(profile.event, "page-faults");
+    EXPECT_EQ(profile.unit, "page-faults");
+    EXPECT_EQ(profile.truth.period, 7U);
+    EXPECT_EQ(profile.truth.requested_hz, 0U);
+    EXPECT_EQ(profile.truth.clock, "");
+    EXPECT_FALSE(profile.truth.achieved_hz.has_value()) << "no CPU time is known";
+    EXPECT_EQ(profile.nodes[0].total_ns, 7U);
+    EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
+}
+
 }  // namespace
 }  // namespace sample::callgraph

@@ -121,9 +121,9 @@ TEST(ReadEvent, finds_nothing_where_there_is_no_event) {
 
 TEST(ReadEvent, a_clock_that_is_not_throttled_counts_all_its_time) {
     source::PerfRequest request;
-    request.period_ns = 10'000'000'000;  // it never expires here
+    request.period = 10'000'000'000;  // it never expires here
     request.exclude_kernel = true;
-    const Fd event{source::open_cpu_clock(request, 0)};
+    const Fd event{source::open_event(request, 0)};
     if (!event.is_open()) {
         GTEST_SKIP() << "no perf event can be opened here";
     }
