@@ -23,9 +23,13 @@ Examples:
 
 static_assert(kDefaultMaxStack == capture::kMaxDepth);
 
+/// What no word of a command line can be.
+const std::string kNotGiven(1, '\0');
+
 /// The options as words, before anybody has looked at what they mean.
 struct Typed {
-    std::string frequency = "1k";
+    std::string frequency = kNotGiven;
+    std::string event = kNotGiven;
     std::string time;
     std::string max_stack;
     std::string color = "auto";
@@ -55,15 +59,17 @@ Result<void> read_max_stack(std::string_view text, RecordOptions& options) {
 }
 
 Result<void> read_numbers(const Typed& typed, RecordOptions& options) {
-    const auto frequency = parse_frequency(typed.frequency);
-    if (!frequency.ok()) {
-        const bool out_of_range = frequency.problem == OptionProblem::out_of_range;
-        return refuse(
-            "--freq " + quoted(typed.frequency) +
-            (out_of_range ? " is outside the range 1 to 10000: " : " is not a frequency: ") +
-            std::string{kFrequencyHelp});
+    if (typed.frequency != kNotGiven) {
+        const auto frequency = parse_frequency(typed.frequency);
+        if (!frequency.ok()) {
+            const bool out_of_range = frequency.problem == OptionProblem::out_of_range;
+            return refuse(
+                "--freq " + quoted(typed.frequency) +
+                (out_of_range ? " is outside the range 1 to 10000: " : " is not a frequency: ") +
+                std::string{kFrequencyHelp});
+        }
+        options.frequency_hz = frequency.value;
     }
-    options.frequency_hz = frequency.value;
     if (!typed.time.empty()) {
         const auto time = parse_duration_ns(typed.time);
         if (!time.ok()) {
@@ -108,6 +114,33 @@ Result<void> check_word(std::string_view option, std::string_view value,
                   list);
 }
 
+/// After the options that an event bears on.
+Result<void> read_event(const Typed& typed, RecordOptions& options) {
+    if (typed.event == kNotGiven) {
+        return {};
+    }
+    Result<source::EventSpec> event = source::parse_event(typed.event);
+    if (!event) {
+        return Unexpected{event.error()};
+    }
+    options.event = std::move(*event);
+    const std::string what = "--event " + options.event.name;
+    if (!options.event.is_clock && typed.frequency != kNotGiven) {
+        return refuse(what + " is counted, so --freq says nothing about it: write --event " +
+                      options.event.name + ":PERIOD for a sample each PERIOD of them (default: " +
+                      std::to_string(options.event.period) + ")");
+    }
+    if (!options.event.is_default() && (options.source == "thread" || options.source == "timer")) {
+        return refuse(what + " does not reach --source " + options.source +
+                      ", which goes by the wall's clock: choose sigtrap, perf or auto");
+    }
+    if (!options.event.is_default() && options.clock != "cpu") {
+        return refuse(what + " is measured instead of a clock: leave --clock " + options.clock +
+                      " out");
+    }
+    return {};
+}
+
 Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
     if (const Result<void> done = read_numbers(typed, options); !done) {
         return Unexpected{done.error()};
@@ -121,6 +154,9 @@ Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
         return Unexpected{done.error()};
     }
     if (const Result<void> done = check_word("--clock", options.clock, {"cpu", "wall"}); !done) {
+        return Unexpected{done.error()};
+    }
+    if (const Result<void> done = read_event(typed, options); !done) {
         return Unexpected{done.error()};
     }
     const Result<ColorMode> color = parse_color(typed.color);
@@ -156,6 +192,10 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.value("--source", "SOURCE", options.source,
                  "What triggers samples: auto (default), sigtrap, perf, thread,\n"
                  "timer");
+    parser.value("--event", "NAME[:PERIOD]", typed.event,
+                 "What is sampled: cpu-clock (default), page-faults, cycles,\n"
+                 "cache-misses, context-switches, rNNN, a tracepoint group:name,\n"
+                 "...; `--event help` lists all. A sample each PERIOD of them");
     parser.value("--max-stack", "N", typed.max_stack,
                  "Frames kept of a stack, 64 to 8192 (default: 8192); a deeper one\n"
                  "keeps both ends");
@@ -172,6 +212,9 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     }
     if (outcome->wants_help()) {
         return Parsed<RecordOptions>{{}, std::move(outcome->help)};
+    }
+    if (typed.event == "help") {
+        return Parsed<RecordOptions>{{}, source::known_events() + "\n"};
     }
     Result<RecordOptions> read_options = read(typed, std::move(options));
     if (!read_options) {

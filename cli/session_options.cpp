@@ -1,5 +1,7 @@
 #include "cli/session_options.h"
 
+#include "sampler/source/event_check.h"
+
 namespace sample::cli {
 namespace {
 
@@ -24,11 +26,24 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
     session.frequency_hz = options.frequency_hz;
     session.source = source_of(options.source);
     session.clock = options.clock == "wall" ? trace::Clock::wall : trace::Clock::cpu;
+    session.event = options.event;
     session.max_stack = options.max_stack;
     session.children = options.children;
     session.time = options.time;
     session.tool_version = SAMPLE_VERSION;
     return session;
+}
+
+Result<void> check_event(const RecordOptions& options) {
+    using source::EventSource;
+    if (options.event.is_default()) {
+        return {};
+    }
+    EventSource source = EventSource::best;
+    if (options.source != "auto") {
+        source = options.source == "perf" ? EventSource::perf : EventSource::sigtrap;
+    }
+    return source::check_event(options.event, source);
 }
 
 }  // namespace sample::cli

@@ -22,6 +22,7 @@ void in_forked_child() {
     const bool was_profiled = capture::current_area() != nullptr;
     capture::detach_after_fork();
     forget_sources();
+    forget_fork();
     program_view().reset_lock();
     if (was_profiled) {
         join_session(JoinKind::after_fork);
@@ -35,7 +36,7 @@ void at_exit(int status, void* /*unused*/) {
 __attribute__((constructor)) void start() {
     set_main_stack_bounds();
     set_up_threads();
-    pthread_atfork(nullptr, nullptr, in_forked_child);
+    pthread_atfork(before_fork, after_fork, in_forked_child);
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);
     join_session(JoinKind::fresh_image);

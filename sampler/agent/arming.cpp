@@ -18,7 +18,9 @@ using capture::raw_syscall;
 using control::Source;
 
 constinit std::atomic<Source> g_source{Source::none};
-constinit std::uint64_t g_period_ns = 0;
+constinit std::uint64_t g_period = 0;
+constinit std::uint32_t g_event_type = 0;
+constinit std::uint64_t g_event_config = 0;
 constinit bool g_kernel_excluded = false;
 constinit bool g_has_sampling_thread = false;
 
@@ -35,11 +37,13 @@ int current_tid() noexcept {
 
 int open_event(Source source, bool exclude_kernel, int tid) noexcept {
     source::PerfRequest request;
-    request.period_ns = g_period_ns;
+    request.type = g_event_type;
+    request.config = g_event_config;
+    request.period = g_period;
     request.cookie = capture::kSampleCookie;
     request.exclude_kernel = exclude_kernel;
     request.sigtrap = source == Source::sigtrap;
-    const int fd = source::open_cpu_clock(request, tid);
+    const int fd = source::open_event(request, tid);
     if (fd < 0 || source == Source::sigtrap) {
         return fd;
     }
@@ -100,7 +104,7 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
         return folder;  // no /proc: the thread would see nobody
     }
     close_descriptor(folder);
-    const int tid = source::start_sampling_thread({&area, welcome.period_ns,
+    const int tid = source::start_sampling_thread({&area, welcome.period,
                                                    static_cast<int>(welcome.collector_pid),
                                                    welcome.observes_waits != 0});
     g_has_sampling_thread = tid >= 0;
@@ -110,7 +114,7 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
 /// A period of wall time, and a random first part of it.
 void start_timer(source::TimerId timer) noexcept {
     const std::uint64_t mixed = capture::read_ticks() * 0x9e3779b97f4a7c15U;
-    source::start_timer(timer, 1 + ((mixed >> 32U) * g_period_ns >> 32U), g_period_ns);
+    source::start_timer(timer, 1 + ((mixed >> 32U) * g_period >> 32U), g_period);
 }
 
 void pass_event_on(const char* session_name) noexcept {
@@ -122,6 +126,7 @@ void pass_event_on(const char* session_name) noexcept {
     if (event >= 0) {
         control::ArmThread message;
         message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+        message.tid = static_cast<std::uint32_t>(current_tid());
         control::Go go;
         std::size_t fd_count = 0;
         if (send_message(socket, &message, sizeof message, &event, 1) == 0) {
@@ -136,13 +141,16 @@ void pass_event_on(const char* session_name) noexcept {
 int try_source(Source source, const control::Welcome& welcome, const ThreadList& threads,
                capture::Area& area, Arming& arming) noexcept {
     switch (source) {
-        case Source::sigtrap:
-        case Source::perf: {
+        case Source::sigtrap: {
             const int result = open_events(source, false, threads, arming);
             return result == -EACCES || result == -EPERM
                        ? open_events(source, true, threads, arming)
                        : result;
         }
+        case Source::perf:
+            // A signal that arrives inside a system call cuts it short: EINTR, or less read than
+            // there is. One that only user code's time sends does not.
+            return open_events(source, true, threads, arming);
         case Source::thread:
             return make_sampling_thread(welcome, area);
         case Source::timer:
@@ -177,7 +185,9 @@ int signal_of(Source source) noexcept {
 Arming arm(const control::Welcome& welcome, const ThreadList& threads,
            capture::Area& area) noexcept {
     Arming arming;
-    g_period_ns = welcome.period_ns;
+    g_period = welcome.period;
+    g_event_type = welcome.event_type;
+    g_event_config = welcome.event_config;
     if (welcome.observes_waits != 0) {
         // Before there are events that it would inherit.
         arming.armed.waits_errno = -make_sampling_thread(welcome, area);
@@ -200,6 +210,12 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
         area.header.gap_ticks = 0;  // they go by the wall's clock: each sample asks the thread's
     }
     return arming;
+}
+
+void enable_events(const Arming& arming) noexcept {
+    for (std::size_t i = 0; i < arming.count; ++i) {
+        raw_syscall(SYS_ioctl, arming.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+    }
 }
 
 void close_events(Arming& arming) noexcept {
@@ -229,6 +245,16 @@ void forget_sources() noexcept {
     g_has_sampling_thread = false;
     g_timer_count = 0;
     t_timer_plus_one = 0;
+}
+
+WithoutSamplingThread::WithoutSamplingThread() noexcept
+    // A vfork child's memory is its parent's, the thread is the parent's, too.
+    : ended_{g_has_sampling_thread && source::end_sampling_thread()} {}
+
+WithoutSamplingThread::~WithoutSamplingThread() {
+    if (ended_) {
+        g_has_sampling_thread = source::start_sampling_thread_again() >= 0;
+    }
 }
 
 void arm_this_thread(const char* session_name) noexcept {

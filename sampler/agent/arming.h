@@ -1,8 +1,8 @@
 // Sets the session's source to work on this process's threads: perf events, timers, or the sampling
 // thread.
 //
-// Everything is made stopped, while the process joins, and set going once the collector has
-// answered. Perf events belong to the collector from then on; the others need nobody.
+// Everything is made stopped, and set going once the handler is ready. Perf events then belong to
+// the collector; the others need nobody.
 #pragma once
 
 #include "sampler/capture/shared_area.h"
@@ -26,23 +26,39 @@ struct Arming {
     std::size_t count = 0;
 };
 
-/// Makes what the best source of `welcome` that works needs, each perf source first with and then
-/// without the kernel's part, and the sampling thread if waits are to be observed. Uses system
-/// calls only.
+/// Makes what the best source of `welcome` that works needs, sigtrap first with and then without
+/// the kernel's part, and the sampling thread if waits are to be observed. Uses system calls only.
 [[nodiscard]] Arming arm(const control::Welcome& welcome, const ThreadList& threads,
                          capture::Area& area) noexcept;
 
 /// The signal that samples come by.
 [[nodiscard]] int signal_of(control::Source source) noexcept;
 
+/// The events begin to expire.
+void enable_events(const Arming& arming) noexcept;
+
 /// Closes this process's copies of the events.
 void close_events(Arming& arming) noexcept;
 
-/// The collector has the events: timers and the sampling thread begin, or (`wanted` false) go.
+/// The collector knows of this process: timers and the sampling thread begin, or (`wanted` false)
+/// go.
 void start_sources(bool wanted) noexcept;
 
 /// In a forked child: the parent's timers and threads do not exist.
 void forget_sources() noexcept;
+
+/// While it lives there is no sampling thread, so that of the program's threads nobody else exists.
+/// Async-signal-safe.
+class WithoutSamplingThread {
+public:
+    WithoutSamplingThread() noexcept;
+    ~WithoutSamplingThread();
+    WithoutSamplingThread(const WithoutSamplingThread&) = delete;
+    WithoutSamplingThread& operator=(const WithoutSamplingThread&) = delete;
+
+private:
+    bool ended_ = false;
+};
 
 /// Gives the calling thread an event or a timer of its own, where the source needs one.
 /// `session_name`: where the collector listens.

@@ -1,4 +1,4 @@
-// The gate: no event may expire inside an exec.
+// The gate: no event may expire inside an exec, nor inside the fork of a big process.
 //
 // An overflow inside execve sends SIGTRAP to the new image, where it kills. The process holds no
 // descriptor to switch its events off with, so it asks the collector through shared memory: count a
@@ -33,6 +33,14 @@ private:
     capture::Area* area_ = nullptr;
     bool ignoring_trap_ = false;
 };
+
+/// Events off while a big process forks: each expiry lengthens the copying of its page tables. Both
+/// are called by the thread that forks, around the fork; in the child forget_fork() instead of the
+/// latter. What the fork cost becomes a sample of its own, where fork was called. A process that is
+/// not big pays one system call. Async-signal-safe.
+void before_fork() noexcept;
+void after_fork() noexcept;
+void forget_fork() noexcept;
 
 /// Asks the collector to take everything in before this process exits, and waits for it, at most a
 /// few seconds. Only for the process that started the session. Async-signal-safe.

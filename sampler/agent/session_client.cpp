@@ -71,7 +71,7 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
     area.header.kernel_excluded.store(armed.kernel_excluded);
 }
 
-/// Everything between Hello and Go. Returns a problem for people, or null.
+/// Everything from Hello on. Returns a problem for people, or null.
 const char* converse(int socket, control::Hello& hello) noexcept {
     static control::Welcome welcome;
     if (send_message(socket, &hello, sizeof hello, nullptr, 0) != 0) {
@@ -103,15 +103,12 @@ const char* converse(int socket, control::Hello& hello) noexcept {
     if (armed.source != Source::none) {
         set_up_gate(page, welcome.collector_pid, armed.source == Source::sigtrap);
         prepare_capture(*area, threads, armed);
+        // Not left to the collector: on a busy machine a short program would end before.
+        enable_events(arming);
     }
-    int sent = send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count);
+    const int sent = send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count);
     close_events(arming);
-    control::Go go;
-    fd_count = 0;
-    if (sent == 0) {
-        sent = receive_message(socket, &go, sizeof go, nullptr, fd_count) > 0 ? 0 : -EPIPE;
-    }
-    start_sources(sent == 0);
+    start_sources(sent == 0 && armed.source != Source::none);
     return sent == 0 ? nullptr : "the collector went away";
 }
 

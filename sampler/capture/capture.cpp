@@ -13,9 +13,6 @@
 namespace sample::capture {
 namespace {
 
-constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
-constexpr std::size_t kPerfDataOffset = 24;
-
 /// A walk to the root of a very deep stack may take longer than a period: this many times as long
 /// only the leaf's end is walked, so that such walks take a small part of a thread's time.
 constexpr std::uint64_t kDeepWalkPause = 8;
@@ -74,6 +71,15 @@ bool is_sample(const siginfo_t& info) noexcept {
         return carries_cookie(info);
     }
     return info.si_code >= POLL_IN && info.si_code <= POLL_HUP && is_perf_descriptor(info.si_fd);
+}
+
+/// An event, not time, that happened while SIGTRAP was blocked, as it is in the handler alone: its
+/// own page faults would be counted for the code that it has interrupted.
+bool is_own_event(const AreaHeader& header, const siginfo_t& info) noexcept {
+    std::uint32_t flags = 0;
+    __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof flags);
+    return header.gap_ticks == kCountsEvents && info.si_signo == SIGTRAP &&
+           (flags & kPerfFlagAsync) != 0;
 }
 
 std::uint32_t current_tid() noexcept {
@@ -385,6 +391,9 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         if (info->si_code == SI_TIMER) {
             raw_syscall(SYS_timer_delete, info->si_timerid);
         }
+        return;
+    }
+    if (is_own_event(area->header, *info)) {
         return;
     }
     const std::uint64_t ticks = read_ticks();

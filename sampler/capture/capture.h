@@ -24,6 +24,12 @@ inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;
 
+inline constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
+/// Of si_perf_data in a siginfo_t.
+inline constexpr std::size_t kPerfDataOffset = 24;
+inline constexpr std::size_t kPerfFlagsOffset = 36;
+inline constexpr std::uint32_t kPerfFlagAsync = 1;  // TRAP_PERF_FLAG_ASYNC
+
 /// What to do with a signal that is not a sample.
 using ForeignSignal = void (*)(int, siginfo_t*, void*);
 

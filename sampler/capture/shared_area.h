@@ -39,8 +39,14 @@ inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
 inline constexpr std::size_t kHistogramClasses = 160;
 
+/// AreaHeader::gap_ticks where samples count an event: each stands for a period.
+inline constexpr std::uint64_t kCountsEvents = ~std::uint64_t{0};
+
 using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
 static_assert(kMaxThreads == kMaxChunks);
+
+/// What the sampling thread is called.
+inline constexpr const char* kSamplingThreadName = "sample-agent";
 
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
@@ -72,7 +78,7 @@ struct AreaHeader {
         0;  ///< Its end is the session's end; wait for the collector before exiting.
     std::uint64_t period_ns = 0;
     /// More ticks between two samples of a thread: read its clock. Zeroed by the agent where the
-    /// source does not go by the thread's clock.
+    /// source does not go by the thread's clock; kCountsEvents: no clock bears on the weights.
     std::uint64_t gap_ticks = 0;
     std::uint64_t period_ticks = 0;
     std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.

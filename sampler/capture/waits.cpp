@@ -4,6 +4,7 @@
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/library_guard.h"
 #include "sampler/capture/library_records.h"
+#include "unwind/walk/guess.h"
 
 namespace sample::capture {
 namespace {
@@ -39,6 +40,35 @@ void write_stack(Area& area, ThreadSlot& slot, WaitRecord record,
     commit(area, slot, room);
 }
 
+/// rbp is unknown. Where a caller's rule needs it, the place that leads to the root is taken; a few
+/// are tried.
+unwind::WalkResult walk_waiting(const unwind::ModuleTable& modules,
+                                const unwind::Registers& registers, unwind::StackMemory& memory,
+                                std::span<FrameAddress> frames) noexcept {
+    constexpr int kTries = 16;
+    unwind::RowCache rows = row_cache();
+    const unwind::WalkResult plain = unwind::walk(modules, rows, registers, memory, frames);
+    if (plain.reason == unwind::StopReason::root) {
+        return plain;
+    }
+    unwind::Registers guessed = registers;
+    std::uint64_t from = registers.sp();
+    for (int i = 0; i < kTries; ++i) {
+        const std::uint64_t record = unwind::find_frame_record(modules, from, memory);
+        if (record == 0) {
+            break;
+        }
+        guessed.value[unwind::Registers::kBp] = record;
+        unwind::WalkResult walked = unwind::walk(modules, rows, guessed, memory, frames);
+        if (walked.reason == unwind::StopReason::root) {
+            ++walked.guessed;
+            return walked;
+        }
+        from = record + 16;
+    }
+    return unwind::walk(modules, rows, registers, memory, frames);
+}
+
 }  // namespace
 
 unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting& seen,
@@ -46,8 +76,7 @@ unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting&
                                std::span<FrameAddress> frames) noexcept {
     const LibraryReader reader;
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
-    unwind::RowCache rows = row_cache();
-    const unwind::WalkResult walked = unwind::walk(modules, rows, registers, memory, frames);
+    const unwind::WalkResult walked = walk_waiting(modules, registers, memory, frames);
     const std::span<const FrameAddress> found = frames.first(walked.depth);
     forget_unloaded_libraries(area, slot, modules.generation());
     if (reader.allowed()) {

@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <new>
+#include <utility>
 
 namespace sample::collector {
 namespace {
@@ -21,13 +23,21 @@ void futex_wake(std::atomic<std::uint32_t>& word) {
     ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void switch_events(const std::vector<Fd>& events, unsigned long request) {
-    for (const Fd& event : events) {
-        ::ioctl(event.get(), request, 0);
+}  // namespace
+
+void Gatekeeper::switch_events(const Entry& entry, unsigned long request) {
+    for (const Event& event : entry.events) {
+        ::ioctl(event.fd.get(), request, 0);
     }
 }
 
-}  // namespace
+EventTimes Gatekeeper::read_events(const Entry& entry) {
+    EventTimes times = entry.ended;
+    for (const Event& event : entry.events) {
+        times += read_event(event.fd.get());
+    }
+    return times;
+}
 
 Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
     Fd fd{::memfd_create("sample-session", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
@@ -76,15 +86,20 @@ void Gatekeeper::run() {
     }
 }
 
+void Gatekeeper::switch_if_needed(Entry& entry) {
+    const capture::AreaHeader& header = entry.mapping->area().header;
+    const bool open = !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
+    if (open != entry.open) {
+        switch_events(entry, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+        entry.open = open;
+    }
+}
+
 void Gatekeeper::answer(Entry& entry) {
     capture::AreaHeader& header = entry.mapping->area().header;
     const std::uint32_t request = header.gate_requests.load(std::memory_order_acquire);
     if (request != header.gate_acks.load(std::memory_order_relaxed)) {
-        const bool open = header.gate_closers.load(std::memory_order_acquire) == 0;
-        if (open != entry.open) {
-            switch_events(entry.events, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
-            entry.open = open;
-        }
+        switch_if_needed(entry);
         header.gate_acks.store(request, std::memory_order_release);
         futex_wake(header.gate_acks);
     }
@@ -95,38 +110,76 @@ void Gatekeeper::answer(Entry& entry) {
 }
 
 void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
-    switch_events(events, PERF_EVENT_IOC_ENABLE);
+    Entry entry;
+    entry.pid = pid;
+    entry.mapping = std::move(mapping);
+    for (Fd& event : events) {
+        entry.events.push_back({std::move(event), 0});
+    }
+    switch_events(entry, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
-    entries_.push_back({pid, std::move(mapping), std::move(events), true});
+    entries_.push_back(std::move(entry));
+    // It may have asked before it was known here.
+    answer(entries_.back());
 }
 
-void Gatekeeper::add_event(pid_t pid, Fd event) {
+void Gatekeeper::add_event(pid_t pid, Fd event, pid_t tid) {
     const std::lock_guard lock{mutex_};
     for (Entry& entry : entries_) {
         if (entry.pid == pid) {
             if (entry.open) {
                 ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
             }
-            entry.events.push_back(std::move(event));
+            entry.events.push_back({std::move(event), tid});
             return;
         }
     }
 }
 
-void Gatekeeper::remove(pid_t pid) {
+void Gatekeeper::close_ended_events() {
     const std::lock_guard lock{mutex_};
-    entries_.remove_if([pid](const Entry& entry) {
+    for (Entry& entry : entries_) {
+        std::erase_if(entry.events, [&entry](const Event& event) {
+            const bool ended = event.tid != 0 &&
+                               ::syscall(SYS_tgkill, entry.pid, event.tid, 0) != 0 &&
+                               errno == ESRCH;
+            if (ended) {
+                entry.ended += read_event(event.fd.get());
+            }
+            return ended;
+        });
+    }
+}
+
+bool Gatekeeper::hold(pid_t pid, bool held) {
+    const std::lock_guard lock{mutex_};
+    for (Entry& entry : entries_) {
+        if (entry.pid == pid && entry.held != held) {
+            entry.held = held;
+            switch_if_needed(entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+EventTimes Gatekeeper::remove(pid_t pid) {
+    EventTimes times;
+    const std::lock_guard lock{mutex_};
+    entries_.remove_if([pid, &times](const Entry& entry) {
         if (entry.pid == pid) {
-            switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+            switch_events(entry, PERF_EVENT_IOC_DISABLE);
+            times += read_events(entry);
         }
         return entry.pid == pid;
     });
+    return times;
 }
 
 void Gatekeeper::remove_all() {
     const std::lock_guard lock{mutex_};
     for (const Entry& entry : entries_) {
-        switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+        switch_events(entry, PERF_EVENT_IOC_DISABLE);
     }
     entries_.clear();
 }

@@ -98,15 +98,16 @@ void ProfiledProcess::begin() {
     process.pid = static_cast<std::uint32_t>(identity_.pid);
     process.parent_pid = static_cast<std::uint32_t>(identity_.parent);
     process.start_ns = started_ns_;
-    process.executable = executable_of(identity_.pid);
-    process.command_line = command_line_of(identity_.pid);
+    process.executable = identity_.executable;
+    process.command_line = identity_.command_line;
     process.source = identity_.source;
     process.source_reason = identity_.source_reason;
     id_ = recorder_.add_process(std::move(process));
     reader_.drain(*this);
     const std::uint64_t start_cpu = area().header.start_cpu_ns.load();
     before_start_ns_ = start_cpu - std::min(start_cpu, identity_.carried_cpu_ns);
-    if (ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second) {
+    ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second;
+    if (main != nullptr && identity_.is_time) {
         book(*main, Pseudo::before_start, before_start_ns_, started_ns_);
         // Recorded now: not to be taken off the thread's rest twice.
         main->spent_before_ns -= std::min(main->spent_before_ns, before_start_ns_);
@@ -123,7 +124,8 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
     return mapping_->area().header.last_cpu_ns.load();
 }
 
-void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns) {
+void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
+                          std::uint64_t counted) {
     if (!recorder_.has_begun()) {
         return;
     }
@@ -137,21 +139,15 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     std::uint64_t image_cpu = 0;
     if (cpu_ns && *cpu_ns > identity_.carried_cpu_ns) {
         image_cpu = *cpu_ns - identity_.carried_cpu_ns;
-        ThreadState* main = nullptr;
-        for (auto& [slot, thread] : threads_) {
-            if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
-                main = &thread;
-            }
-        }
-        if (main == nullptr && main_) {
-            main = &*main_;
-        }
-        if (main != nullptr && image_cpu > recorded_ns_) {
-            book(*main, Pseudo::not_sampled, image_cpu - recorded_ns_, now);
-        }
     }
+    book_rest_of_process(identity_.is_time ? image_cpu : counted, now);
     const HandlerTotals totals = reader_.totals();
-    measure_memory();
+    if (kind == trace::EndKind::replaced) {
+        // What /proc has of it is the new image's, which waits.
+        measure_area();
+    } else {
+        measure_memory();
+    }
     trace::ProcessEnd end;
     end.id = id_;
     end.kind = kind;
@@ -166,6 +162,21 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
     end.unwind_table_bytes = table_bytes_;
     recorder_.writer().process_end(end);
+}
+
+void ProfiledProcess::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
+    ThreadState* main = nullptr;
+    for (auto& [slot, thread] : threads_) {
+        if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
+            main = &thread;
+        }
+    }
+    if (main == nullptr && main_) {
+        main = &*main_;
+    }
+    if (main != nullptr && whole > recorded_ns_) {
+        book_rest(*main, whole - recorded_ns_, time_ns, threads_.size());
+    }
 }
 
 void ProfiledProcess::collect_dead_threads() {
@@ -202,9 +213,13 @@ void ProfiledProcess::refresh_thread_names() {
     }
 }
 
-void ProfiledProcess::measure_memory() {
+void ProfiledProcess::measure_area() {
     resident_bytes_ = std::max(resident_bytes_, mapping_->resident_bytes());
     table_bytes_ = std::max(table_bytes_, area().header.table_bytes.load());
+}
+
+void ProfiledProcess::measure_memory() {
+    measure_area();
     if (library_bytes_ == 0) {
         library_bytes_ = resident_bytes_of(identity_.pid, "libsample.so").value_or(0);
     }
@@ -232,6 +247,18 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
     recorded_ns_ += weight_ns;
     recorder_.writer().booking(
         {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
+}
+
+void ProfiledProcess::book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                                std::size_t threads) {
+    std::uint64_t unseen = 0;
+    if (identity_.is_time && area().header.kernel_excluded.load() != 0) {
+        // More than a period a thread would have ticked, had it not been spent in the kernel.
+        const std::uint64_t most = area().header.period_ns * std::max<std::size_t>(threads, 1);
+        unseen = rest_ns - std::min(rest_ns, most);
+    }
+    book(thread, Pseudo::kernel_unseen, unseen, time_ns);
+    book(thread, Pseudo::not_sampled, rest_ns - unseen, time_ns);
 }
 
 void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample) {
@@ -277,8 +304,8 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
-    if (record.cpu_ns > known) {
-        book(thread, Pseudo::not_sampled, record.cpu_ns - known, time_ns);
+    if (identity_.is_time && record.cpu_ns > known) {
+        book_rest(thread, record.cpu_ns - known, time_ns, 1);
     }
     if (observes_waits()) {
         thread.waits.read(time_ns, record.cpu_ns);

@@ -2,8 +2,9 @@
 //
 // Time. The kernel's CPU clock of the process is the truth. Of it, `before_start` was spent before
 // the agent was ready, samples stand for most of the rest, and what is left when a thread or the
-// process ends is booked as not sampled. So the sum over everything recorded equals the clock. Not
-// thread-safe, but for gate(): see gatekeeper.h.
+// process ends is booked as not sampled. So the sum over everything recorded equals the clock.
+// Where weights count an event, the events' own count is the truth, and the rest is booked at the
+// process's end. Not thread-safe, but for gate(): see gatekeeper.h.
 #pragma once
 
 #include "core/fd.h"
@@ -55,7 +56,10 @@ public:
         pid_t pid = 0;
         pid_t parent = 0;
         bool same_pid_namespace = true;
+        bool is_time = true;  ///< False: weights count an event, and clocks don't bear on them.
         std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
+        std::string executable;
+        std::string command_line;
         std::string source;
         std::string source_reason;
     };
@@ -68,8 +72,10 @@ public:
     /// Takes in what the threads have written.
     void drain();
     /// Takes in the rest, books what no sample stands for, and writes the end. `cpu_ns`: the
-    /// process's clock, or nothing if it is not known any more.
-    void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns);
+    /// process's clock, or nothing if it is not known any more. `counted`: what its events counted,
+    /// which stands for the clock where weights are no time.
+    void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
+             std::uint64_t counted = 0);
 
     /// Frees what threads that were killed or never said good-bye have left. Now and then.
     void collect_dead_threads();
@@ -79,6 +85,7 @@ public:
     void measure_memory();
 
     [[nodiscard]] pid_t pid() const { return identity_.pid; }
+    [[nodiscard]] const Identity& identity() const { return identity_; }
     [[nodiscard]] ProcessId id() const { return id_; }
     [[nodiscard]] capture::Area& area() { return mapping_->area(); }
     [[nodiscard]] std::uint64_t started_ns() const { return started_ns_; }
@@ -106,8 +113,14 @@ private:
         std::optional<NodeId> waits_at;  ///< Where it was last seen to wait, since it ran.
         std::uint64_t wait_cpu_ns = 0;   ///< Its clock then.
     };
+    void measure_area();
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
+    /// Books what is recorded of less than `whole`, on the main thread.
+    void book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
+    /// What no sample stands for, of so many threads.
+    void book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                   std::size_t threads);
     /// A thread of the recording.
     ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
     [[nodiscard]] bool observes_waits();

@@ -1,6 +1,5 @@
 // What a process's threads waited for, from what its sampling thread has seen: the wall clock's
 // part of ProfiledProcess.
-#include "sampler/capture/clocks.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/profiled_process.h"
 
@@ -111,13 +110,8 @@ void ProfiledProcess::book_observer(std::uint64_t time_ns) {
     if (cpu_ns == 0) {
         return;
     }
-    capture::WaitRecord record;
-    record.tid = tid;
-    record.ticks = capture::read_ticks();
-    ThreadState* const thread = seen_thread(record);
-    if (thread != nullptr) {
-        book(*thread, Pseudo::sampling_thread, cpu_ns, time_ns);
-    }
+    ThreadState thread = new_thread(tid, capture::kSamplingThreadName, time_ns);
+    book(thread, Pseudo::sampling_thread, cpu_ns, time_ns);
 }
 
 }  // namespace sample::collector

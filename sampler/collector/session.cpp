@@ -1,6 +1,5 @@
 #include "sampler/collector/session.h"
 
-#include "sampler/collector/elf_facts.h"
 #include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/process_end.h"
@@ -9,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -43,12 +43,19 @@ std::string random_name() {
     return name;
 }
 
+/// Nanoseconds of a clock, else occurrences of the event.
+std::uint64_t period_of(const SessionOptions& options) {
+    return options.event.is_clock ? 1'000'000'000U / options.frequency_hz : options.event.period;
+}
+
 trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
     start.start_ns = monotonic_ns();
     start.start_unix_ns = realtime_ns();
-    start.requested_hz = options.frequency_hz;
-    start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.period_ns = period_of(options);
+    start.requested_hz = options.event.is_clock ? options.frequency_hz : 0;
+    start.event = options.event.is_default() ? "" : options.event.name;
+    start.unit = options.event.is_clock ? "" : options.event.unit;
     start.clock = options.clock;
     start.command_line = options.command_line;
     start.tool_version = options.tool_version;
@@ -80,6 +87,16 @@ const char* source_name(control::Source source) {
     return "none";
 }
 
+/// What comes behind sigtrap: an event is nothing that a thread of ours could see, and the source
+/// perf sees nothing of the kernel.
+std::vector<control::Source> without_sigtrap(const source::EventSpec& event) {
+    using control::Source;
+    if (event.is_default()) {
+        return {Source::perf, Source::thread};
+    }
+    return event.in_kernel ? std::vector<Source>{} : std::vector{Source::perf};
+}
+
 std::string describe_refusals(const control::Armed& armed) {
     std::string text;
     for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
@@ -92,12 +109,30 @@ std::string describe_refusals(const control::Armed& armed) {
     return text;
 }
 
+/// Each thread's event is a descriptor. The command was made before, with the limit as it was.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/// One line more for people, if there is anything to say.
+void add_note(trace::SessionEnd& end, const std::string& line) {
+    if (!line.empty()) {
+        end.note += (end.note.empty() ? "" : "\n") + line;
+    }
+}
+
 }  // namespace
 
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
-      recorder_{std::move(recording), session_start(options_)} {}
+      spare_area_{period_of(options_), options_.max_stack},
+      recorder_{std::move(recording), session_start(options_)},
+      throttling_{options_.frequency_hz} {}
 
 Session::~Session() = default;
 
@@ -107,6 +142,7 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
+    raise_descriptor_limit();
     std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
     if (const auto listening = session->listen(); !listening) {
         return unexpected(listening.error());
@@ -137,7 +173,7 @@ Result<void> Session::listen() {
 
 void Session::adopt_connection(Fd socket) {
     root_waits_ = true;
-    connections_.push_back({std::move(socket), 0, {}, {}});
+    connections_.push_back({std::move(socket), 0, {}, {}, {}});
 }
 
 SessionOutcome Session::run(pid_t root) {
@@ -164,6 +200,7 @@ SessionOutcome Session::run(pid_t root) {
         }
         const auto wait = static_cast<int>((next_drain - now + 999'999) / 1'000'000);
         poll_once(std::min(wait, kDrainMs));
+        spare_area_.prepare(clock_.ticks_per_ns());
     }
     return finish();
 }
@@ -218,7 +255,7 @@ void Session::accept_connections() {
         socklen_t size = sizeof peer;
         ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
         if (peer.uid == ::geteuid() || ::geteuid() == 0) {
-            connections_.push_back({std::move(socket), peer.pid, {}, {}});
+            connections_.push_back({std::move(socket), peer.pid, {}, {}, {}});
             // It has spoken already, mostly: an exec waits for us.
             if (!serve(connections_.back())) {
                 connections_.pop_back();
@@ -245,29 +282,37 @@ bool Session::serve(Connection& connection) {
         return arm(connection, armed, std::move(received->fds));
     }
     control::ArmThread arm_thread;
-    if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
-        received->fds.size() == 1) {
-        gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+    if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
+        serve_waiting(connection.pid);
+        if (received->fds.size() == 1) {
+            const bool same_namespace = connection.pid == static_cast<pid_t>(arm_thread.pid);
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]),
+                                   same_namespace ? static_cast<pid_t>(arm_thread.tid) : 0);
+        } else {
+            ++threads_without_event_;
+        }
         const control::Go go;
         send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     }
     return false;
 }
 
-std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) const {
+std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) {
     using control::Source;
     if (options_.source != Source::none) {
         return {options_.source};
     }
     if (is_traced(pid)) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
-    if (read_elf_facts("/proc/" + std::to_string(pid) + "/exe").is_go) {
+    if (programs_.is_go(pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
-        return {Source::perf, Source::thread};
+        return without_sigtrap(options_.event);
     }
-    return {Source::sigtrap, Source::perf, Source::thread};
+    std::vector<Source> sources = without_sigtrap(options_.event);
+    sources.insert(sources.begin(), Source::sigtrap);
+    return sources;
 }
 
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
@@ -282,24 +327,26 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     connection.identity.pid = connection.pid;
     connection.identity.parent = static_cast<pid_t>(hello.parent_pid);
     connection.identity.same_pid_namespace = connection.pid == static_cast<pid_t>(hello.pid);
-    for (auto at = processes_.begin(); at != processes_.end(); ++at) {
-        if (at->process->pid() == connection.pid) {
-            const std::uint64_t said = at->process->said_cpu_ns();
-            connection.identity.carried_cpu_ns =
-                said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
-            end_process(*at, trace::EndKind::replaced, 0);
-            processes_.erase(at);
-            break;
-        }
+    // The image before this one need not have waited for us.
+    serve_waiting(connection.pid);
+    const auto replaced = std::find_if(processes_.begin(), processes_.end(), [&](const Live& live) {
+        return live.process->pid() == connection.pid;
+    });
+    if (replaced != processes_.end()) {
+        const std::uint64_t said = replaced->process->said_cpu_ns();
+        connection.identity.carried_cpu_ns =
+            said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
     }
-    auto mapping =
-        AreaMapping::create(1'000'000'000U / options_.frequency_hz, clock_.ticks_per_ns(),
-                            is_root && root_waits_, options_.max_stack);
+    auto mapping = spare_area_.take(clock_.ticks_per_ns(), is_root && root_waits_);
     if (!mapping) {
         send_refusal(connection.socket, mapping.error().message());
         return false;
     }
     connection.mapping = *mapping;
+    connection.identity.is_time = options_.event.is_clock;
+    if (!options_.event.is_clock) {
+        connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
+    }
     if (is_root) {
         root_mapping_ = connection.mapping;
     }
@@ -307,13 +354,49 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     answer.accepted = 1;
     answer.collector_pid =
         connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
-    answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    answer.event_type = options_.event.type;
+    answer.event_config = options_.event.config;
+    answer.period = period_of(options_);
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    // Once it has the answer it may be gone at any time.
+    connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
+    describe(connection, hello);
     std::copy(sources.begin(), sources.end(), answer.sources.begin());
-    return send_with_fds(connection.socket.get(), &answer, sizeof answer,
-                         {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
+    const bool sent = send_with_fds(connection.socket.get(), &answer, sizeof answer,
+                                    {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
+    // Not before: the new image waits for the answer.
+    if (replaced != processes_.end()) {
+        end_process(*replaced, trace::EndKind::replaced, 0);
+        processes_.erase(replaced);
+    }
+    return sent;
+}
+
+void Session::describe(Connection& connection, const control::Hello& hello) const {
+    if (hello.forked != 0) {
+        for (const Live& live : processes_) {
+            if (live.process->pid() == connection.identity.parent) {
+                connection.identity.executable = live.process->identity().executable;
+                connection.identity.command_line = live.process->identity().command_line;
+                return;
+            }
+        }
+    }
+    connection.identity.executable = executable_of(connection.pid);
+    connection.identity.command_line = command_line_of(connection.pid);
+}
+
+void Session::serve_waiting(pid_t pid) {
+    for (Connection& connection : connections_) {
+        if (connection.pid == pid && connection.mapping != nullptr) {
+            serve(connection);
+            // It stays in the list, which somebody walks, until its end is noticed there.
+            connection.mapping = nullptr;
+            return;
+        }
+    }
 }
 
 bool Session::arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events) {
@@ -321,7 +404,7 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
         return false;
     }
     Live live;
-    live.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
+    live.pidfd = std::move(connection.pidfd);
     live.mapping = connection.mapping;
     connection.identity.source = source_name(armed.source);
     const std::string refusals = describe_refusals(armed);
@@ -332,11 +415,10 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
                                                      recorder_, clock_);
     live.process->begin();
+    kernel_excluded_ = kernel_excluded_ || armed.kernel_excluded != 0;
     anyone_profiled_ = anyone_profiled_ || armed.source != control::Source::none;
     gatekeeper_->add(connection.pid, connection.mapping, std::move(events));
     processes_.push_back(std::move(live));
-    const control::Go go;
-    send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     return false;  // the conversation is over
 }
 
@@ -352,8 +434,11 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
-    gatekeeper_->remove(pid);
-    live.process->end(kind, code, cpu);
+    const EventTimes times = gatekeeper_->remove(pid);
+    live.process->end(kind, code, cpu, times.counted);
+    if (options_.event.is_clock) {
+        throttling_.add(times, live.process->samples());
+    }
 }
 
 void Session::process_died(Live& live) {
@@ -375,7 +460,10 @@ void Session::housekeeping() {
     for (Live& live : processes_) {
         live.process->drain();
     }
+    gatekeeper_->close_ended_events();
     if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
+        throttling_.look();
+        give_way_to_tracers();
         for (Live& live : processes_) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -385,6 +473,16 @@ void Session::housekeeping() {
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         over_ = true;
+    }
+}
+
+void Session::give_way_to_tracers() {
+    for (const Live& live : processes_) {
+        const pid_t pid = live.process->pid();
+        if (live.process->identity().source == source_name(control::Source::sigtrap)) {
+            const bool traced = is_traced(pid);
+            was_traced_ = (gatekeeper_->hold(pid, traced) && traced) || was_traced_;
+        }
     }
 }
 
@@ -414,7 +512,19 @@ SessionOutcome Session::finish() {
     end.end_ns = monotonic_ns();
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
     if (outcome.descendants_left != 0 && root_ended_) {
-        end.note = "still running when the command ended, recorded until then: " + left;
+        add_note(end, "still running when the command ended, recorded until then: " + left);
+    }
+    throttling_.look();
+    add_note(end, throttling_.note(kernel_excluded_));
+    if (threads_without_event_ != 0) {
+        add_note(end, std::to_string(threads_without_event_) +
+                          " threads could not be sampled for want of descriptors: raise the hard "
+                          "limit, ulimit -Hn");
+    }
+    if (was_traced_) {
+        add_note(end,
+                 "not sampled while a debugger or tracer was attached, which would have stopped at "
+                 "each SIGTRAP: --source perf or thread goes on");
     }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {

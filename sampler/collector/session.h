@@ -10,9 +10,13 @@
 #include "core/result.h"
 #include "sampler/collector/gatekeeper.h"
 #include "sampler/collector/profiled_process.h"
+#include "sampler/collector/program_kinds.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/spare_area.h"
+#include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/control/protocol.h"
+#include "sampler/source/event_spec.h"
 
 #include <sys/types.h>
 
@@ -30,6 +34,7 @@ struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
     control::Source source = control::Source::none;  ///< `none`: the best that works.
     trace::Clock clock = trace::Clock::cpu;
+    source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.
@@ -76,6 +81,7 @@ private:
         pid_t pid = 0;
         std::shared_ptr<AreaMapping> mapping;
         ProfiledProcess::Identity identity;
+        Fd pidfd;  ///< Taken while the process waits for us: its number is its own.
     };
     struct Live {
         std::unique_ptr<ProfiledProcess> process;
@@ -89,17 +95,25 @@ private:
     void accept_connections();
     bool serve(Connection& connection);
     bool welcome(Connection& connection, const control::Hello& hello);
+    void describe(Connection& connection, const control::Hello& hello) const;
+    /// What `pid` has said and nobody has heard yet.
+    void serve_waiting(pid_t pid);
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
-    std::vector<control::Source> sources_for(pid_t pid, std::string& reason) const;
+    std::vector<control::Source> sources_for(pid_t pid, std::string& reason);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
     void housekeeping();
+    /// A debugger that comes later would stop at each sample, too.
+    void give_way_to_tracers();
     SessionOutcome finish();
 
     SessionOptions options_;
     std::string name_;
     TickClock clock_;
+    SpareArea spare_area_;
+    ProgramKinds programs_;
     Recorder recorder_;
+    ThrottleWatch throttling_;
     Fd listener_;
     Fd finish_event_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
@@ -111,6 +125,9 @@ private:
     bool over_ = false;
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
+    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
+    bool was_traced_ = false;
+    std::uint64_t threads_without_event_ = 0;
     std::uint64_t drains_ = 0;
 };
 

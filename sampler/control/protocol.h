@@ -3,8 +3,10 @@
 //
 //   agent → Hello                who I am
 //   collector → Welcome + 2 fds  the area and the session page, which sources to try; or a refusal
-//   agent → Armed + perf fds     what it opened (disabled); the collector owns them from here on
-//   collector → Go               enabled; the agent closes its socket, holds no descriptor of ours
+//   agent → Armed + perf fds     what it opened and enabled; the collector owns them
+//
+// The agent does not wait for the last step: it closes its socket and holds no descriptor of ours.
+// Whatever it asks later, by its gate or as its next image, is answered after that.
 //
 // A thread that needs an event of its own later says ArmThread + 1 fd and waits for Go.
 // Plain structs, one a datagram, both sides from the same build: `version` is checked first.
@@ -15,7 +17,7 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// Environment variable that carries the abstract socket name (without the leading zero byte).
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
 inline constexpr std::size_t kMaxPassedFds = 65;
@@ -41,7 +43,10 @@ struct Welcome {
     std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
     std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
     std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
-    std::uint64_t period_ns = 0;
+    /// perf_event_attr's type and config, for the sources sigtrap and perf.
+    std::uint32_t event_type = 0;
+    std::uint64_t event_config = 0;
+    std::uint64_t period = 0;  ///< Nanoseconds of a clock, else occurrences of the event.
     std::array<char, 64> session_name{};
     std::array<char, 512> refusal{};  ///< For people; empty: silently not wanted.
 };
@@ -58,6 +63,7 @@ struct Armed {
 struct ArmThread {
     MessageKind kind = MessageKind::arm_thread;
     std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
 };
 
 struct Go {

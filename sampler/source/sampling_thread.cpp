@@ -37,6 +37,34 @@ std::uint64_t monotonic_ns() noexcept {
     return capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
+/// struct sched_attr as of its first version. Source: sched_setattr(2).
+struct SchedulerRequest {
+    std::uint32_t size = 48;
+    std::uint32_t policy = 0;  // SCHED_OTHER
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime_ns = 0;
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t period_ns = 0;
+};
+static_assert(sizeof(SchedulerRequest) == 48);
+
+/// A thread that only gets a processor when another one gives it up sees that thread where it does
+/// so, not where it spends its time. A short slice (Linux 6.12; without effect before) and, where
+/// allowed, priority let it run when its time has come.
+void ask_for_prompt_scheduling() noexcept {
+    constexpr std::uint64_t kShortestSliceNs = 100'000;
+    constexpr std::int32_t kMostUrgent = -20;
+    SchedulerRequest request;
+    request.runtime_ns = kShortestSliceNs;
+    request.nice = kMostUrgent;
+    if (raw_syscall(SYS_sched_setattr, 0, as_argument(&request), 0) != 0) {
+        request.nice = static_cast<std::int32_t>(20 - raw_syscall(SYS_getpriority, 0, 0));
+        raw_syscall(SYS_sched_setattr, 0, as_argument(&request), 0);
+    }
+}
+
 class SamplingThread {
 public:
     void run() noexcept;
@@ -48,8 +76,8 @@ public:
 private:
     void look_at_all() noexcept;
     void look_at(WatchedThread& thread) noexcept;
-    void meet(WatchedThread& thread) noexcept;
-    [[nodiscard]] bool is_awake(const WatchedThread& thread) const noexcept;
+    void interrupt_if_due(WatchedThread& thread) noexcept;
+    [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
     void interrupt(int tid) const noexcept;
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
@@ -88,11 +116,12 @@ void SamplingThread::sleep_until_next_tick() noexcept {
     if (next_ns_ < now) {
         next_ns_ = now + job.period_ns;  // behind: ticks are left out, time is not
     }
-    // An eighth of a period earlier or later, so as not to keep step with the program's own timers.
-    const std::uint64_t wake = next_ns_ - job.period_ns / 8 + random_part_of(job.period_ns / 4);
+    // Anywhere in the period, so as not to keep step with the program's own timers.
+    const std::uint64_t wake = next_ns_ + random_part_of(job.period_ns);
     const timespec until{static_cast<time_t>(wake / kSecondNs),
                          static_cast<long>(wake % kSecondNs)};
-    raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, as_argument(&until), 0);
+    raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, kBegin,
+                as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
 }
 
 bool SamplingThread::list_threads() noexcept {
@@ -117,9 +146,10 @@ bool SamplingThread::list_threads() noexcept {
            (count == kExpectedAtLeast && !is_zombie(folder_, table_.threads()[0].tid));
 }
 
-bool SamplingThread::is_awake(const WatchedThread& thread) const noexcept {
+bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
     return cpu_ns_of(thread.tid) > thread.choice.cpu_ns() ||
-           task_state(folder_, thread.tid).kind == TaskState::Kind::awake;
+           (!thread.choice.must_be_running() &&
+            task_state(folder_, thread.tid).kind == TaskState::Kind::awake);
 }
 
 void SamplingThread::interrupt(int tid) const noexcept {
@@ -131,10 +161,11 @@ void SamplingThread::interrupt(int tid) const noexcept {
     raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, capture::kAsyncSignal, as_argument(&info));
 }
 
-void SamplingThread::meet(WatchedThread& thread) noexcept {
-    const bool awake = is_awake(thread);
-    thread.choice.met(awake);
-    if (awake && thread.choice.is_due(job.period_ns)) {
+void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
+    if (thread.choice.wants_window(next_ns_)) {
+        thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
+    }
+    if (thread.choice.is_due(job.period_ns) && may_be_interrupted(thread)) {
         thread.choice.interrupted();
         interrupt(thread.tid);
     }
@@ -151,7 +182,7 @@ void SamplingThread::look_at(WatchedThread& thread) noexcept {
     if (ran) {
         thread.idle_checks = 0;
         if (interrupts) {
-            meet(thread);
+            interrupt_if_due(thread);
         }
     } else if (thread.idle_checks < kMostIdleChecks) {
         ++thread.idle_checks;
@@ -188,8 +219,9 @@ void SamplingThread::begin() noexcept {
 }
 
 void SamplingThread::run() noexcept {
-    raw_syscall(SYS_prctl, PR_SET_NAME, as_argument("sample-agent"));
+    raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
     raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
+    ask_for_prompt_scheduling();
     while (orders.load(std::memory_order_acquire) == kWait) {
         raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, kWait, 0);
     }
@@ -198,7 +230,7 @@ void SamplingThread::run() noexcept {
     }
     begin();
     std::uint64_t next_look_around_ns = 0;
-    while (folder_ >= 0) {
+    while (folder_ >= 0 && orders.load(std::memory_order_relaxed) == kBegin) {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
@@ -232,6 +264,27 @@ void release_sampling_thread(bool begins, bool interrupts) noexcept {
     g_thread.interrupts = interrupts;
     g_thread.orders.store(begins ? kBegin : kEnd, std::memory_order_release);
     raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);
+}
+
+bool end_sampling_thread() noexcept {
+    const long process = raw_syscall(SYS_getpid);
+    const auto tid = static_cast<long>(g_thread.job.area->header.observer_tid.load());
+    if (tid == 0 || raw_syscall(SYS_tgkill, process, tid, 0) != 0) {
+        return false;
+    }
+    release_sampling_thread(false, g_thread.interrupts);
+    while (raw_syscall(SYS_tgkill, process, tid, 0) == 0) {
+        raw_syscall(SYS_sched_yield);
+    }
+    return true;
+}
+
+int start_sampling_thread_again() noexcept {
+    const int tid = start_sampling_thread(g_thread.job);
+    if (tid >= 0) {
+        release_sampling_thread(true, g_thread.interrupts);
+    }
+    return tid;
 }
 
 }  // namespace sample::source

@@ -30,4 +30,10 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept;
 /// `thread`.
 void release_sampling_thread(bool begins, bool interrupts) noexcept;
 
+/// Ends it and returns when it is gone. False: it was not there, or not this process's.
+/// Async-signal-safe.
+bool end_sampling_thread() noexcept;
+/// As it was before it was ended. Its id, or a negative errno. Async-signal-safe.
+int start_sampling_thread_again() noexcept;
+
 }  // namespace sample::source

@@ -23,6 +23,15 @@ TEST(SessionOptions, are_what_the_command_line_says) {
     EXPECT_FALSE(session.tool_version.empty());
 }
 
+TEST(SessionOptions, have_the_event) {
+    RecordOptions options;
+    EXPECT_TRUE(session_options_of(options).event.is_default());
+    EXPECT_TRUE(check_event(options));
+    options.event.name = "page-faults";
+    options.event.config = 2;
+    EXPECT_EQ(session_options_of(options).event.name, "page-faults");
+}
+
 TEST(SessionOptions, choose_the_source_by_its_name) {
     const auto source = [](const char* name) {
         RecordOptions options;

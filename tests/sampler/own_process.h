@@ -86,10 +86,10 @@ class TrapEvent {
 public:
     explicit TrapEvent(std::uint64_t period_ns) {
         source::PerfRequest request;
-        request.period_ns = period_ns;
+        request.period = period_ns;
         request.cookie = kSampleCookie;
         request.sigtrap = true;
-        fd_ = source::open_cpu_clock(request, 0);
+        fd_ = source::open_event(request, 0);
     }
     TrapEvent(const TrapEvent&) = delete;
     TrapEvent& operator=(const TrapEvent&) = delete;

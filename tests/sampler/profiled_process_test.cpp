@@ -30,7 +30,8 @@ TEST_F(ProfiledProcessTest, records_who_it_is) {
     ASSERT_EQ(read.processes.size(), 1U);
     EXPECT_EQ(read.processes[0].pid, own_tid());
     EXPECT_EQ(read.processes[0].source, "test");
-    EXPECT_NE(read.processes[0].executable.find("sampler_collector_test"), std::string::npos);
+    EXPECT_EQ(read.processes[0].executable, "/bin/tested");
+    EXPECT_EQ(read.processes[0].command_line, "tested --fast");
     ASSERT_EQ(read.threads.size(), 1U);
     EXPECT_EQ(read.threads[0].tid, own_tid());
     EXPECT_EQ(read.threads[0].name, "main");
