@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -108,6 +109,15 @@ std::string describe_refusals(const control::Armed& armed) {
     return text;
 }
 
+/// Each thread's event is a descriptor. The command was made before, with the limit as it was.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 /// One line more for people, if there is anything to say.
 void add_note(trace::SessionEnd& end, const std::string& line) {
     if (!line.empty()) {
@@ -132,6 +142,7 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
+    raise_descriptor_limit();
     std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
     if (const auto listening = session->listen(); !listening) {
         return unexpected(listening.error());
@@ -271,10 +282,13 @@ bool Session::serve(Connection& connection) {
         return arm(connection, armed, std::move(received->fds));
     }
     control::ArmThread arm_thread;
-    if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
-        received->fds.size() == 1) {
+    if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
-        gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        if (received->fds.size() == 1) {
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        } else {
+            ++threads_without_event_;
+        }
         const control::Go go;
         send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     }
@@ -444,8 +458,10 @@ void Session::housekeeping() {
     for (Live& live : processes_) {
         live.process->drain();
     }
+    gatekeeper_->close_ended_events();
     if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
         throttling_.look();
+        give_way_to_tracers();
         for (Live& live : processes_) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -455,6 +471,16 @@ void Session::housekeeping() {
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         over_ = true;
+    }
+}
+
+void Session::give_way_to_tracers() {
+    for (const Live& live : processes_) {
+        const pid_t pid = live.process->pid();
+        if (live.process->identity().source == source_name(control::Source::sigtrap)) {
+            const bool traced = is_traced(pid);
+            was_traced_ = (gatekeeper_->hold(pid, traced) && traced) || was_traced_;
+        }
     }
 }
 
@@ -488,6 +514,16 @@ SessionOutcome Session::finish() {
     }
     throttling_.look();
     add_note(end, throttling_.note(kernel_excluded_));
+    if (threads_without_event_ != 0) {
+        add_note(end, std::to_string(threads_without_event_) +
+                          " threads could not be sampled for want of descriptors: raise the hard "
+                          "limit, ulimit -Hn");
+    }
+    if (was_traced_) {
+        add_note(end,
+                 "not sampled while a debugger or tracer was attached, which would have stopped at "
+                 "each SIGTRAP: --source perf or thread goes on");
+    }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();

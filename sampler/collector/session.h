@@ -103,6 +103,8 @@ private:
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
     void housekeeping();
+    /// A debugger that comes later would stop at each sample, too.
+    void give_way_to_tracers();
     SessionOutcome finish();
 
     SessionOptions options_;
@@ -124,6 +126,8 @@ private:
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
     bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
+    bool was_traced_ = false;
+    std::uint64_t threads_without_event_ = 0;
     std::uint64_t drains_ = 0;
 };
 

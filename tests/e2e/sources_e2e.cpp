@@ -15,7 +15,7 @@ struct SourceKind {
     const char* name;
     /// The share of blocking calls that may return EINTR at the default frequency; empty: all.
     std::optional<double> interrupted;
-    bool sees_kernel;   ///< Who called into the kernel; else the time alone is known.
+    bool sees_kernel;      ///< Who called into the kernel; else the time alone is known.
     unsigned own_threads;  ///< What it adds to the program's.
 
     friend void PrintTo(const SourceKind& kind, std::ostream* out) { *out << kind.name; }
@@ -25,8 +25,8 @@ class Source : public Session, public testing::WithParamInterface<SourceKind> {
 protected:
     [[nodiscard]] Outcome record_by_source(const Words& command,
                                            const char* frequency = "10k") const {
-        Words words = {"--quiet", "--force", "--freq",    frequency, "--source", GetParam().name,
-                       "-o",      recording(), "--"};
+        Words words = {"--quiet",       "--force", "--freq",    frequency, "--source",
+                       GetParam().name, "-o",      recording(), "--"};
         words.insert(words.end(), command.begin(), command.end());
         return sample(words);
     }
@@ -158,8 +158,8 @@ TEST_P(Source, follows_forked_children) {
     EXPECT_EQ(told(outcome.out, "processes"), 7) << outcome.err;
     const Recording found = seen();
     EXPECT_EQ(found.stat("processes"), 7);
-    EXPECT_NEAR(found.roots_us() / (told(outcome.out, "process_cpu_us") +
-                                    told(outcome.out, "children_cpu_us")),
+    EXPECT_NEAR(found.roots_us() /
+                    (told(outcome.out, "process_cpu_us") + told(outcome.out, "children_cpu_us")),
                 1, 0.03);
     EXPECT_GT(found.total_us("child_work"), 0.8 * 600'000);
     EXPECT_GT(found.total_us("parent_work"), 0.8 * 100'000);

@@ -43,8 +43,7 @@ int install_filter(unsigned action) {
         sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
     };
     const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
-    const unsigned flags =
-        action == SECCOMP_RET_USER_NOTIF ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+    const unsigned flags = action == SECCOMP_RET_USER_NOTIF ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
     if (result < 0 && errno == EACCES) {  // not privileged: seccomp(2) asks for this first
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -94,8 +93,8 @@ int answer(PerfRule rule, const perf_event_attr& attributes) {
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) {
             continue;  // the caller died meanwhile
         }
-        const int refusal = answer(
-            rule, read_attributes(static_cast<pid_t>(call.pid), call.data.args[0]));
+        const int refusal =
+            answer(rule, read_attributes(static_cast<pid_t>(call.pid), call.data.args[0]));
         seccomp_notif_resp response{};
         response.id = call.id;
         response.error = -refusal;
@@ -107,8 +106,7 @@ int answer(PerfRule rule, const perf_event_attr& attributes) {
 /// In the process that supervises: waits for the listener's number, then keeps that one alone.
 [[noreturn]] void become_supervisor(int numbers, PerfRule rule) {
     int listener = -1;
-    if (read(numbers, &listener, sizeof listener) != sizeof listener ||
-        unshare(CLONE_FILES) != 0) {
+    if (read(numbers, &listener, sizeof listener) != sizeof listener || unshare(CLONE_FILES) != 0) {
         _exit(kCannotConfine);
     }
     setsid();
