@@ -126,6 +126,7 @@ void pass_event_on(const char* session_name) noexcept {
     if (event >= 0) {
         control::ArmThread message;
         message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+        message.tid = static_cast<std::uint32_t>(current_tid());
         control::Go go;
         std::size_t fd_count = 0;
         if (send_message(socket, &message, sizeof message, &event, 1) == 0) {

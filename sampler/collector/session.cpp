@@ -285,7 +285,9 @@ bool Session::serve(Connection& connection) {
     if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
         if (received->fds.size() == 1) {
-            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+            const bool same_namespace = connection.pid == static_cast<pid_t>(arm_thread.pid);
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]),
+                                   same_namespace ? static_cast<pid_t>(arm_thread.tid) : 0);
         } else {
             ++threads_without_event_;
         }
