@@ -237,7 +237,7 @@ private:
                                      : "a sample in " + grouped(truth.period) + " events";
         }
         std::string text;
-        if (truth.achieved_hz) {
+        if (truth.achieved_hz && truth.clock == "cpu") {
             text = grouped(static_cast<std::uint64_t>(std::llround(*truth.achieved_hz))) + " of ";
         }
         return text + grouped(truth.requested_hz) + " Hz";
@@ -264,6 +264,9 @@ private:
         if (!profile_.is_time() && truth.sampled_ns + truth.booked_ns > 0) {
             stacks += "; " + percent_text(truth.sampled_ns, truth.sampled_ns + truth.booked_ns) +
                       " of the " + printable(profile_.unit) + " have one";
+        } else if (truth.clock == "wall" && truth.sampled_ns + truth.booked_ns > 0) {
+            stacks += "; " + percent_text(truth.sampled_ns, truth.sampled_ns + truth.booked_ns) +
+                      " of the wall time has one";
         } else if (truth.process_cpu_ns && *truth.process_cpu_ns > 0) {
             stacks += "; " + percent_text(truth.sampled_ns, *truth.process_cpu_ns) +
                       " of the CPU time has one";

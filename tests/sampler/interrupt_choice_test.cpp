@@ -5,7 +5,8 @@
 namespace sample::source {
 namespace {
 
-constexpr std::uint64_t kPeriod = 1'000;
+/// Longer than the patience with sleepers, so that it makes no difference.
+constexpr std::uint64_t kPeriod = 4 * InterruptChoice::kPatienceNs;
 
 TEST(InterruptChoice, notices_that_a_thread_ran) {
     InterruptChoice choice;
@@ -17,15 +18,13 @@ TEST(InterruptChoice, notices_that_a_thread_ran) {
 
 TEST(InterruptChoice, waits_for_a_period) {
     InterruptChoice choice;
-    (void)choice.check(kPeriod / 4);
+    (void)choice.check(kPeriod / 2 - 1);
     EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod / 4 * 3 - 1);
-    EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod / 4 * 3);
-    EXPECT_TRUE(choice.is_due(kPeriod)) << "a tick that comes a little early counts";
+    (void)choice.check(kPeriod / 2);
+    EXPECT_TRUE(choice.is_due(kPeriod)) << "a look that comes early counts";
     choice.interrupted();
     EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod / 4 * 7);
+    (void)choice.check(kPeriod);
     EXPECT_TRUE(choice.is_due(kPeriod));
 }
 
@@ -36,48 +35,62 @@ TEST(InterruptChoice, starts_a_random_part_of_a_period_ahead) {
     choice.interrupted();
     (void)choice.check(kPeriod / 2);
     EXPECT_FALSE(choice.is_due(kPeriod)) << "only once";
-    InterruptChoice half{kPeriod / 2};
-    (void)half.check(1);
-    EXPECT_FALSE(half.is_due(kPeriod));
-    (void)half.check(kPeriod / 4);
-    EXPECT_TRUE(half.is_due(kPeriod));
+    InterruptChoice quarter{kPeriod / 4};
+    (void)quarter.check(1);
+    EXPECT_FALSE(quarter.is_due(kPeriod));
+    (void)quarter.check(kPeriod / 4);
+    EXPECT_TRUE(quarter.is_due(kPeriod));
 }
 
-TEST(InterruptChoice, asks_more_of_a_thread_that_mostly_sleeps) {
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// A thread that ran for `cpu_ns` of every ten milliseconds, `waits_ns` of them for a processor.
+InterruptChoice after_windows(std::uint64_t cpu_ns, std::uint64_t waits_ns) {
     InterruptChoice choice;
-    for (int i = 0; i < 4; ++i) {
-        choice.met(false);
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        (void)choice.check(i * cpu_ns);
+        if (choice.wants_window(i * 10 * kMs)) {
+            choice.end_window(i * 10 * kMs, i * waits_ns);
+        }
     }
-    (void)choice.check(kPeriod);
-    EXPECT_TRUE(choice.is_due(kPeriod)) << "half of the last eight";
-    choice.met(false);
-    EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod * 8);
-    EXPECT_TRUE(choice.is_due(kPeriod));
+    choice.interrupted();
+    return choice;
 }
 
-TEST(InterruptChoice, forgets_that_it_slept) {
+TEST(InterruptChoice, has_patience_with_a_thread_that_sleeps) {
+    constexpr std::uint64_t kShort = 100'000;
+    InterruptChoice choice = after_windows(9 * kMs, 0);
+    (void)choice.check(choice.cpu_ns() + kShort);
+    EXPECT_FALSE(choice.is_due(kShort));
+    EXPECT_TRUE(choice.must_be_running());
+    (void)choice.check(choice.cpu_ns() + InterruptChoice::kPatienceNs);
+    EXPECT_TRUE(choice.is_due(kShort));
+    (void)choice.check(choice.cpu_ns() + 4 * InterruptChoice::kPatienceNs);
+    EXPECT_FALSE(choice.must_be_running()) << "not for ever";
+}
+
+TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_sleep) {
+    constexpr std::uint64_t kShort = 100'000;
+    for (const std::uint64_t cpu : {10 * kMs, 3 * kMs}) {
+        InterruptChoice choice = after_windows(cpu, 10 * kMs - cpu);
+        (void)choice.check(choice.cpu_ns() + kShort);
+        EXPECT_TRUE(choice.is_due(kShort)) << cpu;
+        EXPECT_FALSE(choice.must_be_running()) << cpu;
+    }
+}
+
+TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
     InterruptChoice choice;
-    (void)choice.check(kPeriod);
-    for (int i = 0; i < 8; ++i) {
-        choice.met(false);
-    }
-    for (int i = 0; i < 3; ++i) {
-        choice.met(true);
-        EXPECT_FALSE(choice.is_due(kPeriod)) << i;
-    }
-    choice.met(true);
-    EXPECT_TRUE(choice.is_due(kPeriod));
+    (void)choice.check(kMs);
+    EXPECT_TRUE(choice.wants_window(kMs));
+    choice.end_window(kMs, 0);
+    EXPECT_FALSE(choice.is_due(kMs / 10) && !choice.must_be_running());
+    EXPECT_FALSE(choice.wants_window(kMs + 1));
 }
 
 TEST(InterruptChoice, begins_anew_with_another_thread_under_the_same_id) {
-    InterruptChoice choice;
-    (void)choice.check(kPeriod * 100);
-    choice.interrupted();
-    for (int i = 0; i < 8; ++i) {
-        choice.met(false);
-    }
-    EXPECT_TRUE(choice.check(kPeriod / 2));
+    InterruptChoice choice = after_windows(9 * kMs, 0);
+    EXPECT_TRUE(choice.check(1));
     EXPECT_FALSE(choice.is_due(kPeriod));
     (void)choice.check(kPeriod);
     EXPECT_TRUE(choice.is_due(kPeriod));
