@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include <array>
+#include <ostream>
 
 namespace sample::e2e {
 namespace {
@@ -176,8 +177,8 @@ struct Interruption {
     const char* clock;
     double allowed;
 
-    friend void PrintTo(const Interruption& one, std::ostream* out) {
-        *out << one.source << " " << one.clock;
+    friend std::ostream& operator<<(std::ostream& out, const Interruption& one) {
+        return out << one.source << " " << one.clock;
     }
 };
 
