@@ -162,8 +162,7 @@ int main(int argc, char** argv) {
         sched_yield();
     }
     for (std::size_t index = 0; index < kNames.size(); ++index) {
-        targets::tell((std::string{kNames[index]} + "_ns").c_str(),
-                      g_ends.waited_ns[index].load());
+        targets::tell((std::string{kNames[index]} + "_ns").c_str(), g_ends.waited_ns[index].load());
     }
     targets::tell("in_pause_ns", targets::wall_ns() - g_ends.paused_ns.load());
     return told ? 0 : 1;
