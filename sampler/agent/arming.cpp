@@ -227,12 +227,10 @@ void close_events(Arming& arming) noexcept {
 
 void start_sources(bool wanted) noexcept {
     const Source source = g_source.load(std::memory_order_relaxed);
-    // Without a source nothing was set up that the sampling thread could report by.
-    const bool begins = wanted && source != Source::none;
     if (g_has_sampling_thread) {
-        source::release_sampling_thread(begins, source == Source::thread);
+        source::release_sampling_thread(wanted, source == Source::thread);
     }
-    if (!begins) {
+    if (!wanted) {
         delete_timers();
     }
     for (std::size_t i = 0; i < g_timer_count; ++i) {
