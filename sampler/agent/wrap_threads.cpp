@@ -181,7 +181,7 @@ SAMPLE_WRAPPER int pthread_create(pthread_t* thread, const pthread_attr_t* attri
     return result;
 }
 
-SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argument) noexcept {
+SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argument) {
     auto* real = agent::g_thrd_create.get();
     agent::ThreadStart* entry = agent::prepare_start(argument);
     if (entry == nullptr) {
