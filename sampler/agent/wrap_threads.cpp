@@ -15,9 +15,11 @@
 #include "sampler/capture/capture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <threads.h>
 
 #include <array>
+#include <cstdarg>
 
 namespace sample::agent {
 namespace {
@@ -27,6 +29,7 @@ using Start = void* (*)(void*);
 constinit Real<int(pthread_t*, const pthread_attr_t*, Start, void*)> g_pthread_create{
     "pthread_create"};
 constinit Real<int(thrd_t*, thrd_start_t, void*)> g_thrd_create{"thrd_create"};
+constinit Real<int(int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*)> g_clone{"clone"};
 
 /// What the new thread is to do. One of the two starts is set.
 struct ThreadStart {
@@ -181,7 +184,7 @@ SAMPLE_WRAPPER int pthread_create(pthread_t* thread, const pthread_attr_t* attri
     return result;
 }
 
-SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argument) noexcept {
+SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argument) {
     auto* real = agent::g_thrd_create.get();
     agent::ThreadStart* entry = agent::prepare_start(argument);
     if (entry == nullptr) {
@@ -193,6 +196,19 @@ SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argumen
         agent::free_start(entry);
     }
     return result;
+}
+
+SAMPLE_WRAPPER int clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
+    va_list list;
+    va_start(list, argument);
+    auto* parent_tid = va_arg(list, pid_t*);
+    auto* locals = va_arg(list, void*);
+    auto* child_tid = va_arg(list, pid_t*);
+    va_end(list);
+    if ((flags & (CLONE_THREAD | CLONE_SETTLS)) == CLONE_THREAD) {
+        sample::capture::share_thread_locals();
+    }
+    return agent::g_clone.get()(run, stack, flags, argument, parent_tid, locals, child_tid);
 }
 
 }  // extern "C"

@@ -35,6 +35,12 @@ constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::array<EarlyThread, kMaxEarlyThreads> g_early_threads{};
 constinit std::size_t g_early_thread_count = 0;
 
+/// Threads that share another one's thread-local storage: thread id << 32 | slot + 1; 0: none. An
+/// entry is free again when the slot is another thread's.
+constinit std::array<std::atomic<std::uint64_t>, 64> g_guests{};
+/// There may be such threads on stacks that are taken for their maker's.
+constinit std::atomic<bool> g_shares_locals{false};
+
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
 
@@ -127,6 +133,35 @@ ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
     return &slot;
 }
 
+/// The slot of a thread that shares another one's thread-local storage. Null: there are too many.
+ThreadSlot* guest_slot(Area& area, std::uint32_t tid, std::uint64_t ticks) noexcept {
+    std::atomic<std::uint64_t>* free_guest = nullptr;
+    std::uint64_t free_entry = 0;
+    for (std::atomic<std::uint64_t>& guest : g_guests) {
+        const std::uint64_t entry = guest.load(std::memory_order_relaxed);
+        const auto index = static_cast<std::uint32_t>(entry) - 1;
+        const bool lives =
+            entry != 0 && area.slots[index].tid.load(std::memory_order_relaxed) == entry >> 32U;
+        if (lives && entry >> 32U == tid) {
+            return &area.slots[index];
+        }
+        if (!lives && free_guest == nullptr) {
+            free_guest = &guest;
+            free_entry = entry;
+        }
+    }
+    if (free_guest == nullptr) {
+        return nullptr;
+    }
+    ThreadSlot* slot = claim_slot(area, ticks);
+    if (slot != nullptr) {
+        const auto index = static_cast<std::uint64_t>(slot - area.slots.data());
+        free_guest->compare_exchange_strong(free_entry, std::uint64_t{tid} << 32U | (index + 1),
+                                            std::memory_order_relaxed);
+    }
+    return slot;
+}
+
 /// The calling thread's slot. A raw clone without CLONE_SETTLS shares this thread's TLS: off the
 /// known stack the kernel is asked who runs.
 ThreadSlot* own_slot(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept {
@@ -136,10 +171,37 @@ ThreadSlot* own_slot(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept
         return self.slot;
     }
     const bool on_known_stack = sp >= self.stack_low && sp < self.stack_high;
-    if (!on_known_stack && self.slot->tid.load(std::memory_order_relaxed) != current_tid()) {
-        return nullptr;
+    if (on_known_stack && !g_shares_locals.load(std::memory_order_relaxed)) {
+        return self.slot;
     }
-    return self.slot;
+    const std::uint32_t tid = current_tid();
+    return self.slot->tid.load(std::memory_order_relaxed) == tid ? self.slot
+                                                                 : guest_slot(area, tid, ticks);
+}
+
+void claim_own_slot(Area& area) noexcept {
+    ThreadLocal& self = t_thread;
+    if (self.slot != nullptr) {
+        return;
+    }
+    self.busy = 1;
+    asm volatile("" ::: "memory");
+    self.slot = claim_slot(area, read_ticks());
+    asm volatile("" ::: "memory");
+    self.busy = 0;
+}
+
+/// Whether thread-local storage lies where compiled code expects it: libc's thread control block
+/// points at itself, twice. What a bare clone was given in its place may have nothing below it.
+/// Source: glibc sysdeps/x86_64/nptl/tls.h, tcbhead_t.
+bool has_thread_locals() noexcept {
+    std::uint64_t block = 0;
+    std::uint64_t self = 0;
+    asm volatile(
+        "movq %%fs:0, %0\n\t"
+        "movq %%fs:16, %1"
+        : "=r"(block), "=r"(self));
+    return block != 0 && block == self;
 }
 
 void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
@@ -265,6 +327,10 @@ void detach_after_fork() noexcept {
     reset_library_guard();
     t_thread.slot = nullptr;
     t_thread.busy = 0;
+    g_shares_locals.store(false, std::memory_order_relaxed);
+    for (auto& guest : g_guests) {
+        guest.store(0, std::memory_order_relaxed);
+    }
     for (auto& word : g_perf_descriptors) {
         word.store(0, std::memory_order_relaxed);
     }
@@ -295,16 +361,17 @@ void add_perf_descriptor(int fd) noexcept {
 
 void begin_thread() noexcept {
     Area* area = g_area.load(std::memory_order_acquire);
-    ThreadLocal& self = t_thread;
-    if (area == nullptr || self.slot != nullptr ||
-        area->header.observes_waits.load(std::memory_order_relaxed) == 0) {
-        return;
+    if (area != nullptr && area->header.observes_waits.load(std::memory_order_relaxed) != 0) {
+        claim_own_slot(*area);
     }
-    self.busy = 1;
-    asm volatile("" ::: "memory");
-    self.slot = claim_slot(*area, read_ticks());
-    asm volatile("" ::: "memory");
-    self.busy = 0;
+}
+
+void share_thread_locals() noexcept {
+    if (Area* area = g_area.load(std::memory_order_acquire); area != nullptr) {
+        // Now: afterwards it could be the other thread that finds none.
+        claim_own_slot(*area);
+        g_shares_locals.store(true, std::memory_order_relaxed);
+    }
 }
 
 ThreadSlot* claim_observer_slot(Area& area) noexcept {
@@ -394,6 +461,10 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     if (is_own_event(area->header, *info)) {
+        return;
+    }
+    if (!has_thread_locals()) {
+        area->header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
         return;
     }
     const std::uint64_t ticks = read_ticks();

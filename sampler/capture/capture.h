@@ -65,6 +65,10 @@ void set_stack_bounds(std::uint64_t low, std::uint64_t high) noexcept;
 /// thread.
 void add_perf_descriptor(int fd) noexcept;
 
+/// Before the calling thread makes one that shares its thread-local storage: from now on the kernel
+/// is asked at each sample who runs. Async-signal-safe.
+void share_thread_locals() noexcept;
+
 /// For the wall clock: the calling thread begins now, not with its first sample. Async-signal-safe.
 void begin_thread() noexcept;
 

@@ -45,6 +45,26 @@ TEST_P(Threads, of_libcs_and_the_languages_own_calls_are_sampled) {
     }
 }
 
+TEST_P(Threads, of_a_bare_clone_are_sampled_where_the_source_reaches_them) {
+    const bool reaches = is("sigtrap") || is("thread");
+    for (const char* kind : {"raw", "raw-inside", "raw-tls"}) {
+        SCOPED_TRACE(kind);
+        const Outcome outcome = record_by_source({target("thread_kinds"), kind, "0.15"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.signal;
+        const Recording seen{recording()};
+        EXPECT_NEAR(seen.total_us("kind_work"), reaches ? 300'000 : 0, 0.1 * 300'000);
+        EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
+    }
+}
+
+TEST_P(Threads, without_libcs_thread_control_block_live_on) {
+    const Outcome outcome = record_by_source({target("thread_kinds"), "raw-foreign", "0.1"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.signal;
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.total_us("foreign_work"), 0);
+    EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
+}
+
 TEST_P(Threads, of_openmp_are_sampled) {
     if (run_here({target("thread_kinds"), "openmp", "0.01"}).exit_code == 77) {
         GTEST_SKIP() << "this compiler has no OpenMP";
