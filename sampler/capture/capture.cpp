@@ -204,6 +204,19 @@ bool has_thread_locals() noexcept {
     return block != 0 && block == self;
 }
 
+bool kernel_counts(const AreaHeader& header) noexcept {
+    return header.kernel_count != KernelCount::none &&
+           header.kernel_excluded.load(std::memory_order_relaxed) == 0;
+}
+
+/// Of the calling thread, so far: they are not the next sample's.
+void forget_own_events(const AreaHeader& header) noexcept {
+    if (t_thread.slot != nullptr && t_thread.busy == 0 && kernel_counts(header)) {
+        t_thread.slot->accounted_ns.store(thread_count(header.kernel_count),
+                                          std::memory_order_relaxed);
+    }
+}
+
 void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
     const auto& from = context.uc_mcontext.gregs;
     const auto get = [&from](int index) { return static_cast<std::uint64_t>(from[index]); };
@@ -219,7 +232,23 @@ struct Weight {
     std::uint64_t accounted_ns = 0;  ///< The slot's new value, once the sample is published.
 };
 
+/// What happened since the thread's last sample, where the kernel says; else a period.
+Weight weigh_event(const AreaHeader& header, const ThreadSlot& slot) noexcept {
+    if (!kernel_counts(header)) {
+        return {header.period_ns, 0, 0};
+    }
+    const std::uint64_t now = thread_count(header.kernel_count);
+    if (slot.last_ticks == 0) {
+        return {header.period_ns, 0, now};  // how many before the events were on is not known
+    }
+    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
+    return {now > accounted ? now - accounted : 0, 0, now};
+}
+
 Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t ticks) noexcept {
+    if (header.gap_ticks == kCountsEvents) {
+        return weigh_event(header, slot);
+    }
     const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
     if (ticks - slot.last_ticks < header.gap_ticks) {
         return {header.period_ns, 0, accounted + header.period_ns};
@@ -461,6 +490,7 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     if (is_own_event(area->header, *info)) {
+        forget_own_events(area->header);
         return;
     }
     if (!has_thread_locals()) {

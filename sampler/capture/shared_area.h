@@ -42,6 +42,10 @@ inline constexpr std::size_t kHistogramClasses = 160;
 /// AreaHeader::gap_ticks where samples count an event: each stands for a period.
 inline constexpr std::uint64_t kCountsEvents = ~std::uint64_t{0};
 
+/// Which figure of getrusage(2) counts, for each thread, the event that is sampled: several that
+/// happen within one visit to the kernel raise one signal, and it tells how many.
+enum class KernelCount : std::uint32_t { none, faults, minor_faults, major_faults, switches };
+
 using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
 static_assert(kMaxThreads == kMaxChunks);
 
@@ -88,6 +92,7 @@ struct AreaHeader {
     /// source does not go by the thread's clock; kCountsEvents: no clock bears on the weights.
     std::uint64_t gap_ticks = 0;
     std::uint64_t period_ticks = 0;
+    KernelCount kernel_count = KernelCount::none;  ///< Of use unless the kernel is excluded.
     std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.
 
     std::atomic<std::uint32_t> stopped;          ///< Nothing more is wanted.

@@ -5,6 +5,7 @@
 #include "sampler/collector/process_end.h"
 
 #include <linux/futex.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
@@ -46,6 +47,24 @@ std::string random_name() {
 /// Nanoseconds of a clock, else occurrences of the event.
 std::uint64_t period_of(const SessionOptions& options) {
     return options.event.is_clock ? 1'000'000'000U / options.frequency_hz : options.event.period;
+}
+
+capture::KernelCount kernel_count_of(const source::EventSpec& event) {
+    if (event.type != PERF_TYPE_SOFTWARE) {
+        return capture::KernelCount::none;
+    }
+    switch (event.config) {
+        case PERF_COUNT_SW_PAGE_FAULTS:
+            return capture::KernelCount::faults;
+        case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+            return capture::KernelCount::minor_faults;
+        case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+            return capture::KernelCount::major_faults;
+        case PERF_COUNT_SW_CONTEXT_SWITCHES:
+            return capture::KernelCount::switches;
+        default:
+            return capture::KernelCount::none;
+    }
 }
 
 trace::SessionStart session_start(const SessionOptions& options) {
@@ -346,6 +365,7 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     connection.identity.is_time = options_.event.is_clock;
     if (!options_.event.is_clock) {
         connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
+        connection.mapping->area().header.kernel_count = kernel_count_of(options_.event);
     }
     if (is_root) {
         root_mapping_ = connection.mapping;
