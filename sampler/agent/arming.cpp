@@ -240,6 +240,27 @@ void start_sources(bool wanted) noexcept {
     }
 }
 
+void stop_sources(capture::Area& area) noexcept {
+    for (std::size_t i = 0; i < g_timer_count; ++i) {
+        source::delete_timer(g_timers[i]);
+    }
+    g_timer_count = 0;
+    disarm_this_thread();
+    area.header.stopped.store(1, std::memory_order_release);
+    if (g_has_sampling_thread) {
+        source::end_sampling_thread();
+    }
+    forget_sources();
+}
+
+Source current_source() noexcept {
+    return g_source.load(std::memory_order_acquire);
+}
+
+bool has_sampling_thread() noexcept {
+    return g_has_sampling_thread;
+}
+
 void forget_sources() noexcept {
     g_source.store(Source::none, std::memory_order_relaxed);
     g_has_sampling_thread = false;

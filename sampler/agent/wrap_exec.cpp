@@ -3,6 +3,7 @@
 //
 // glibc's exec family calls execve internally, past any wrapper of it, so each name is wrapped. The
 // variadic ones collect their arguments and go on as the vector ones.
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/real.h"
@@ -19,8 +20,6 @@ namespace {
 using Strings = char* const*;
 
 constinit Real<int(const char*, Strings, Strings)> g_execve{"execve"};
-constinit Real<int(const char*, Strings)> g_execv{"execv"};
-constinit Real<int(const char*, Strings)> g_execvp{"execvp"};
 constinit Real<int(const char*, Strings, Strings)> g_execvpe{"execvpe"};
 constinit Real<int(int, Strings, Strings)> g_fexecve{"fexecve"};
 constinit Real<int(int, const char*, Strings, Strings, int)> g_execveat{"execveat"};
@@ -34,6 +33,14 @@ int exec_behind_gate(Real<Function>& real, Arguments... arguments) noexcept {
     }
     const ClosedGate gate;
     return function(arguments...);
+}
+
+std::size_t count_strings(Strings strings) noexcept {
+    std::size_t count = 0;
+    while (strings != nullptr && strings[count] != nullptr) {
+        ++count;
+    }
+    return count;
 }
 
 std::size_t count_arguments(va_list list) noexcept {
@@ -63,33 +70,47 @@ namespace agent = sample::agent;
     for (std::size_t i = 1; i <= count; ++i) {                              \
         argv[i] = va_arg(list, char*);                                      \
     }
+
+// Where the next image could not join, `kept` is a copy of `envp` without what makes it try.
+#define SAMPLE_ENVIRONMENT(kept, envp)                                                     \
+    agent::Strings kept = envp;                                                            \
+    if ((envp) != nullptr && agent::must_leave_environment()) {                            \
+        auto** copy =                                                                      \
+            static_cast<char**>(alloca((agent::count_strings(envp) + 1) * sizeof(char*))); \
+        agent::copy_environment_without_us(envp, copy);                                    \
+        kept = copy;                                                                       \
+    }
 // NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 
 SAMPLE_WRAPPER int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
-    return agent::exec_behind_gate(agent::g_execve, path, argv, envp);
+    SAMPLE_ENVIRONMENT(kept, envp)
+    return agent::exec_behind_gate(agent::g_execve, path, argv, kept);
 }
 
 SAMPLE_WRAPPER int execv(const char* path, char* const argv[]) noexcept {
-    return agent::exec_behind_gate(agent::g_execv, path, argv);
+    return execve(path, argv, environ);
 }
 
 SAMPLE_WRAPPER int execvp(const char* file, char* const argv[]) noexcept {
-    return agent::exec_behind_gate(agent::g_execvp, file, argv);
+    return execvpe(file, argv, environ);
 }
 
 SAMPLE_WRAPPER int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
-    return agent::exec_behind_gate(agent::g_execvpe, file, argv, envp);
+    SAMPLE_ENVIRONMENT(kept, envp)
+    return agent::exec_behind_gate(agent::g_execvpe, file, argv, kept);
 }
 
 SAMPLE_WRAPPER int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
-    return agent::exec_behind_gate(agent::g_fexecve, fd, argv, envp);
+    SAMPLE_ENVIRONMENT(kept, envp)
+    return agent::exec_behind_gate(agent::g_fexecve, fd, argv, kept);
 }
 
 SAMPLE_WRAPPER int execveat(int fd, const char* path, char* const argv[], char* const envp[],
                             int flags) noexcept {
-    return agent::exec_behind_gate(agent::g_execveat, fd, path, argv, envp, flags);
+    SAMPLE_ENVIRONMENT(kept, envp)
+    return agent::exec_behind_gate(agent::g_execveat, fd, path, argv, kept, flags);
 }
 
 SAMPLE_WRAPPER int execl(const char* path, const char* first, ...) noexcept {
