@@ -119,6 +119,11 @@ double six_sigma(double p, double samples) {
     return 6 * std::sqrt(p * (1 - p) / samples);
 }
 
+double even_samples(const Recording& seen) {
+    const std::string source = seen.text_stat("source");
+    return seen.stat("samples") / (source == "thread" || source == "timer" ? 4 : 1);
+}
+
 Session::Session() {
     std::string name = std::filesystem::temp_directory_path() / "sample-e2e-XXXXXX";
     folder_ = mkdtemp(name.data());

@@ -53,6 +53,11 @@ private:
 /// Six standard deviations of a share `p` that was estimated from `samples` samples.
 [[nodiscard]] double six_sigma(double p, double samples);
 
+/// How many samples of one weight tell as much as those of `seen`. What thread and timer take
+/// stands for the time since the last one, on a busy machine up to a slice of the scheduler's: a
+/// few heavy ones among many light ones. Each counts as a quarter.
+[[nodiscard]] double even_samples(const Recording& seen);
+
 class Session : public testing::Test {
 protected:
     Session();

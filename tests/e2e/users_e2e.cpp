@@ -140,7 +140,7 @@ protected:
         for (const auto& [leaf, share] :
              {std::pair{"leaf_fifty", 0.5}, {"leaf_thirty", 0.3}, {"leaf_twenty", 0.2}}) {
             EXPECT_NEAR(1000 * seen.self_us(leaf) / told(outcome.out, "work_cpu_ns"), share,
-                        six_sigma(share, seen.stat("samples")) + 0.01)
+                        six_sigma(share, even_samples(seen)) + 0.01)
                 << leaf;
         }
     }
