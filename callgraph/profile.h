@@ -75,6 +75,14 @@ struct ProcessTotals {
     std::uint64_t cpu_ns = 0;  ///< By the kernel; where that is not known, sampled and booked.
 };
 
+/// A program of the session that nothing is known of but that it ran.
+struct UnprofiledProgram {
+    std::string executable;
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::string reason;
+};
+
 /// Samples whose stacks end for one reason in one module.
 struct BrokenStacks {
     StackBreak reason = StackBreak::unknown;
@@ -127,6 +135,7 @@ struct Profile {
     std::optional<FunctionId> gc;     ///< The pseudo-function that stands for memory management.
     std::vector<ThreadTotals> threads;
     std::vector<ProcessTotals> processes;
+    std::vector<UnprofiledProgram> unprofiled;
     Truth truth;
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.

@@ -3,6 +3,7 @@
 // The agent only captures. It joins a session in its constructor, before main; everything that
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
+#include "sampler/agent/child_environment.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/session_client.h"
@@ -22,7 +23,7 @@ void in_forked_child() {
     capture::detach_after_fork();
     forget_fork();
     program_view().reset_lock();
-    if (was_profiled) {
+    if (was_profiled && children_wanted()) {
         join_session(JoinKind::after_fork);
     }
 }

@@ -1,5 +1,6 @@
 #include "sampler/agent/session_client.h"
 
+#include "sampler/agent/child_environment.h"
 #include "sampler/agent/collector_start.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/local_socket.h"
@@ -197,6 +198,7 @@ const char* converse(int socket, control::Hello& hello) noexcept {
     }
     g_session_name = welcome.session_name;
     g_period_ns = welcome.period_ns;
+    set_up_children(g_session_name.data(), welcome.children != 0);
 
     const ThreadList threads = list_threads();
     OpenEvents events = open_best(welcome, threads);
@@ -230,6 +232,10 @@ const char* converse(int socket, control::Hello& hello) noexcept {
 }
 
 }  // namespace
+
+const char* session_name() noexcept {
+    return g_session_name.data();
+}
 
 void join_session(JoinKind kind) noexcept {
     const char* problem = nullptr;

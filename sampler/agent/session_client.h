@@ -19,4 +19,7 @@ void join_session(JoinKind kind) noexcept;
 /// to new threads.
 void arm_this_thread() noexcept;
 
+/// Empty: none was joined.
+[[nodiscard]] const char* session_name() noexcept;
+
 }  // namespace sample::agent

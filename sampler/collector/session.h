@@ -14,6 +14,7 @@
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/spare_area.h"
 #include "sampler/collector/tick_clock.h"
+#include "sampler/collector/unprofiled.h"
 #include "sampler/control/protocol.h"
 
 #include <sys/types.h>
@@ -85,6 +86,7 @@ private:
         std::unique_ptr<ProfiledProcess> process;
         std::shared_ptr<AreaMapping> mapping;
         Fd pidfd;
+        bool unprofiled = false;  ///< Its image was replaced by one that we do not hear from.
     };
 
     Session(SessionOptions options, Fd recording);
@@ -100,6 +102,7 @@ private:
     std::vector<control::Source> sources_for(pid_t pid, std::string& reason);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
+    void list_unprofiled();
     void housekeeping();
     SessionOutcome finish();
 
@@ -108,6 +111,7 @@ private:
     TickClock clock_;
     SpareArea spare_area_;
     ProgramKinds programs_;
+    UnprofiledPrograms unprofiled_;
     Recorder recorder_;
     Fd listener_;
     Fd finish_event_;
