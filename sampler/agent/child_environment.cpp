@@ -24,8 +24,11 @@ constinit std::array<char, PATH_MAX> g_library{};
 constinit std::array<char, 96> g_session{};  // SAMPLE_SESSION=name
 
 bool is_ours(std::string_view item) noexcept {
-    const std::size_t slash = item.rfind('/');
-    return (slash == std::string_view::npos ? item : item.substr(slash + 1)) == kLibrary;
+    if (!item.ends_with(kLibrary)) {
+        return false;
+    }
+    item.remove_suffix(kLibrary.size());
+    return item.empty() || item.back() == '/';
 }
 
 /// Calls `take` with each item of a list of libraries.
@@ -47,7 +50,7 @@ bool starts_with(const char* text, std::string_view start) noexcept {
 
 std::string_view session_prefix() noexcept {
     const std::string_view whole{g_session.data()};
-    return whole.substr(0, whole.find('=') + 1);
+    return {whole.data(), whole.find('=') + 1};
 }
 
 struct Found {
@@ -140,8 +143,8 @@ std::size_t environment_room(char* const* envp, Inherit inherit) noexcept {
         return 0;
     }
     const std::size_t list = found.preload == nullptr ? 0 : strlen(found.preload);
-    const std::size_t room = (found.count + 3) * sizeof(char*) + kPreload.size() +
-                             strlen(g_library.data()) + list + 2;
+    const std::size_t room =
+        (found.count + 3) * sizeof(char*) + kPreload.size() + strlen(g_library.data()) + list + 2;
     return room <= kMaxRoom ? room : 0;
 }
 

@@ -25,7 +25,7 @@ using capture::as_argument;
 using capture::raw_syscall;
 using control::NotProfiled;
 
-constexpr int kMaxInterpreters = 4;               // of scripts, as many as the kernel's
+constexpr int kMaxInterpreters = 4;            // of scripts, as many as the kernel's
 constexpr std::size_t kScriptHeadBytes = 256;  // what the kernel reads of a script
 
 /// A file's first bytes, and the others on demand.
@@ -60,10 +60,11 @@ private:
 /// The first word behind "#!", or nothing. Source: execve(2), Interpreter scripts.
 std::string_view interpreter_of_script(std::string_view text) noexcept {
     constexpr std::string_view kBlanks = " \t";
-    if (text.substr(0, 2) != "#!") {
+    if (!text.starts_with("#!")) {
         return {};
     }
-    text = text.substr(2, std::min(text.find('\n'), text.size()) - 2);
+    text.remove_suffix(text.size() - std::min(text.find('\n'), text.size()));
+    text.remove_prefix(2);
     const std::size_t start = text.find_first_not_of(kBlanks);
     if (start == std::string_view::npos) {
         return {};
@@ -73,7 +74,8 @@ std::string_view interpreter_of_script(std::string_view text) noexcept {
 }
 
 bool is_loader(std::string_view path) noexcept {
-    return path.substr(path.rfind('/') + 1).substr(0, 3) == "ld-";
+    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+    return path.starts_with("ld-");
 }
 
 NotProfiled reason_of_elf(const Head& file, std::string_view path) noexcept {
@@ -131,9 +133,8 @@ bool inspect_one(int folder, const char* path, control::Unprofiled& out,
         !S_ISREG(info.st_mode)) {
         return false;
     }
-    const int fd =
-        static_cast<int>(raw_syscall(SYS_openat, folder, as_argument(path),
-                                     O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0));
+    const int fd = static_cast<int>(raw_syscall(SYS_openat, folder, as_argument(path),
+                                                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0));
     inspect(fd, info, out);
     bool again = false;
     if (fd >= 0 && out.reason == NotProfiled::none) {

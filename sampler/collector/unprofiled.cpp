@@ -48,8 +48,7 @@ void UnprofiledPrograms::announced(const control::Unprofiled& said, pid_t peer,
                                    std::uint64_t now_ns) {
     // Another namespace's numbers mean nothing here but the sender's own, which the kernel told us.
     const bool same_namespace = said.sender_pid == static_cast<std::uint32_t>(peer);
-    const auto pid =
-        same_namespace ? said.pid : static_cast<std::uint32_t>(peer);
+    const auto pid = same_namespace ? said.pid : static_cast<std::uint32_t>(peer);
     if (said.reason == control::NotProfiled::none) {
         std::erase_if(pending_, [&](const Pending& known) {
             return known.program.pid == static_cast<std::uint32_t>(peer);
@@ -77,9 +76,9 @@ void UnprofiledPrograms::has_run(pid_t pid) {
 std::vector<trace::UnprofiledProgram> UnprofiledPrograms::settle(std::uint64_t now_ns) {
     std::vector<trace::UnprofiledProgram> certain;
     std::erase_if(pending_, [&](Pending& known) {
-        const Seen seen = known.ran ? Seen::gone
-                                    : look_at(static_cast<pid_t>(known.program.pid), known.device,
-                                              known.inode);
+        const Seen seen =
+            known.ran ? Seen::gone
+                      : look_at(static_cast<pid_t>(known.program.pid), known.device, known.inode);
         if (seen != Seen::runs_another) {
             certain.push_back(std::move(known.program));
             return true;

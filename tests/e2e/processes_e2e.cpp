@@ -1,4 +1,5 @@
-// Processes that come and go: every way to start one, what is left out, and what cannot be recorded.
+// Processes that come and go: every way to start one, what is left out, and what cannot be
+// recorded.
 #include "session.h"
 
 #include <elf.h>
@@ -43,17 +44,15 @@ TEST_P(Children, are_recorded_into_the_same_recording) {
 }
 
 using Way = std::tuple<const char*, const char*>;
-INSTANTIATE_TEST_SUITE_P(Ways, Children,
-                         testing::Values(Way{"fork", "kept"}, Way{"fork", "empty"},
-                                         Way{"vfork", "kept"}, Way{"vfork", "empty"},
-                                         Way{"spawn", "kept"}, Way{"spawn", "empty"},
-                                         Way{"spawnp", "kept"}, Way{"spawnp", "empty"},
-                                         Way{"system", "kept"}, Way{"popen", "kept"},
-                                         Way{"daemon", "empty"}),
-                         [](const auto& way) {
-                             return std::string{std::get<0>(way.param)} + "_" +
-                                    std::get<1>(way.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, Children,
+    testing::Values(Way{"fork", "kept"}, Way{"fork", "empty"}, Way{"vfork", "kept"},
+                    Way{"vfork", "empty"}, Way{"spawn", "kept"}, Way{"spawn", "empty"},
+                    Way{"spawnp", "kept"}, Way{"spawnp", "empty"}, Way{"system", "kept"},
+                    Way{"popen", "kept"}, Way{"daemon", "empty"}),
+    [](const auto& way) {
+        return std::string{std::get<0>(way.param)} + "_" + std::get<1>(way.param);
+    });
 
 class Processes : public Session {
 protected:
@@ -85,10 +84,9 @@ TEST_F(Processes, children_are_as_if_we_were_not_there_when_they_are_left_out) {
 }
 
 TEST_F(Processes, other_preloaded_libraries_stay_when_ours_goes) {
-    const Outcome outcome =
-        sample({"--quiet", "--no-children", "-o", recording(), "--", target("children"), "spawn",
-                "kept", "/usr/bin/env"},
-               {.settings = {{"LD_PRELOAD", "libdl.so.2"}}});
+    const Outcome outcome = sample({"--quiet", "--no-children", "-o", recording(), "--",
+                                    target("children"), "spawn", "kept", "/usr/bin/env"},
+                                   {.settings = {{"LD_PRELOAD", "libdl.so.2"}}});
     EXPECT_NE(outcome.out.find("LD_PRELOAD=libdl.so.2\n"), std::string::npos) << outcome.out;
 }
 
@@ -120,8 +118,8 @@ TEST_F(Processes, the_command_may_become_a_static_program) {
 }
 
 TEST_F(Processes, the_summary_says_what_was_not_profiled) {
-    const Outcome outcome = sample({"-o", recording(), "--", target("children"), "fork", "kept",
-                                    target("hello_static")});
+    const Outcome outcome = sample(
+        {"-o", recording(), "--", target("children"), "fork", "kept", target("hello_static")});
     EXPECT_NE(outcome.err.find("not profiled: it is statically linked"), std::string::npos)
         << outcome.err;
 }
@@ -208,8 +206,8 @@ TEST_F(Processes, a_program_that_could_not_be_started_is_not_listed) {
 }
 
 TEST_F(Processes, a_thousand_short_commands_have_a_process_each) {
-    const Outcome outcome = record(
-        {"sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done; echo $i"});
+    const Outcome outcome =
+        record({"sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done; echo $i"});
     EXPECT_EQ(outcome.out, "1000\n") << outcome.err;
     const Recording seen{recording()};
     EXPECT_EQ(seen.stat("processes"), 1001);

@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
         return targets::usage("MEGABYTES FORKS");
     }
     const std::size_t bytes = targets::number(argv[1]) << 20U;
-    auto* memory = static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* memory = static_cast<char*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (memory == MAP_FAILED) {
         return 3;
     }

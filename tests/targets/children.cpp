@@ -4,8 +4,8 @@
 //
 // HOW: fork vfork spawn spawnp system popen daemon. ENVIRONMENT: kept (environ as it is), empty (an
 // envp of its own with nothing in it; for system and popen: environ as it is). daemon: forks twice
-// with a setsid between, the process in the middle exits at once, and the program's end is seen by a
-// pipe.
+// with a setsid between, the process in the middle exits at once, and the program's end is seen by
+// a pipe.
 //
 // Truth: PROGRAM runs once; `status=` is its exit status (daemon: 0).
 #include "work.h"
