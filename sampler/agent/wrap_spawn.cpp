@@ -50,7 +50,7 @@ extern "C" {
 SAMPLE_WRAPPER int posix_spawn(pid_t* pid, const char* path,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const argv[],
-                               char* const envp[]) noexcept {
+                               char* const envp[]) {
     agent::ExecPlan plan{false};
     plan.look_at(AT_FDCWD, path);
     return agent::start_child(plan, pid, envp, [&](pid_t* child, char* const* with) {
@@ -61,7 +61,7 @@ SAMPLE_WRAPPER int posix_spawn(pid_t* pid, const char* path,
 SAMPLE_WRAPPER int posix_spawnp(pid_t* pid, const char* file,
                                 const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const argv[],
-                                char* const envp[]) noexcept {
+                                char* const envp[]) {
     agent::ExecPlan plan{false};
     plan.look_for(file);
     return agent::start_child(plan, pid, envp, [&](pid_t* child, char* const* with) {
