@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <climits>
 #include <cstring>
 #include <string_view>
 
@@ -20,7 +19,7 @@ constexpr std::size_t kMaxRoom = std::size_t{64} * 1024;
 
 constinit bool g_joined = false;
 constinit bool g_wanted = false;
-constinit std::array<char, PATH_MAX> g_library{};
+constinit const char* g_library = nullptr;   // the loader's, which keeps it
 constinit std::array<char, 96> g_session{};  // SAMPLE_SESSION=name
 
 bool is_ours(std::string_view item) noexcept {
@@ -89,7 +88,7 @@ char* write_preload(const char* list, bool with_library, char* at) noexcept {
     at = append(at, kPreload);
     const char* const first = at;
     if (with_library) {
-        at = append(at, g_library.data());
+        at = append(at, g_library);
     }
     for_each_item(list == nullptr ? std::string_view{} : list, [&](std::string_view item) {
         if (!is_ours(item)) {
@@ -106,11 +105,11 @@ char* write_preload(const char* list, bool with_library, char* at) noexcept {
 void set_up_children(const char* session_name, bool wanted) noexcept {
     Dl_info info{};
     if (dladdr(reinterpret_cast<const void*>(&set_up_children), &info) == 0 ||
-        info.dli_fname == nullptr || strlen(info.dli_fname) >= g_library.size() ||
+        info.dli_fname == nullptr ||
         strlen(control::kSessionVariable) + 1 + strlen(session_name) >= g_session.size()) {
         return;
     }
-    strcpy(g_library.data(), info.dli_fname);
+    g_library = info.dli_fname;
     char* at = append(g_session.data(), control::kSessionVariable);
     at = append(at, "=");
     strcpy(at, session_name);
@@ -144,7 +143,7 @@ std::size_t environment_room(char* const* envp, Inherit inherit) noexcept {
     }
     const std::size_t list = found.preload == nullptr ? 0 : strlen(found.preload);
     const std::size_t room =
-        (found.count + 3) * sizeof(char*) + kPreload.size() + strlen(g_library.data()) + list + 2;
+        (found.count + 3) * sizeof(char*) + kPreload.size() + strlen(g_library) + list + 2;
     return room <= kMaxRoom ? room : 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,6 +53,10 @@ struct ThreadList {
 
 ThreadList list_threads() noexcept {
     ThreadList list;
+    if (__libc_single_threaded != 0) {
+        list.tids[list.count++] = static_cast<int>(raw_syscall(SYS_gettid));
+        return list;
+    }
     const long folder =
         raw_syscall(SYS_open, as_argument("/proc/self/task"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {

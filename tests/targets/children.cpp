@@ -59,7 +59,8 @@ int by_shell(const char* how, char** words) {
 
 int as_daemon(char** words, char** environment) {
     int ends[2] = {-1, -1};
-    if (pipe(ends) != 0) {
+    // The program's end of it has to survive the exec.
+    if (pipe(ends) != 0) {  // NOLINT(android-cloexec-pipe)
         return 127;
     }
     const pid_t middle = fork();
