@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -144,6 +145,71 @@ TEST_F(Processes, a_setuid_program_is_listed_as_not_profiled) {
     ASSERT_EQ(::chmod(program.c_str(), 04755), 0);
     expect_listed({target("children"), "fork", "kept", program, "0"}, program, "setuid");
     expect_listed({target("children"), "spawn", "kept", program, "0"}, program, "setuid");
+}
+
+/// The tools where every user may read them.
+class OtherUsers : public Processes {
+protected:
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "only root can become another user";
+        }
+        std::filesystem::permissions(file("."), std::filesystem::perms{0755});
+        for (const char* folder : {"bin", "lib"}) {
+            std::filesystem::create_directory(file(folder));
+        }
+        std::filesystem::copy_file(sample_path(), file("bin/sample"));
+        std::filesystem::copy_file(agent_path(), file("lib/libsample.so"));
+        for (const char* name : {"three_leaves", "exit_code", "children"}) {
+            std::filesystem::copy_file(target(name), file(name));
+        }
+    }
+
+    /// The command is root's no more; the collector is.
+    [[nodiscard]] Outcome record_as_nobody(const Words& command) const {
+        Words words{file("bin/sample"), "--quiet", "--freq",  "10k",           "-o",
+                    recording(),        "--",      "setpriv", "--reuid=65534", "--regid=65534",
+                    "--clear-groups"};
+        words.insert(words.end(), command.begin(), command.end());
+        return run_here(words);
+    }
+};
+
+TEST_F(OtherUsers, processes_are_recorded) {
+    const Outcome outcome =
+        record_as_nobody({file("children"), "fork", "empty", file("three_leaves"), "0.05"});
+    EXPECT_EQ(told(outcome.out, "status"), 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("leaf_"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+    EXPECT_EQ(images_of(seen, "three_leaves").size(), 1U);
+}
+
+TEST_F(OtherUsers, a_program_with_file_capabilities_is_listed_as_not_profiled) {
+    // Version 2, permitted and effective: CAP_NET_RAW. Source: linux/capability.h, vfs_cap_data.
+    constexpr std::array<std::uint32_t, 5> kCapabilities{0x02000001, 1U << 13U, 0, 0, 0};
+    if (::setxattr(file("exit_code").c_str(), "security.capability", kCapabilities.data(),
+                   sizeof kCapabilities, 0) != 0) {
+        GTEST_SKIP() << "this file system keeps no capabilities";
+    }
+    const Outcome outcome =
+        record_as_nobody({file("children"), "vfork", "kept", file("exit_code"), "0"});
+    EXPECT_EQ(told(outcome.out, "status"), 0) << outcome.err;
+    const Recording seen{recording()};
+    ASSERT_EQ(seen.stats()["unprofiled"].size(), 1U);
+    EXPECT_NE(seen.stats()["unprofiled"][0]["reason"].get<std::string>().find("capabilities"),
+              std::string::npos);
+    EXPECT_EQ(images_of(seen, "exit_code").size(), 0U);
+}
+
+TEST_F(Processes, a_pid_namespace_is_recorded) {
+    const Words command{"unshare", "--pid", "--fork", target("three_leaves"), "0.05"};
+    if (run_here(command).exit_code != 0) {
+        GTEST_SKIP() << "unshare --pid needs CAP_SYS_ADMIN";
+    }
+    const Outcome outcome = record(command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(Recording{recording()}.total_us("leaf_"),
+              0.8 * told(outcome.out, "work_cpu_ns") / 1000);
 }
 
 /// exit(0), as the 32-bit x86 machine writes it.
