@@ -2,7 +2,9 @@
 #include "callgraph/categories.h"
 #include "callgraph/truth.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace sample::callgraph {
@@ -11,6 +13,10 @@ namespace {
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
     return std::to_string(count).append(" ").append(count == 1 ? one : many);
+}
+
+bool is_time(const Recording& recording) {
+    return !recording.start() || recording.start()->unit.empty();
 }
 
 void note_missing_end(std::vector<std::string>& notes, const Recording& recording,
@@ -26,6 +32,18 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
         ": the figures cover what was written before that, and what the program did towards its "
         "end is missing; record again and let `sample` finish, with room on its disk";
     notes.push_back(std::move(note));
+}
+
+/// What the recorder itself had to say at the end.
+void note_end(std::vector<std::string>& notes, const Recording& recording) {
+    std::string_view rest = recording.end() ? std::string_view{recording.end()->note} : "";
+    while (!rest.empty()) {
+        const std::size_t line = std::min(rest.find('\n'), rest.size());
+        if (line != 0) {
+            notes.emplace_back(rest.substr(0, line));
+        }
+        rest.remove_prefix(std::min(line + 1, rest.size()));
+    }
 }
 
 void note_sources(std::vector<std::string>& notes, const Recording& recording) {
@@ -69,7 +87,9 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
     for (const auto& [executable, count] : unsampled) {
         notes.push_back(executable + " (" + counted(count, "process", "processes") +
                         ") was never sampled: it ended before its first sample or the agent could "
-                        "not be loaded into it; raise --freq for short programs");
+                        "not be loaded into it; " +
+                        (is_time(recording) ? "raise --freq for short programs"
+                                            : "a shorter period, --event NAME:PERIOD, sees more"));
     }
 }
 
@@ -89,14 +109,21 @@ void note_unprofiled(std::vector<std::string>& notes, const Recording& recording
 std::vector<std::string> make_notes(const Recording& recording, const Truth& truth) {
     std::vector<std::string> notes;
     note_missing_end(notes, recording, truth);
+    note_end(notes, recording);
     note_sources(notes, recording);
     note_unsampled(notes, recording);
     note_unprofiled(notes, recording);
     if (truth.lost > 0) {
-        notes.push_back(counted(truth.lost, "sample was lost", "samples were lost") +
-                        (truth.lost == 1 ? "; its" : "; their") +
-                        " time went to the next sample of the same thread; a lower --freq avoids "
-                        "it");
+        std::string note = counted(truth.lost, "sample was lost", "samples were lost");
+        if (is_time(recording)) {
+            note += truth.lost == 1 ? "; its" : "; their";
+            note += " time went to the next sample of the same thread; a lower --freq avoids it";
+        } else {
+            note +=
+                "; what they stand for is counted as [not sampled]; a longer period, --event "
+                "NAME:PERIOD, avoids it";
+        }
+        notes.push_back(std::move(note));
     }
     if (recording.bad_records() > 0) {
         notes.push_back(counted(recording.bad_records(), "record", "records") +
@@ -107,9 +134,6 @@ std::vector<std::string> make_notes(const Recording& recording, const Truth& tru
         notes.push_back(counted(recording.unknown_events(), "event", "events") +
                         " of kinds that this version does not know: use the version of `sample` "
                         "that made the recording to see them");
-    }
-    if (recording.end() && !recording.end()->note.empty()) {
-        notes.push_back(recording.end()->note);
     }
     return notes;
 }

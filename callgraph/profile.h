@@ -4,7 +4,9 @@
 // Nodes form one tree. Node 0 is the root; its children are the categories' nodes (no function);
 // below them every node is one function reached by one path. Under one node there is at most one
 // child per function. Durations are nanoseconds; whoever shows microseconds floors at the edge, so
-// that children never exceed their parent. total = self + the children's totals, exactly.
+// that children never exceed their parent. total = self + the children's totals, exactly. In a
+// profile of an event (Profile::unit) all that is called a duration in nanoseconds, but for the
+// session's length and CPU times by the kernel, counts that event.
 #pragma once
 
 #include "core/ids.h"
@@ -72,7 +74,8 @@ struct ProcessTotals {
     std::string source_reason;
     std::string ending;        ///< "exited with 0", "killed by SIGSEGV (11)", "still running", …
     bool ended_badly = false;  ///< Ended by a signal.
-    std::uint64_t cpu_ns = 0;  ///< By the kernel; where that is not known, sampled and booked.
+    /// By the kernel; where that is not known, sampled and booked, or 0 in a profile of an event.
+    std::uint64_t cpu_ns = 0;
 };
 
 /// A program of the session that nothing is known of but that it ran.
@@ -95,7 +98,8 @@ struct BrokenStacks {
 
 /// How trustworthy the figures are. Every figure is measured; what was not measured is nullopt.
 struct Truth {
-    std::uint32_t requested_hz = 0;
+    std::uint32_t requested_hz = 0;  ///< 0 in a profile of an event.
+    std::uint64_t period = 0;        ///< Occurrences that a sample stands for; 0 of time.
     std::optional<double>
         achieved_hz;  ///< Samples a second of CPU time (or of wall time, by the clock).
     std::string source;
@@ -137,9 +141,13 @@ struct Profile {
     std::vector<ProcessTotals> processes;
     std::vector<UnprofiledProgram> unprofiled;
     Truth truth;
+    std::string event;  ///< The perf event that was sampled; empty: the usual clock.
+    /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.
+    std::string unit;
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
 
+    [[nodiscard]] bool is_time() const { return unit.empty(); }
     [[nodiscard]] const Node& node(NodeId id) const { return nodes[id.value]; }
     [[nodiscard]] const Function& function(FunctionId id) const { return functions[id.value - 1]; }
 };

@@ -28,7 +28,14 @@ void fill_session(Profile& profile, const Recording& recording) {
     truth.requested_hz = start.requested_hz;
     truth.source = start.source;
     truth.source_reason = start.source_reason;
-    truth.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
+    profile.event = start.event;
+    profile.unit = start.unit;
+    if (profile.is_time()) {
+        truth.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
+    } else {
+        truth.requested_hz = 0;
+        truth.period = start.period_ns;
+    }
     profile.command_line = start.command_line;
     profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
     profile.end_unix_ms = (start.start_unix_ns + truth.wall_ns) / kNsPerMs;
@@ -115,7 +122,7 @@ void fill_processes(Profile& profile, const Recording& recording,
         totals.ending = describe_ending(end.value_or(trace::ProcessEnd{}));
         totals.ended_badly = end && end->kind == trace::EndKind::signaled;
         const std::uint64_t by_kernel = end ? end->cpu_ns : 0;
-        totals.cpu_ns = by_kernel != 0 ? by_kernel : weights[i + 1];
+        totals.cpu_ns = by_kernel != 0 || !profile.is_time() ? by_kernel : weights[i + 1];
         kernel_cpu_ns += by_kernel;
         is_kernel_cpu_known = is_kernel_cpu_known && by_kernel != 0;
         pids.insert(facts.pid);
@@ -155,9 +162,9 @@ void fill_agent_figures(Truth& truth, const Recording& recording) {
     }
 }
 
-void fill_achieved_hz(Truth& truth) {
-    std::uint64_t of_ns = truth.sampled_ns + truth.booked_ns;
-    if (truth.clock == "cpu" && truth.process_cpu_ns) {
+void fill_achieved_hz(Truth& truth, bool is_time) {
+    std::uint64_t of_ns = is_time ? truth.sampled_ns + truth.booked_ns : 0;
+    if ((truth.clock == "cpu" || !is_time) && truth.process_cpu_ns) {
         of_ns = *truth.process_cpu_ns;
     }
     if (of_ns != 0) {
@@ -196,7 +203,7 @@ void fill_truth(Profile& profile, const Recording& recording) {
     fill_threads(profile, recording);
     fill_processes(profile, recording, add_weights(profile, recording));
     fill_agent_figures(profile.truth, recording);
-    fill_achieved_hz(profile.truth);
+    fill_achieved_hz(profile.truth, profile.is_time());
     for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
         profile.unprofiled.push_back(
             {program.executable, program.pid, program.parent_pid, program.reason});

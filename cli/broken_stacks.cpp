@@ -1,6 +1,7 @@
 #include "cli/broken_stacks.h"
 
 #include "cli/text.h"
+#include "cli/view_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -85,28 +86,31 @@ std::string main_break(const callgraph::Truth& truth) {
     return std::string{wording(heaviest->reason).reason} + " in " + place(*heaviest);
 }
 
-std::string broken_stacks_text(const callgraph::Truth& truth, const Terminal& terminal) {
+std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal& terminal) {
     constexpr std::size_t kMostRows = 10;
     constexpr std::size_t kMostHints = 3;
     constexpr std::size_t kCount = 10;
-    constexpr std::size_t kTime = 12;
     constexpr std::size_t kShare = 8;
     constexpr std::size_t kReason = 21;
+    const callgraph::Truth& truth = profile.truth;
     const auto& all = truth.broken_stacks;
     if (all.empty()) {
         return {};
     }
+    const std::string heading =
+        profile.is_time() ? std::string{"time ms"} : printable(profile.unit);
+    const std::size_t time = std::max(std::size_t{12}, display_width(heading));
     std::string out = "\nstacks that lack frames\n" +
                       styled(terminal, Style::bold,
                              pad_left("samples", kCount) + " " + pad_left("share", kShare) + " " +
-                                 pad_left("time ms", kTime) + " " + pad_left("share", kShare) +
-                                 "  " + pad_right("why", kReason) + "  outermost known frame in") +
+                                 pad_left(heading, time) + " " + pad_left("share", kShare) + "  " +
+                                 pad_right("why", kReason) + "  outermost known frame in") +
                       "\n";
     for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
         const callgraph::BrokenStacks& broken = all[i];
         out += pad_left(std::to_string(broken.samples), kCount) + " " +
                pad_left(percent_text(broken.samples, truth.samples), kShare) + " " +
-               pad_left(milliseconds(broken.ns), kTime) + " " +
+               pad_left(duration_cell(profile, broken.ns, Unit::weight), time) + " " +
                pad_left(percent_text(broken.ns, truth.sampled_ns), kShare) + "  " +
                pad_right(wording(broken.reason).reason, kReason) + "  " + place(broken) + "\n";
     }
@@ -119,22 +123,22 @@ std::string broken_stacks_text(const callgraph::Truth& truth, const Terminal& te
     return out;
 }
 
-Json broken_stacks_json(const callgraph::Truth& truth) {
+Json broken_stacks_json(const callgraph::Profile& profile) {
     Json list = Json::array();
-    for (const callgraph::BrokenStacks& broken : truth.broken_stacks) {
+    for (const callgraph::BrokenStacks& broken : profile.truth.broken_stacks) {
         list.push_back({{"reason", wording(broken.reason).name},
                         {"module", broken.module.empty() ? Json{} : Json(broken.module)},
                         {"samples", broken.samples},
-                        {"us", microseconds(broken.ns)},
+                        {profile.is_time() ? "us" : "count", weight(profile, broken.ns)},
                         {"hint", hint(broken)}});
     }
     return list;
 }
 
-Json break_reasons_json(const callgraph::Truth& truth) {
+Json break_reasons_json(const callgraph::Profile& profile) {
     constexpr std::size_t kReasons = static_cast<std::size_t>(kLastStackBreak) + 1;
     std::array<callgraph::BrokenStacks, kReasons> sums;
-    for (const callgraph::BrokenStacks& broken : truth.broken_stacks) {
+    for (const callgraph::BrokenStacks& broken : profile.truth.broken_stacks) {
         callgraph::BrokenStacks& sum = sums[static_cast<std::size_t>(broken.reason)];
         sum.samples += broken.samples;
         sum.ns += broken.ns;
@@ -142,8 +146,9 @@ Json break_reasons_json(const callgraph::Truth& truth) {
     Json out = Json::object();
     for (std::size_t i = 0; i < sums.size(); ++i) {
         if (sums[i].samples != 0) {
-            out[wording(static_cast<StackBreak>(i)).name] = {{"samples", sums[i].samples},
-                                                             {"us", microseconds(sums[i].ns)}};
+            out[wording(static_cast<StackBreak>(i)).name] = {
+                {"samples", sums[i].samples},
+                {profile.is_time() ? "us" : "count", weight(profile, sums[i].ns)}};
         }
     }
     return out;

@@ -15,12 +15,13 @@ namespace sample::cli {
 
 /// A table by reason and module, heaviest first, with what to do about the heaviest; empty if every
 /// stack is whole.
-[[nodiscard]] std::string broken_stacks_text(const callgraph::Truth& truth,
+[[nodiscard]] std::string broken_stacks_text(const callgraph::Profile& profile,
                                              const Terminal& terminal);
 
-/// An array: reason, module (null: none), samples, us; each with a hint in words.
-[[nodiscard]] Json broken_stacks_json(const callgraph::Truth& truth);
-/// The same, the modules added up: an object of reason to samples and us.
-[[nodiscard]] Json break_reasons_json(const callgraph::Truth& truth);
+/// An array: reason, module (null: none), samples, us (count of an event); each with a hint in
+/// words.
+[[nodiscard]] Json broken_stacks_json(const callgraph::Profile& profile);
+/// The same, the modules added up: an object of reason to samples and us (count).
+[[nodiscard]] Json break_reasons_json(const callgraph::Profile& profile);
 
 }  // namespace sample::cli

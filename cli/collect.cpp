@@ -32,7 +32,7 @@ constexpr Variable kVariables[] = {
     {"SAMPLE_FREQ", "--freq"},           {"SAMPLE_TIME", "--time"},
     {"SAMPLE_OUTPUT", "--output"},       {"SAMPLE_EXPORT", "--export"},
     {"SAMPLE_SOURCE", "--source"},       {"SAMPLE_CLOCK", "--clock"},
-    {"SAMPLE_MAX_STACK", "--max-stack"},
+    {"SAMPLE_MAX_STACK", "--max-stack"}, {"SAMPLE_EVENT", "--event"},
 };
 struct Switch {
     const char* name;
@@ -77,6 +77,9 @@ Result<RecordOptions> options_from_environment() {
 
 Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& options, pid_t root,
                                                          std::string& file) {
+    if (const auto event = check_event(options); !event) {
+        return unexpected(event.error());
+    }
     file = expand_pattern(options.output.empty() ? kDefaultOutput : options.output,
                           collector::executable_of(root), root);
     auto recording = open_recording(file, options.force);

@@ -14,12 +14,14 @@ std::string number(const std::optional<std::int64_t>& value) {
     return value ? std::to_string(*value) : "not there";
 }
 
-std::string outcome(const sampler::OpenAttempt& attempt) {
-    if (attempt.works) {
-        return attempt.exclude_kernel ? "works, but not for time inside the kernel" : "works";
+std::string outcome(const sampler::SourceFinding& finding) {
+    if (finding.attempt.works) {
+        return finding.attempt.exclude_kernel ? "works, but not for time inside the kernel"
+                                              : "works";
     }
-    const char* name = ::strerrorname_np(attempt.errno_value);
-    return "does not work (" + std::string{name == nullptr ? "unknown error" : name} + ")";
+    const char* name = ::strerrorname_np(finding.attempt.errno_value);
+    return "does not work (" + std::string{name == nullptr ? "unknown error" : name} +
+           "): " + finding.why_not;
 }
 
 std::string capabilities_text(const sampler::ProcessStatus& process) {
@@ -41,11 +43,15 @@ const char* seccomp_text(int mode) {
     }
 }
 
-Json attempt_json(const sampler::OpenAttempt& attempt) {
+Json source_json(const sampler::SourceFinding& finding) {
+    const sampler::OpenAttempt& attempt = finding.attempt;
     const char* name = attempt.errno_value == 0 ? nullptr : ::strerrorname_np(attempt.errno_value);
     return {{"works", attempt.works},
             {"exclude_kernel", attempt.exclude_kernel},
-            {"refusal", name == nullptr ? Json{} : Json(name)}};
+            {"refusal", name == nullptr ? Json{} : Json(name)},
+            {"why_not", finding.why_not.empty() ? Json{} : Json(finding.why_not)},
+            {"misses", finding.limits.misses},
+            {"disturbs", finding.limits.disturbs}};
 }
 
 }  // namespace
@@ -65,12 +71,15 @@ std::string doctor_view(const sampler::Capabilities& capabilities, const Termina
     row("traced by", capabilities.process.tracer_pid == 0
                          ? "nobody"
                          : "process " + std::to_string(capabilities.process.tracer_pid));
-    row("source sigtrap", outcome(capabilities.sigtrap));
-    row("source perf", outcome(capabilities.perf));
-    const bool works = choice.kind != sampler::SourceKind::none;
-    row("--source auto takes",
-        styled(terminal, works ? Style::bold : Style::heavy, sampler::source_name(choice.kind)) +
-            (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
+        row("source " + std::string{sampler::source_name(finding.kind)}, outcome(finding));
+        row("  misses", std::string{finding.limits.misses});
+        if (!finding.limits.disturbs.empty()) {
+            row("  disturbs the program", std::string{finding.limits.disturbs});
+        }
+    }
+    row("--source auto takes", styled(terminal, Style::bold, sampler::source_name(choice.kind)) +
+                                   (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
     for (const sampler::Advice& advice : sampler::advise(capabilities)) {
         out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
         if (!advice.command.empty()) {
@@ -87,7 +96,7 @@ std::string doctor_json(const sampler::Capabilities& capabilities) {
         advice.push_back({{"problem", item.problem},
                           {"command", item.command.empty() ? Json{} : Json(item.command)}});
     }
-    const Json out = {
+    Json out = {
         {"kernel", capabilities.kernel_release},
         {"perf_event_paranoid", or_null(capabilities.perf_event_paranoid)},
         {"perf_event_max_sample_rate", or_null(capabilities.perf_event_max_sample_rate)},
@@ -96,12 +105,13 @@ std::string doctor_json(const sampler::Capabilities& capabilities) {
         {"cap_sys_admin", capabilities.process.cap_sys_admin},
         {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
         {"tracer_pid",
-         capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)},
-        {"sigtrap", attempt_json(capabilities.sigtrap)},
-        {"perf", attempt_json(capabilities.perf)},
-        {"auto_source", sampler::source_name(choice.kind)},
-        {"auto_source_reason", choice.reason.empty() ? Json{} : Json(choice.reason)},
-        {"advice", std::move(advice)}};
+         capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)}};
+    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
+        out[std::string{sampler::source_name(finding.kind)}] = source_json(finding);
+    }
+    out["auto_source"] = sampler::source_name(choice.kind);
+    out["auto_source_reason"] = choice.reason.empty() ? Json{} : Json(choice.reason);
+    out["advice"] = std::move(advice);
     return dump(out);
 }
 

@@ -182,6 +182,10 @@ int run_record(const RecordOptions& options) {
         print_error(check.error().message());
         return check.error().code == ErrorCode::not_found ? kExitNotFound : kExitNotExecutable;
     }
+    if (const auto event = check_event(options); !event) {
+        print_error(event.error().message());
+        return kExitUsage;
+    }
     RecordSignals signals;
     auto command = LaunchedCommand::fork(options.command, signals.mask_before());
     if (!command) {

@@ -23,9 +23,13 @@ Examples:
 
 static_assert(kDefaultMaxStack == capture::kMaxDepth);
 
+/// What no word of a command line can be.
+const std::string kNotGiven(1, '\0');
+
 /// The options as words, before anybody has looked at what they mean.
 struct Typed {
-    std::string frequency = "1k";
+    std::string frequency = kNotGiven;
+    std::string event = kNotGiven;
     std::string time;
     std::string max_stack;
     std::string color = "auto";
@@ -55,15 +59,17 @@ Result<void> read_max_stack(std::string_view text, RecordOptions& options) {
 }
 
 Result<void> read_numbers(const Typed& typed, RecordOptions& options) {
-    const auto frequency = parse_frequency(typed.frequency);
-    if (!frequency.ok()) {
-        const bool out_of_range = frequency.problem == OptionProblem::out_of_range;
-        return refuse(
-            "--freq " + quoted(typed.frequency) +
-            (out_of_range ? " is outside the range 1 to 10000: " : " is not a frequency: ") +
-            std::string{kFrequencyHelp});
+    if (typed.frequency != kNotGiven) {
+        const auto frequency = parse_frequency(typed.frequency);
+        if (!frequency.ok()) {
+            const bool out_of_range = frequency.problem == OptionProblem::out_of_range;
+            return refuse(
+                "--freq " + quoted(typed.frequency) +
+                (out_of_range ? " is outside the range 1 to 10000: " : " is not a frequency: ") +
+                std::string{kFrequencyHelp});
+        }
+        options.frequency_hz = frequency.value;
     }
-    options.frequency_hz = frequency.value;
     if (!typed.time.empty()) {
         const auto time = parse_duration_ns(typed.time);
         if (!time.ok()) {
@@ -94,11 +100,8 @@ Result<void> read_exports(const Typed& typed, RecordOptions& options) {
     return {};
 }
 
-/// Words of the command line's contract that this version has no code for are not misunderstood,
-/// but refused by name.
-Result<void> check_words(std::string_view option, std::string_view value,
-                         std::initializer_list<std::string_view> known,
-                         std::initializer_list<std::string_view> later) {
+Result<void> check_word(std::string_view option, std::string_view value,
+                        std::initializer_list<std::string_view> known) {
     std::string list;
     for (const std::string_view word : known) {
         if (word == value) {
@@ -107,10 +110,35 @@ Result<void> check_words(std::string_view option, std::string_view value,
         list += list.empty() ? "" : ", ";
         list += word;
     }
-    const bool is_later = std::find(later.begin(), later.end(), value) != later.end();
-    return refuse(std::string{option} + " " + quoted(value) +
-                  (is_later ? " is not available in this version: " : " is not known: ") +
-                  "choose " + (known.size() > 1 ? "one of " : "") + list);
+    return refuse(std::string{option} + " " + quoted(value) + " is not known: choose one of " +
+                  list);
+}
+
+/// After the options that an event bears on.
+Result<void> read_event(const Typed& typed, RecordOptions& options) {
+    if (typed.event == kNotGiven) {
+        return {};
+    }
+    Result<source::EventSpec> event = source::parse_event(typed.event);
+    if (!event) {
+        return Unexpected{event.error()};
+    }
+    options.event = std::move(*event);
+    const std::string what = "--event " + options.event.name;
+    if (!options.event.is_clock && typed.frequency != kNotGiven) {
+        return refuse(what + " is counted, so --freq says nothing about it: write --event " +
+                      options.event.name + ":PERIOD for a sample each PERIOD of them (default: " +
+                      std::to_string(options.event.period) + ")");
+    }
+    if (!options.event.is_default() && (options.source == "thread" || options.source == "timer")) {
+        return refuse(what + " does not reach --source " + options.source +
+                      ", which goes by the wall's clock: choose sigtrap, perf or auto");
+    }
+    if (!options.event.is_default() && options.clock != "cpu") {
+        return refuse(what + " is measured instead of a clock: leave --clock " + options.clock +
+                      " out");
+    }
+    return {};
 }
 
 Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
@@ -120,12 +148,15 @@ Result<RecordOptions> read(const Typed& typed, RecordOptions options) {
     if (const Result<void> done = read_exports(typed, options); !done) {
         return Unexpected{done.error()};
     }
-    if (const Result<void> done = check_words("--source", options.source,
-                                              {"auto", "sigtrap", "perf"}, {"thread", "timer"});
+    if (const Result<void> done =
+            check_word("--source", options.source, {"auto", "sigtrap", "perf", "thread", "timer"});
         !done) {
         return Unexpected{done.error()};
     }
-    if (const Result<void> done = check_words("--clock", options.clock, {"cpu"}, {"wall"}); !done) {
+    if (const Result<void> done = check_word("--clock", options.clock, {"cpu", "wall"}); !done) {
+        return Unexpected{done.error()};
+    }
+    if (const Result<void> done = read_event(typed, options); !done) {
         return Unexpected{done.error()};
     }
     const Result<ColorMode> color = parse_color(typed.color);
@@ -159,11 +190,17 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.values("--export", "FORMAT=FILE", typed.exports,
                   "Also write " + export_format_names() + " at the end; may be repeated");
     parser.value("--source", "SOURCE", options.source,
-                 "What triggers samples: auto (default), sigtrap, perf");
+                 "What triggers samples: auto (default), sigtrap, perf, thread,\n"
+                 "timer");
+    parser.value("--event", "NAME[:PERIOD]", typed.event,
+                 "What is sampled: cpu-clock (default), page-faults, cycles,\n"
+                 "cache-misses, context-switches, rNNN, a tracepoint group:name,\n"
+                 "...; `--event help` lists all. A sample each PERIOD of them");
     parser.value("--max-stack", "N", typed.max_stack,
                  "Frames kept of a stack, 64 to 8192 (default: 8192); a deeper one\n"
                  "keeps both ends");
-    parser.value("--clock", "CLOCK", options.clock, "What time is measured: cpu");
+    parser.value("--clock", "CLOCK", options.clock,
+                 "What time is measured: cpu (default), or wall: waiting, too");
     parser.flag("--children,!--no-children", options.children,
                 "Record what COMMAND starts, too (default), or not");
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
@@ -175,6 +212,9 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     }
     if (outcome->wants_help()) {
         return Parsed<RecordOptions>{{}, std::move(outcome->help)};
+    }
+    if (typed.event == "help") {
+        return Parsed<RecordOptions>{{}, source::known_events() + "\n"};
     }
     Result<RecordOptions> read_options = read(typed, std::move(options));
     if (!read_options) {

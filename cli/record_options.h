@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "core/option_values.h"
 #include "core/result.h"
+#include "sampler/source/event_spec.h"
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +32,8 @@ struct RecordOptions {
     bool force = false;  ///< Replace files that exist.
     std::vector<ExportRequest> exports;
     std::string source = "auto";                 ///< auto, sigtrap or perf.
-    std::string clock = "cpu";                   ///< Only cpu in this version.
+    std::string clock = "cpu";                   ///< cpu or wall.
+    source::EventSpec event;                     ///< What is sampled; time, unless asked.
     std::uint32_t max_stack = kDefaultMaxStack;  ///< Frames kept of a stack, 64 to 8192.
     bool children = true;  ///< Record the processes that the command starts, too.
     bool quiet = false;    ///< Neither countdown nor summary; errors still.

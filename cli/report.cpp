@@ -1,6 +1,7 @@
 // `sample report`: one view of one file on standard output.
 #include "cli/load_profile.h"
 #include "cli/output.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "cli/views.h"
 
@@ -54,6 +55,11 @@ int run_report(const ReportOptions& options) {
     if (!profile) {
         print_error(profile.error().message());
         return kExitFailure;
+    }
+    if (options.unit == Unit::milliseconds && !profile->is_time()) {
+        print_error("--unit ms: " + options.file + " counts " + printable(profile->unit) +
+                    ", which are no time; leave --unit out for the count, or use --unit %");
+        return kExitUsage;
     }
     const ViewOptions view{detect_terminal(STDOUT_FILENO, options.color), options.unit,
                            options.min_percent, options.choice.search};

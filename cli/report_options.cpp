@@ -14,7 +14,8 @@ constexpr Words<View, 5> kViews = {{{"summary", View::summary},
                                     {"functions", View::functions},
                                     {"threads", View::threads},
                                     {"stats", View::stats}}};
-constexpr Words<Unit, 2> kUnits = {{{"ms", Unit::milliseconds}, {"%", Unit::percent}}};
+constexpr Words<Unit, 3> kUnits = {
+    {{"auto", Unit::weight}, {"ms", Unit::milliseconds}, {"%", Unit::percent}}};
 
 constexpr const char* kFooter =
     R"(FILE is a recording of sample, or a profile in JSON (version 2 of the script-profiler format).
@@ -26,7 +27,7 @@ Examples:
 
 struct Typed {
     std::string view = "summary";
-    std::string unit = "ms";
+    std::string unit = "auto";
     std::string min;
     std::string color = "auto";
     std::vector<std::string> files;
@@ -92,7 +93,8 @@ Result<Parsed<ReportOptions>> parse_report_options(const std::vector<std::string
     parser.value("--view", "VIEW", typed.view,
                  "summary (default), callgraph, functions, threads, stats");
     add_choice(parser, typed.choice);
-    parser.value("--unit", "UNIT", typed.unit, "ms (default) or %");
+    parser.value("--unit", "UNIT", typed.unit,
+                 "auto (default): ms, or the count of an event; ms; %");
     parser.value("--min", "PERCENT", typed.min,
                  "Leave out what weighs less (callgraph: 0.5, else 0)");
     parser.flag("--json", options.json, "JSON instead of text; durations in microseconds");

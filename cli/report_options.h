@@ -19,7 +19,7 @@ enum class View : std::uint8_t { summary, callgraph, functions, threads, stats }
 struct ReportOptions {
     View view = View::summary;
     ProfileChoice choice;
-    Unit unit = Unit::milliseconds;
+    Unit unit = Unit::weight;
     std::optional<double> min_percent;
     bool json = false;
     ColorMode color = ColorMode::automatic;

@@ -1,13 +1,22 @@
 #include "cli/session_options.h"
 
+#include "sampler/source/event_check.h"
+
 namespace sample::cli {
 namespace {
 
-collector::SourceChoice source_choice(const std::string& name) {
+control::Source source_of(const std::string& name) {
+    using control::Source;
     if (name == "sigtrap") {
-        return collector::SourceChoice::sigtrap;
+        return Source::sigtrap;
     }
-    return name == "perf" ? collector::SourceChoice::perf : collector::SourceChoice::automatic;
+    if (name == "perf") {
+        return Source::perf;
+    }
+    if (name == "thread") {
+        return Source::thread;
+    }
+    return name == "timer" ? Source::timer : Source::none;
 }
 
 }  // namespace
@@ -15,12 +24,26 @@ collector::SourceChoice source_choice(const std::string& name) {
 collector::SessionOptions session_options_of(const RecordOptions& options) {
     collector::SessionOptions session;
     session.frequency_hz = options.frequency_hz;
-    session.source = source_choice(options.source);
+    session.source = source_of(options.source);
+    session.clock = options.clock == "wall" ? trace::Clock::wall : trace::Clock::cpu;
+    session.event = options.event;
     session.max_stack = options.max_stack;
     session.children = options.children;
     session.time = options.time;
     session.tool_version = SAMPLE_VERSION;
     return session;
+}
+
+Result<void> check_event(const RecordOptions& options) {
+    using source::EventSource;
+    if (options.event.is_default()) {
+        return {};
+    }
+    EventSource source = EventSource::best;
+    if (options.source != "auto") {
+        source = options.source == "perf" ? EventSource::perf : EventSource::sigtrap;
+    }
+    return source::check_event(options.event, source);
 }
 
 }  // namespace sample::cli

@@ -11,4 +11,8 @@ namespace sample::cli {
 /// while it runs.
 [[nodiscard]] collector::SessionOptions session_options_of(const RecordOptions& options);
 
+/// Whether the event that is asked for can be sampled here. Errors say what to do. Forks, for a
+/// tracepoint: call it while there is one thread.
+[[nodiscard]] Result<void> check_event(const RecordOptions& options);
+
 }  // namespace sample::cli

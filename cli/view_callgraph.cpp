@@ -22,7 +22,6 @@ namespace sample::cli {
 namespace {
 
 constexpr double kDefaultMinPercent = 0.5;
-constexpr std::size_t kColumn = 12;
 
 struct Rails {
     const char* branch;
@@ -54,6 +53,7 @@ public:
         : profile_{profile},
           options_{options},
           rails_{options.terminal.utf8 ? kUtf8Rails : kAsciiRails},
+          column_{duration_column(profile, options)},
           total_ns_{root_total_ns(profile)},
           least_ns_{threshold_ns(profile, options, kDefaultMinPercent)} {}
 
@@ -109,9 +109,9 @@ private:
         const callgraph::Node& node = profile_.node(item.id);
         const double percent = percent_of(node.total_ns, total_ns_);
         out_ += styled(options_.terminal, heat(percent),
-                       pad_left(duration_cell(profile_, node.total_ns, options_.unit), kColumn));
+                       pad_left(duration_cell(profile_, node.total_ns, options_.unit), column_));
         out_ += ' ';
-        out_ += pad_left(duration_cell(profile_, node.self_ns, options_.unit), kColumn);
+        out_ += pad_left(duration_cell(profile_, node.self_ns, options_.unit), column_);
         out_ += "  ";
         std::string suffix;
         if (children.small > 0) {
@@ -121,7 +121,7 @@ private:
         }
         const std::string rails = rails_text(item);
         out_ += rails;
-        out_ += fitted_label(item.id, 2 * kColumn + 3 + display_width(rails) + suffix.size());
+        out_ += fitted_label(item.id, 2 * column_ + 3 + display_width(rails) + suffix.size());
         out_ += styled(options_.terminal, Style::dim, suffix);
         out_ += '\n';
     }
@@ -159,6 +159,7 @@ private:
     const callgraph::Profile& profile_;
     const ViewOptions& options_;
     Rails rails_;
+    std::size_t column_;
     std::uint64_t total_ns_;
     std::uint64_t least_ns_;
     std::string out_;
@@ -171,9 +172,10 @@ private:
 std::string callgraph_view(const callgraph::Profile& profile, const ViewOptions& options) {
     const Terminal& terminal = options.terminal;
     const std::string unit = unit_heading(profile, options);
+    const std::size_t column = duration_column(profile, options);
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
-                  pad_left("total " + unit, kColumn) + " " + pad_left("self " + unit, kColumn)) +
+                  pad_left("total " + unit, column) + " " + pad_left("self " + unit, column)) +
            "\n";
     if (profile.nodes.empty()) {
         return out + "no samples\n";
@@ -215,8 +217,8 @@ std::string callgraph_json(const callgraph::Profile& profile, const ViewOptions&
         Json item = {{"parent", parent},
                      {"name", node_label(profile, id)},
                      {"function", node.function.is_none() ? Json{} : Json(node.function.value)},
-                     {"total_us", microseconds(node.total_ns)},
-                     {"self_us", microseconds(node.self_ns)},
+                     {weight_key(profile, "total"), weight(profile, node.total_ns)},
+                     {weight_key(profile, "self"), weight(profile, node.self_ns)},
                      {"samples", node.samples},
                      {"self_samples", node.self_samples}};
         nodes.push_back(std::move(item));

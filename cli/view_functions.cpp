@@ -11,7 +11,6 @@
 namespace sample::cli {
 namespace {
 
-constexpr std::size_t kColumn = 12;
 constexpr std::size_t kCountColumn = 10;
 
 /// Ids, by self time, then total, then name, so that equal profiles print equally.
@@ -34,8 +33,9 @@ std::vector<FunctionId> by_self(const callgraph::Profile& profile, const ViewOpt
 }
 
 /// Name and place in what is left of the line.
-std::string name_and_location(const callgraph::Function& function, const Terminal& terminal) {
-    constexpr std::size_t kUsed = 2 * kColumn + kCountColumn + 4;
+std::string name_and_location(const callgraph::Function& function, std::size_t column,
+                              const Terminal& terminal) {
+    const std::size_t used = 2 * column + kCountColumn + 4;
     constexpr std::size_t kLeast = 24;
     std::string name = function_label(function);
     std::string location = location_text(function, terminal.width == 0);
@@ -43,7 +43,7 @@ std::string name_and_location(const callgraph::Function& function, const Termina
         location.clear();  // The label is the location.
     }
     if (terminal.width != 0) {
-        const std::size_t left = std::max(terminal.width, kUsed + kLeast) - kUsed;
+        const std::size_t left = std::max(terminal.width, used + kLeast) - used;
         location = shorten_name(location, std::max<std::size_t>(left / 3, 1), terminal);
         const std::size_t beside = location.empty() ? 0 : display_width(location) + 2;
         name = shorten_name(name, left - beside, terminal);
@@ -59,20 +59,21 @@ std::string name_and_location(const callgraph::Function& function, const Termina
 std::string functions_view(const callgraph::Profile& profile, const ViewOptions& options) {
     const Terminal& terminal = options.terminal;
     const std::string unit = unit_heading(profile, options);
+    const std::size_t column = duration_column(profile, options);
     const std::vector<FunctionId> ids = by_self(profile, options);
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
-                  pad_left("total " + unit, kColumn) + " " + pad_left("self " + unit, kColumn) +
-                      " " + pad_left("samples", kCountColumn) + "  function") +
+                  pad_left("total " + unit, column) + " " + pad_left("self " + unit, column) + " " +
+                      pad_left("samples", kCountColumn) + "  function") +
            "\n";
     for (const FunctionId id : ids) {
         const callgraph::Function& function = profile.function(id);
         const double percent = percent_of(function.self_ns, root_total_ns(profile));
-        out += pad_left(duration_cell(profile, function.total_ns, options.unit), kColumn) + " ";
+        out += pad_left(duration_cell(profile, function.total_ns, options.unit), column) + " ";
         out += styled(terminal, heat(percent),
-                      pad_left(duration_cell(profile, function.self_ns, options.unit), kColumn));
+                      pad_left(duration_cell(profile, function.self_ns, options.unit), column));
         out += " " + pad_left(std::to_string(function.samples), kCountColumn) + "  ";
-        out += name_and_location(function, terminal) + "\n";
+        out += name_and_location(function, column, terminal) + "\n";
     }
     if (profile.functions.empty()) {
         out += "no functions: no sample has a stack\n";
@@ -101,8 +102,8 @@ std::string functions_json(const callgraph::Profile& profile, const ViewOptions&
                              {"line", function.line},
                              {"module", function.module},
                              {"flags", function.flags},
-                             {"total_us", microseconds(function.total_ns)},
-                             {"self_us", microseconds(function.self_ns)},
+                             {weight_key(profile, "total"), weight(profile, function.total_ns)},
+                             {weight_key(profile, "self"), weight(profile, function.self_ns)},
                              {"samples", function.samples},
                              {"self_samples", function.self_samples}});
     }

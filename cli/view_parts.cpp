@@ -23,8 +23,8 @@ std::uint64_t session_ms(const callgraph::Profile& profile) noexcept {
 }
 
 std::string duration_cell(const callgraph::Profile& profile, std::uint64_t ns, Unit unit) {
-    if (unit == Unit::milliseconds) {
-        return milliseconds(ns);
+    if (unit != Unit::percent) {
+        return profile.is_time() ? milliseconds(ns) : grouped(ns);
     }
     std::array<char, 32> buffer{};
     const int size =
@@ -32,10 +32,25 @@ std::string duration_cell(const callgraph::Profile& profile, std::uint64_t ns, U
     return {buffer.data(), static_cast<std::size_t>(size)};
 }
 
+std::size_t duration_column(const callgraph::Profile& profile, const ViewOptions& options) {
+    constexpr std::size_t kLeast = 12;
+    const std::size_t cell =
+        display_width(duration_cell(profile, root_total_ns(profile), options.unit));
+    const std::size_t heading = display_width("total " + unit_heading(profile, options));
+    return std::max({kLeast, cell, heading});
+}
+
+std::string weight_text(const callgraph::Profile& profile, std::uint64_t ns) {
+    return profile.is_time() ? short_duration(ns) : grouped(ns) + " " + printable(profile.unit);
+}
+
 std::string unit_heading(const callgraph::Profile& profile, const ViewOptions& options) {
-    std::string heading = options.unit == Unit::milliseconds ? "ms" : "%";
+    if (options.unit == Unit::percent) {
+        return "%";
+    }
+    std::string heading = profile.is_time() ? "ms" : printable(profile.unit);
     // Per cent stay what they are, however the durations are scaled.
-    if (options.unit == Unit::milliseconds && profile.scale != 1.0) {
+    if (profile.scale != 1.0) {
         heading += " " + scale_text(profile.scale, options.terminal);
     }
     return heading;

@@ -16,10 +16,15 @@ namespace sample::cli {
 /// The wall-clock length of the session in milliseconds.
 [[nodiscard]] std::uint64_t session_ms(const callgraph::Profile& profile) noexcept;
 
-/// A duration in the unit, three digits, without the unit's name.
+/// A duration (or count) in the unit, without the unit's name; three digits but for counts.
 [[nodiscard]] std::string duration_cell(const callgraph::Profile& profile, std::uint64_t ns,
                                         Unit unit);
-/// "ms", "%", with the scale if there is one: "ms ×5".
+/// Room for the widest such cell and for the headings "total", "self", "cpu" with the unit.
+[[nodiscard]] std::size_t duration_column(const callgraph::Profile& profile,
+                                          const ViewOptions& options);
+/// "3.214 s", or "32,140 page-faults".
+[[nodiscard]] std::string weight_text(const callgraph::Profile& profile, std::uint64_t ns);
+/// "ms", "%", "page-faults", with the scale if there is one: "ms ×5".
 [[nodiscard]] std::string unit_heading(const callgraph::Profile& profile,
                                        const ViewOptions& options);
 

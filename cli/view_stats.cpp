@@ -26,21 +26,24 @@ Json figures(const callgraph::Profile& profile) {
             {"achieved_hz", rounded(truth.achieved_hz, kTenths)},
             {"source", truth.source.empty() ? Json{} : Json(truth.source)},
             {"source_reason", truth.source_reason.empty() ? Json{} : Json(truth.source_reason)},
+            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"unit", profile.is_time() ? "us" : profile.unit},
+            {"period", truth.period == 0 ? Json{} : Json(truth.period)},
             {"clock", truth.clock.empty() ? Json{} : Json(truth.clock)},
             {"wall_us", microseconds(truth.wall_ns)},
             {"process_cpu_us",
              truth.process_cpu_ns ? Json(microseconds(*truth.process_cpu_ns)) : Json{}},
-            {"total_us", microseconds(root_total_ns(profile))},
-            {"sampled_us", microseconds(truth.sampled_ns)},
-            {"booked_us", microseconds(truth.booked_ns)},
+            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
+            {weight_key(profile, "sampled"), weight(profile, truth.sampled_ns)},
+            {weight_key(profile, "booked"), weight(profile, truth.booked_ns)},
             {"samples", truth.samples},
             {"lost", truth.lost},
             {"truncated_stacks", truth.truncated_stacks},
-            {"truncated_us", microseconds(truth.truncated_ns)},
+            {weight_key(profile, "truncated"), weight(profile, truth.truncated_ns)},
             {"incomplete_stacks", truth.incomplete_stacks},
-            {"incomplete_us", microseconds(truth.incomplete_ns)},
+            {weight_key(profile, "incomplete"), weight(profile, truth.incomplete_ns)},
             {"guessed_stacks", truth.guessed_stacks},
-            {"guessed_us", microseconds(truth.guessed_ns)},
+            {weight_key(profile, "guessed"), weight(profile, truth.guessed_ns)},
             {"threads", truth.threads},
             {"processes", truth.processes},
             {"handler_ns_mean", rounded(truth.handler_ns_mean, kTenths)},
@@ -62,7 +65,7 @@ std::string process_line(const callgraph::ProcessTotals& process) {
         "  " + std::to_string(process.pid) + "  " +
         printable(process.command_line.empty() ? process.executable : process.command_line);
     line += ": " + (process.ending.empty() ? "end unknown" : printable(process.ending)) + ", " +
-            milliseconds(process.cpu_ns) + " ms";
+            (process.cpu_ns != 0 ? milliseconds(process.cpu_ns) + " ms" : "CPU time unknown");
     if (!process.source.empty()) {
         line += ", " + printable(process.source);
     }
@@ -78,7 +81,9 @@ Json session_json(const callgraph::Profile& profile) {
     return {{"command", profile.command_line},
             {"start_unix_ms", profile.start_unix_ms},
             {"end_unix_ms", profile.end_unix_ms},
-            {"total_us", microseconds(root_total_ns(profile))},
+            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"unit", profile.is_time() ? "us" : profile.unit},
+            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
             {"scale", profile.scale}};
 }
 
@@ -93,7 +98,7 @@ std::string stats_view(const callgraph::Profile& profile, const ViewOptions& opt
         out += styled(options.terminal, Style::dim, pad_right(name, width)) + "  " + cell(value) +
                "\n";
     }
-    out += broken_stacks_text(profile.truth, options.terminal);
+    out += broken_stacks_text(profile, options.terminal);
     if (!profile.processes.empty()) {
         out += "\nprocesses\n";
     }
@@ -112,8 +117,8 @@ std::string stats_json(const callgraph::Profile& profile) {
     out["command"] = profile.command_line;
     out["start_unix_ms"] = profile.start_unix_ms;
     out["end_unix_ms"] = profile.end_unix_ms;
-    out["break_reasons"] = break_reasons_json(profile.truth);
-    out["broken_stacks"] = broken_stacks_json(profile.truth);
+    out["break_reasons"] = break_reasons_json(profile);
+    out["broken_stacks"] = broken_stacks_json(profile);
     Json processes = Json::array();
     for (const callgraph::ProcessTotals& process : profile.processes) {
         processes.push_back({{"pid", process.pid},

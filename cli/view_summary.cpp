@@ -96,7 +96,11 @@ public:
     std::string print() {
         head();
         if (total_ns_ == 0) {
-            row("time", "no CPU time was sampled: the program slept or ended at once");
+            row(profile_.is_time() ? "time" : "count",
+                profile_.is_time() ? "no CPU time was sampled: the program slept or ended at once"
+                                   : "no " + printable(profile_.unit) +
+                                         " at all: the program had "
+                                         "none of this event");
         } else {
             categories();
             path();
@@ -127,7 +131,10 @@ private:
         }
         out_ += "\n";
         const callgraph::Truth& truth = profile_.truth;
-        std::string text = short_duration(total_ns_);
+        std::string text = weight_text(profile_, total_ns_);
+        if (!profile_.is_time() && profile_.event != profile_.unit) {
+            text += " of " + printable(profile_.event);
+        }
         if (!truth.clock.empty()) {
             text += " of " + (truth.clock == "cpu" ? std::string{"CPU"} : truth.clock) + " time";
         }
@@ -140,7 +147,7 @@ private:
         if (truth.samples > 0) {
             text += ", " + counted(truth.samples, "sample");
         }
-        row("time", text);
+        row(profile_.is_time() ? "time" : "count", text);
     }
 
     void categories() {
@@ -198,7 +205,7 @@ private:
     void functions() {
         constexpr std::size_t kShare = 7;
         constexpr std::size_t kTime = 11;
-        const char* label = "self time";
+        const char* label = profile_.is_time() ? "self time" : "self";
         for (const FunctionId id : top_functions(profile_, options_.functions)) {
             const callgraph::Function& function = profile_.function(id);
             const std::string location =
@@ -210,7 +217,11 @@ private:
             const std::string share = pad_left(percent_text(function.self_ns, total_ns_), kShare);
             row(label,
                 styled(options_.terminal, heat(percent_of(function.self_ns, total_ns_)), share) +
-                    " " + pad_left(short_duration(function.self_ns), kTime) + "  " +
+                    " " +
+                    pad_left(profile_.is_time() ? short_duration(function.self_ns)
+                                                : grouped(function.self_ns),
+                             kTime) +
+                    "  " +
                     shorten_name(function_label(function), room(used + display_width(place)),
                                  options_.terminal) +
                     styled(options_.terminal, Style::dim, place));
@@ -218,17 +229,27 @@ private:
         }
     }
 
+    /// "998 of 1,000 Hz", "a sample in 100 events".
+    [[nodiscard]] std::string rate() const {
+        const callgraph::Truth& truth = profile_.truth;
+        if (truth.period != 0) {
+            return truth.period == 1 ? "a sample for each event"
+                                     : "a sample in " + grouped(truth.period) + " events";
+        }
+        std::string text;
+        if (truth.achieved_hz) {
+            text = grouped(static_cast<std::uint64_t>(std::llround(*truth.achieved_hz))) + " of ";
+        }
+        return text + grouped(truth.requested_hz) + " Hz";
+    }
+
     void trust() {
         const callgraph::Truth& truth = profile_.truth;
-        if (truth.requested_hz == 0) {
+        if (truth.requested_hz == 0 && truth.period == 0) {
             return;  // An imported profile: nothing is known of how it was made.
         }
-        std::string rate;
-        if (truth.achieved_hz) {
-            rate += grouped(static_cast<std::uint64_t>(std::llround(*truth.achieved_hz))) + " of ";
-        }
-        rate += grouped(truth.requested_hz) + " Hz by " + printable(truth.source);
-        row("rate", rate + ", " + counted(truth.lost, "sample") + " lost");
+        row("rate", rate() + " by " + printable(truth.source) + ", " +
+                        counted(truth.lost, "sample") + " lost");
         std::string stacks;
         if (truth.incomplete_stacks != 0) {
             stacks = percent_text(truth.incomplete_stacks, truth.samples) + " incomplete";
@@ -240,7 +261,10 @@ private:
         if (stacks.empty()) {
             stacks = "all complete";
         }
-        if (truth.process_cpu_ns && *truth.process_cpu_ns > 0) {
+        if (!profile_.is_time() && truth.sampled_ns + truth.booked_ns > 0) {
+            stacks += "; " + percent_text(truth.sampled_ns, truth.sampled_ns + truth.booked_ns) +
+                      " of the " + printable(profile_.unit) + " have one";
+        } else if (truth.process_cpu_ns && *truth.process_cpu_ns > 0) {
             stacks += "; " + percent_text(truth.sampled_ns, *truth.process_cpu_ns) +
                       " of the CPU time has one";
         }
@@ -293,13 +317,15 @@ std::string summary_json(const callgraph::Profile& profile) {
     Json categories = Json::array();
     for (const callgraph::Category& category : profile.categories) {
         categories.push_back({{"name", category.name},
-                              {"total_us", microseconds(profile.node(category.node).total_ns)}});
+                              {weight_key(profile, "total"),
+                               weight(profile, profile.node(category.node).total_ns)}});
     }
     out["categories"] = std::move(categories);
     Json path = Json::array();
     for (const NodeId id : heaviest_path(profile)) {
-        path.push_back({{"name", node_label(profile, id)},
-                        {"total_us", microseconds(profile.node(id).total_ns)}});
+        path.push_back(
+            {{"name", node_label(profile, id)},
+             {weight_key(profile, "total"), weight(profile, profile.node(id).total_ns)}});
     }
     out["heaviest_path"] = std::move(path);
     Json functions = Json::array();
@@ -308,8 +334,8 @@ std::string summary_json(const callgraph::Profile& profile) {
         functions.push_back({{"name", function_label(function)},
                              {"source", function.source},
                              {"line", function.line},
-                             {"self_us", microseconds(function.self_ns)},
-                             {"total_us", microseconds(function.total_ns)}});
+                             {weight_key(profile, "self"), weight(profile, function.self_ns)},
+                             {weight_key(profile, "total"), weight(profile, function.total_ns)}});
     }
     out["top_functions"] = std::move(functions);
     out["stats"] = Json::parse(stats_json(profile), nullptr, false);

@@ -24,7 +24,10 @@ std::vector<const callgraph::ThreadTotals*> by_cpu(const callgraph::Profile& pro
 }  // namespace
 
 std::string threads_view(const callgraph::Profile& profile, const ViewOptions& options) {
-    constexpr std::size_t kColumn = 12;
+    const ViewOptions by_weight{options.terminal, Unit::weight, {}};
+    const std::size_t column = duration_column(profile, by_weight);
+    const std::string heading =
+        (profile.is_time() ? "cpu " : "") + unit_heading(profile, by_weight);
     constexpr std::size_t kCount = 10;
     constexpr std::size_t kShare = 8;
     constexpr std::size_t kId = 8;
@@ -38,14 +41,13 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     }
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
-                  pad_left("cpu " + unit_heading(profile, {terminal, Unit::milliseconds, {}}),
-                           kColumn) +
-                      " " + pad_left("share", kShare) + " " + pad_left("samples", kCount) + " " +
-                      pad_left("incomplete", kCount) + " " + pad_left("pid", kId) + " " +
-                      pad_left("tid", kId) + "  " + pad_right("thread", name_width) + "  process") +
+                  pad_left(heading, column) + " " + pad_left("share", kShare) + " " +
+                      pad_left("samples", kCount) + " " + pad_left("incomplete", kCount) + " " +
+                      pad_left("pid", kId) + " " + pad_left("tid", kId) + "  " +
+                      pad_right("thread", name_width) + "  process") +
            "\n";
     for (const auto* thread : threads) {
-        out += pad_left(milliseconds(thread->cpu_ns), kColumn) + " ";
+        out += pad_left(duration_cell(profile, thread->cpu_ns, Unit::weight), column) + " ";
         out += styled(terminal, heat(percent_of(thread->cpu_ns, all_ns)),
                       pad_left(percent_text(thread->cpu_ns, all_ns), kShare));
         out += " " + pad_left(std::to_string(thread->samples), kCount) + " " +
@@ -64,13 +66,14 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
 std::string threads_json(const callgraph::Profile& profile) {
     Json threads = Json::array();
     for (const auto* thread : by_cpu(profile)) {
-        threads.push_back({{"name", thread->name},
-                           {"process", thread->process},
-                           {"pid", thread->pid},
-                           {"tid", thread->tid},
-                           {"cpu_us", microseconds(thread->cpu_ns)},
-                           {"samples", thread->samples},
-                           {"incomplete_stacks", thread->incomplete_stacks}});
+        threads.push_back(
+            {{"name", thread->name},
+             {"process", thread->process},
+             {"pid", thread->pid},
+             {"tid", thread->tid},
+             {profile.is_time() ? "cpu_us" : "count", weight(profile, thread->cpu_ns)},
+             {"samples", thread->samples},
+             {"incomplete_stacks", thread->incomplete_stacks}});
     }
     Json out = session_json(profile);
     out["threads"] = std::move(threads);

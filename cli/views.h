@@ -3,7 +3,8 @@
 //
 // Text is for people: durations in milliseconds with three digits, or in per cent of the root.
 // JSON is for programs: durations are integer microseconds, names are whole, and what was not
-// measured is null. Both end with a line break.
+// measured is null. In a profile of an event both show counts instead, and JSON calls them
+// total_count where it has total_us otherwise. Both end with a line break.
 #pragma once
 
 #include "callgraph/profile.h"
@@ -16,11 +17,15 @@
 
 namespace sample::cli {
 
-enum class Unit : std::uint8_t { milliseconds, percent };
+enum class Unit : std::uint8_t {
+    weight,        ///< Milliseconds, or what the profile counts.
+    milliseconds,  ///< Only of time.
+    percent,
+};
 
 struct ViewOptions {
     Terminal terminal;
-    Unit unit = Unit::milliseconds;
+    Unit unit = Unit::weight;
     /// What weighs less, in per cent of the root, is counted but not shown. Default: 0.5 in the
     /// callgraph, 0 in the functions.
     std::optional<double> min_percent;

@@ -56,7 +56,7 @@ private:
 }  // namespace
 
 Result<void> write_folded(const Profile& profile, const Sink& sink, FoldedUnit unit) {
-    constexpr std::uint64_t kNsPerUs = 1000;
+    const std::uint64_t divisor = profile.is_time() ? 1000 : 1;
     const Frames frames{profile};
     Writer out{sink};
     std::string line;
@@ -77,7 +77,7 @@ Result<void> write_folded(const Profile& profile, const Sink& sink, FoldedUnit u
         sum_ns += node.self_ns;
         const std::uint64_t value = unit == FoldedUnit::samples
                                         ? node.self_samples
-                                        : sum_ns / kNsPerUs - before_ns / kNsPerUs;
+                                        : sum_ns / divisor - before_ns / divisor;
         if (value != 0) {
             out.text(line.empty() ? "<root>" : line).text(" ").number(value).text("\n");
         }

@@ -55,6 +55,8 @@ private:
     bool scalar(std::string_view found);
     bool enter(In what);
     bool set(std::uint64_t value);
+    /// What the current field's text belongs into; nullptr if it is none of text.
+    std::string* text_field();
     bool check_complete();
 
     ScriptProfilerDocument document_;
@@ -158,13 +160,13 @@ bool Handler::set(std::uint64_t value) {
             document_.categories.back().node = value;
             return true;
         case Field::node_total:
-            document_.nodes.back().total_us = value;
+            document_.nodes.back().total = value;
             return true;
         case Field::node_samples:
             document_.nodes.back().samples = value;
             return true;
         case Field::function_total:
-            document_.functions.back().total_us = value;
+            document_.functions.back().total = value;
             return true;
         case Field::function_samples:
             document_.functions.back().samples = value;
@@ -189,17 +191,29 @@ bool Handler::number_float(double value, const std::string& /*text*/) {
 }
 
 bool Handler::string(std::string& value) {
-    const bool is_field = in() == In::category || in() == In::function;
-    if (is_field && rule_.field == Field::category_name) {
-        document_.categories.back().name = std::move(value);
-    } else if (is_field && rule_.field == Field::name) {
-        document_.functions.back().name = std::move(value);
-    } else if (is_field && rule_.field == Field::source) {
-        document_.functions.back().source = std::move(value);
-    } else {
+    std::string* field = is_field_of_object() ? text_field() : nullptr;
+    if (field == nullptr) {
         return scalar("a string");
     }
+    *field = std::move(value);
     return true;
+}
+
+std::string* Handler::text_field() {
+    switch (rule_.field) {
+        case Field::event:
+            return &document_.event;
+        case Field::unit:
+            return &document_.unit;
+        case Field::category_name:
+            return &document_.categories.back().name;
+        case Field::name:
+            return &document_.functions.back().name;
+        case Field::source:
+            return &document_.functions.back().source;
+        default:
+            return nullptr;
+    }
 }
 
 bool Handler::start_object(std::size_t /*size*/) {

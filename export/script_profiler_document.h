@@ -19,7 +19,7 @@ struct CategoryEntry {
 };
 
 struct NodeEntry {
-    std::uint64_t total_us = 0;
+    std::uint64_t total = 0;  ///< Microseconds, or what `unit` says.
     std::uint64_t samples = 0;
     std::vector<std::uint64_t> functions;  ///< Same length as `nodes`.
     std::vector<std::uint64_t> nodes;
@@ -30,7 +30,7 @@ struct FunctionEntry {
     std::string source;
     std::uint64_t line = 0;
     std::uint64_t flags = 0;
-    std::uint64_t total_us = 0;
+    std::uint64_t total = 0;
     std::uint64_t samples = 0;
 };
 
@@ -39,6 +39,8 @@ struct ScriptProfilerDocument {
     std::uint64_t end_unix_ms = 0;
     std::uint64_t gc_function = 0;  ///< 0: the document has none.
     double scale = 1.0;
+    std::string event;  ///< Empty: the usual clock.
+    std::string unit;   ///< Empty: microseconds.
     std::vector<CategoryEntry> categories;
     std::vector<NodeEntry> nodes;          ///< [id - 1]
     std::vector<FunctionEntry> functions;  ///< [id - 1]

@@ -18,7 +18,10 @@ using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 
-constexpr std::uint64_t kNsPerUs = 1000;
+/// What TotalDuration counts, in nanoseconds; a count is written as it is.
+std::uint64_t nanoseconds_a_unit(const Profile& profile) {
+    return profile.is_time() ? 1000 : 1;
+}
 
 /// `"key":value`, and what goes before it: nothing for an object's first field.
 void field(Writer& out, std::string_view before, std::string_view key, std::uint64_t value) {
@@ -49,12 +52,13 @@ void write_ids(Writer& out, std::string_view key, const Node& node, const IdOf& 
 }
 
 void write_nodes(Writer& out, const Profile& profile) {
+    const std::uint64_t unit = nanoseconds_a_unit(profile);
     out.text("\"Nodes\":[");
     std::string_view before = "\n";
     for (std::size_t i = 1; i < profile.nodes.size() && out.is_good(); ++i) {
         const Node& node = profile.nodes[i];
         out.text(before);
-        field(out, "{", "TotalDuration", node.total_ns / kNsPerUs);
+        field(out, "{", "TotalDuration", node.total_ns / unit);
         if (!node.children.empty()) {
             write_ids(out, "FunctionIds", node,
                       [&](NodeId child) { return profile.node(child).function.value; });
@@ -71,6 +75,7 @@ void write_nodes(Writer& out, const Profile& profile) {
 
 void write_functions(Writer& out, const Profile& profile) {
     const std::vector<std::string> names = names_unique_among_siblings(profile);
+    const std::uint64_t unit = nanoseconds_a_unit(profile);
     out.text("\"Functions\":[");
     std::string_view before = "\n";
     for (std::size_t i = 0; i < profile.functions.size() && out.is_good(); ++i) {
@@ -86,7 +91,7 @@ void write_functions(Writer& out, const Profile& profile) {
             field(out, "", "Line", function.line);
             out.text(",");
         }
-        field(out, "", "TotalDuration", function.total_ns / kNsPerUs);
+        field(out, "", "TotalDuration", function.total_ns / unit);
         if (function.flags != callgraph::kNoFlags) {
             field(out, ",", "Flags", function.flags);
         }
@@ -116,6 +121,12 @@ Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink
     field(out, ",\n", "SessionEndTime", profile.end_unix_ms);
     if (profile.gc) {
         field(out, ",\n", "GCFuncId", profile.gc->value);
+    }
+    if (!profile.event.empty()) {
+        out.text(",\n\"Event\":").text(json_string(profile.event));
+    }
+    if (!profile.is_time()) {
+        out.text(",\n\"Unit\":").text(json_string(profile.unit));
     }
     if (profile.scale != 1.0) {
         out.text(",\n\"Scale\":").text(shortest(profile.scale));

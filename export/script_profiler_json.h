@@ -10,7 +10,8 @@
 
 namespace sample::exports {
 
-/// Writes `profile`, durations floored to microseconds. Two different functions that would share
+/// Writes `profile`, durations floored to microseconds; counts, in a profile of an event, as they
+/// are, with its name and unit in fields of ours. Two different functions that would share
 /// (Source, Name, Line) under one node get different names, because known readers use that as a
 /// key. Bytes that are not UTF-8 become U+FFFD. The sink's error if it fails. O(nodes + functions);
 /// no recursion.

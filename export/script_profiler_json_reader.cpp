@@ -22,6 +22,15 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMaxIds = std::numeric_limits<std::uint32_t>::max() - 1;
 
+/// A document that names an event counts it; all others have microseconds.
+bool is_count(const ScriptProfilerDocument& document) {
+    return !document.event.empty() && !document.unit.empty();
+}
+
+std::uint64_t nanoseconds_a_unit(const ScriptProfilerDocument& document) {
+    return is_count(document) ? 1 : kNsPerUs;
+}
+
 std::string node_name(std::size_t id) {
     return "node " + std::to_string(id);
 }
@@ -168,7 +177,7 @@ void TreeReader::move_to(Profile& profile) {
             child = renumbered[child.value];
         }
         if (id != 0) {
-            node.total_ns = document_.nodes[id - 1].total_us * kNsPerUs;
+            node.total_ns = document_.nodes[id - 1].total * nanoseconds_a_unit(document_);
             node.samples = document_.nodes[id - 1].samples;
         }
         profile.nodes.push_back(std::move(node));
@@ -179,16 +188,17 @@ void TreeReader::move_to(Profile& profile) {
 }
 
 Result<void> check_numbers(const ScriptProfilerDocument& document) {
+    const std::uint64_t most = kMax / nanoseconds_a_unit(document);
     constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
     for (std::size_t i = 0; i < document.nodes.size(); ++i) {
-        if (document.nodes[i].total_us > kMax / kNsPerUs) {
+        if (document.nodes[i].total > most) {
             return unexpected(ErrorCode::corrupt, node_name(i + 1) + ": TotalDuration overflows");
         }
     }
     for (std::size_t i = 0; i < document.functions.size(); ++i) {
         const FunctionEntry& function = document.functions[i];
         const std::string place = "function " + std::to_string(i + 1) + ": ";
-        if (function.total_us > kMax / kNsPerUs) {
+        if (function.total > most) {
             return unexpected(ErrorCode::corrupt, place + "TotalDuration overflows");
         }
         if (function.line > kMax32 || function.flags > kMax32) {
@@ -249,7 +259,7 @@ void fill_functions(Profile& profile, const ScriptProfilerDocument& document) {
     callgraph::recompute_functions(profile);
     // The document's own totals were floored once, not once a node.
     for (std::size_t i = 0; i < document.functions.size(); ++i) {
-        profile.functions[i].total_ns = document.functions[i].total_us * kNsPerUs;
+        profile.functions[i].total_ns = document.functions[i].total * nanoseconds_a_unit(document);
         profile.functions[i].samples = document.functions[i].samples;
     }
 }
@@ -285,6 +295,8 @@ Result<Profile> read_script_profiler_json(std::string_view text) {
     profile.start_unix_ms = document->start_unix_ms;
     profile.end_unix_ms = document->end_unix_ms;
     profile.scale = document->scale;
+    profile.event = document->event;
+    profile.unit = is_count(*document) ? document->unit : "";
     TreeReader tree{*document};
     if (auto read = tree.read(profile); !read) {
         return unexpected(read.error());

@@ -77,7 +77,7 @@ void RecordEvents::session(const SessionStart& session) {
         bounded_text(session.command_line, schema::kMaxCommandLineBytes);
     standard_session(session, command_line);
     begin(schema::kSession)
-        .number(schema::kVersion)
+        .number(session.unit.empty() ? schema::kVersionOfTime : schema::kVersion)
         .number(session.start_ns)
         .number(session.start_unix_ns)
         .number(session.period_ns)
@@ -87,6 +87,8 @@ void RecordEvents::session(const SessionStart& session) {
         .text(bounded_text(session.source_reason, schema::kMaxTextBytes))
         .text(command_line)
         .text(bounded_text(session.tool_version, schema::kMaxTextBytes))
+        .text(bounded_text(session.event, schema::kMaxTextBytes))
+        .text(bounded_text(session.unit, schema::kMaxTextBytes))
         .finish();
     add(schema::kSession);
 

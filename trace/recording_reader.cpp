@@ -105,6 +105,8 @@ Problem RecordingAnalyzer::session(const EventView& event) {
     session.source_reason = event.text("SourceReason");
     session.command_line = event.text("CommandLine");
     session.tool_version = event.text("ToolVersion");
+    session.event = event.text("Event");
+    session.unit = event.text("Unit");
     visitor_.on_session_start(session);
     return std::nullopt;
 }

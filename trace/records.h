@@ -2,8 +2,10 @@
 //
 // The container below (docs/format-utrace.md) is generic; these are the events that `sample` itself
 // defines in it. Times are CLOCK_MONOTONIC nanoseconds of the recording machine, weights are
-// nanoseconds of the session's clock (thread CPU time, or wall time). Ids are dense, start at 1,
-// and are defined before they are used.
+// nanoseconds of the session's clock (thread CPU time, or wall time). Where a session counts an
+// event instead (SessionStart::unit), weights, and whatever is called a weight or period in
+// nanoseconds here, are its occurrences. Ids are dense, start at 1, and are defined before they are
+// used.
 #pragma once
 
 #include "core/ids.h"
@@ -27,6 +29,9 @@ struct SessionStart {
         source_reason;         ///< Why this source and not the first one; empty if it is the first.
     std::string command_line;  ///< As typed, space separated.
     std::string tool_version;
+    std::string event = {};  ///< The perf event that was sampled, if it is not the usual clock.
+    /// What weights count, in the plural ("page-faults"); empty: they are nanoseconds.
+    std::string unit = {};
 };
 
 /// One image of a process. An exec makes a new ProcessId for the same pid.
@@ -151,7 +156,7 @@ struct SessionEnd {
     std::uint64_t end_ns = 0;
     bool stopped_early =
         false;         ///< By --time, Ctrl-C, or because the command ended before its descendants.
-    std::string note;  ///< One line a person should see; empty mostly.
+    std::string note;  ///< Lines that a person should see, separated by '\n'; empty mostly.
 };
 
 /// The names of pseudo modules.
@@ -165,6 +170,11 @@ inline constexpr const char* kStackIncomplete = "[stack incomplete]";
 inline constexpr const char* kStackTruncated = "[stack truncated]";
 /// Between the root end and the leaf end of a stack past the depth limit.
 inline constexpr const char* kFramesElided = "[frames elided]";
+// For the wall clock: ready to run, and asleep in a place that nobody has seen.
+inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
+inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
+/// CPU time of ours inside the program.
+inline constexpr const char* kSamplingThread = "[sampling thread]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.
 
 }  // namespace sample::trace

@@ -9,8 +9,10 @@
 
 namespace sample::trace::schema {
 
-/// What Sample.Session's Version says. A reader refuses a greater one. 2: kGuessedFrame.
-inline constexpr std::uint16_t kVersion = 2;
+/// What Sample.Session's Version may say. A reader refuses a greater one. 2: kGuessedFrame.
+/// 3: weights are not time; only such a recording says so.
+inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersionOfTime = 2;
 
 /// Long texts are cut to these sizes, in bytes of UTF-8: an event has less than 64 KiB.
 inline constexpr std::size_t kMaxCommandLineBytes = std::size_t{16} * 1024;
@@ -83,6 +85,8 @@ inline constexpr auto kSessionFields = std::to_array<FieldSpec>({
     {"SourceReason", FieldType::text},
     {"CommandLine", FieldType::text},
     {"ToolVersion", FieldType::text},
+    {"Event", FieldType::text},
+    {"Unit", FieldType::text},
 });
 inline constexpr EventSpec kSession{32, kVariable, "Sample", "Session", kSessionFields};
 

@@ -1,13 +1,19 @@
 """What the figures share: where things are, running them, and what a recording says."""
+import contextlib
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+NOBODY = 65534  # a user without any privilege, as Debian numbers it
 
 
 class Failed(Exception):
@@ -23,6 +29,7 @@ class Recording:
         self.stats = json.loads(bench.sample("report", "--view", "stats", "--json", path))
         self._bench = bench
         self._functions = None
+        self._threads = None
         self._profile = None
 
     @property
@@ -32,6 +39,13 @@ class Recording:
                                       self.path)
             self._functions = json.loads(text)["functions"]
         return self._functions
+
+    @property
+    def threads(self):
+        if self._threads is None:
+            text = self._bench.sample("report", "--view", "threads", "--json", self.path)
+            self._threads = json.loads(text)["threads"]
+        return self._threads
 
     @property
     def profile(self):
@@ -57,15 +71,22 @@ class Recording:
     def self_us(self, name):
         return sum(one["self_us"] for one in self.functions if name in (one["name"] or ""))
 
+    def total_us(self, name):
+        return sum(one["total_us"] for one in self.functions if name in (one["name"] or ""))
+
+    def thread_us(self, name):
+        return sum(one["cpu_us"] for one in self.threads if one["name"] == name)
+
 
 class Bench:
     """One run of the figures: its options and a folder that goes away."""
 
-    def __init__(self, build, sample, agent, quick):
+    def __init__(self, build, sample, agent, quick, source=None):
         self.build = os.path.abspath(build)
         self.sample_path = os.path.abspath(sample or os.path.join(build, "bin", "sample"))
         self.agent_path = os.path.abspath(agent or self._built_agent())
         self.quick = quick
+        self.source = source  # None: what sample chooses
         self._folder = tempfile.TemporaryDirectory(prefix="figures-")
         self.folder = self._folder.name
 
@@ -99,13 +120,37 @@ class Bench:
                                             done.stderr.decode(errors="replace").strip()))
         return done.stdout.decode()
 
-    def record(self, command, frequency="10k", options=(), quiet=True, check=True):
-        """Records a command; (what it did, its Recording)."""
-        path = self.file("recording.utrace")
+    def named(self, what):
+        """What a row is called: with the source, if one was asked for."""
+        return "%s [%s]" % (what, self.source) if self.source else what
+
+    def knows(self, option, value):
+        """Whether the help of `sample record` names this value of an option."""
+        line = next((line for line in self.sample("record", "--help").splitlines()
+                     if line.lstrip().startswith(option + " ")), "")
+        return re.search(r"\b%s\b" % re.escape(value), line) is not None
+
+    def record(self, command, frequency="10k", options=(), quiet=True, check=True, as_user=False,
+               report=True):
+        """Records a command; (what it did, its Recording, or None without `report`). `as_user`: by
+        somebody without privileges, also if we are root."""
+        folder = self._user_folder() if as_user else self.folder
+        path = os.path.join(folder, "recording.utrace")
         words = [self.sample_path, *(["--quiet"] if quiet else []), "--force", "--freq", frequency,
-                 "-o", path, *options, "--", *command]
-        done = run(words, check=check)
-        return done, Recording(self, path)
+                 *(["--source", self.source] if self.source else []), "-o", path, *options, "--",
+                 *command]
+        done = run([*(without_privileges() if as_user else []), *words], check=check)
+        return done, Recording(self, path) if report else None
+
+    def _user_folder(self):
+        """A folder where such a user may write."""
+        folder = self.file("user")
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+            if os.geteuid() == 0:
+                os.chmod(self.folder, 0o711)
+                os.chown(folder, NOBODY, NOBODY)
+        return folder
 
 
 def run(words, check=True, env=None, timeout=None):
@@ -121,6 +166,53 @@ def run(words, check=True, env=None, timeout=None):
         raise Failed("%s ended with %d: %s" % (" ".join(words[-4:]), done.returncode,
                                                done.stderr.decode(errors="replace").strip()))
     return done
+
+
+def without_privileges():
+    """Words before a command that make it an ordinary user's."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        raise Failed("setpriv is not installed")
+    return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
+            "--inh-caps=-all"]
+
+
+@contextlib.contextmanager
+def sysctl(name, value):
+    """A setting of the kernel while the block runs; put back however that ends."""
+    path = "/proc/sys/" + name.replace(".", "/")
+    with open(path, encoding="utf-8") as setting:
+        before = setting.read().strip()
+    if before == str(value):
+        yield
+        return
+
+    def put(text):
+        try:
+            with open(path, "w", encoding="utf-8") as setting:
+                setting.write(text)
+        except OSError as failure:
+            raise Failed("%s is %s and cannot be set to %s: %s" % (name, before, text,
+                                                                  failure.strerror)) from failure
+
+    handlers = {number: signal.signal(number, lambda *_: sys.exit(1))
+                for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        put(str(value))
+        yield
+    finally:
+        put(before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def told_all(done, key):
+    """All numbers after key= in what a target printed, in order."""
+    found = re.findall(rb"^" + key.encode() + rb"=(\d+)$", done.stdout, re.M)
+    if not found:
+        raise Failed("the target did not print " + key)
+    return [int(one) for one in found]
 
 
 def told(done, key):

@@ -3,6 +3,7 @@
 // The agent only captures. It joins a session in its constructor, before main; everything that
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
+#include "sampler/agent/arming.h"
 #include "sampler/agent/child_environment.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/program_view.h"
@@ -21,6 +22,7 @@ namespace {
 void in_forked_child() {
     const bool was_profiled = capture::current_area() != nullptr;
     capture::detach_after_fork();
+    forget_sources();
     forget_fork();
     program_view().reset_lock();
     if (was_profiled && children_wanted()) {

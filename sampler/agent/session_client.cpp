@@ -1,5 +1,6 @@
 #include "sampler/agent/session_client.h"
 
+#include "sampler/agent/arming.h"
 #include "sampler/agent/child_environment.h"
 #include "sampler/agent/collector_start.h"
 #include "sampler/agent/gate.h"
@@ -9,11 +10,10 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/control/protocol.h"
-#include "sampler/source/perf_event.h"
+#include "sampler/source/task_list.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,9 +29,6 @@ using capture::raw_syscall;
 using control::Source;
 
 constinit std::array<char, 64> g_session_name{};
-constinit std::atomic<Source> g_source{Source::none};
-constinit std::uint64_t g_period_ns = 0;
-constinit bool g_kernel_excluded = false;
 
 void say(const char* problem) noexcept {
     constexpr const char* kPrefix = "sample: not profiling: ";
@@ -43,127 +40,6 @@ void say(const char* problem) noexcept {
         }
     }
     raw_syscall(SYS_write, 2, as_argument(line.data()), static_cast<long>(size));
-}
-
-/// The threads that exist already: usually the calling one alone.
-struct ThreadList {
-    std::array<int, control::kMaxPassedFds - 1> tids{};
-    std::size_t count = 0;
-};
-
-ThreadList list_threads() noexcept {
-    ThreadList list;
-    if (__libc_single_threaded != 0) {
-        list.tids[list.count++] = static_cast<int>(raw_syscall(SYS_gettid));
-        return list;
-    }
-    const long folder =
-        raw_syscall(SYS_open, as_argument("/proc/self/task"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        list.tids[list.count++] = static_cast<int>(raw_syscall(SYS_gettid));
-        return list;
-    }
-    struct Entry {
-        std::uint64_t inode;
-        std::int64_t offset;
-        std::uint16_t size;
-        std::uint8_t type;
-        char name[1];
-    };
-    alignas(8) std::array<char, 2048> buffer{};
-    for (;;) {
-        const long bytes = raw_syscall(SYS_getdents64, folder, as_argument(buffer.data()),
-                                       static_cast<long>(buffer.size()));
-        if (bytes <= 0) {
-            break;
-        }
-        for (long at = 0; at < bytes;) {
-            const auto* entry = reinterpret_cast<const Entry*>(buffer.data() + at);
-            at += entry->size;
-            const char* name = reinterpret_cast<const char*>(entry) + offsetof(Entry, name);
-            if (name[0] >= '0' && name[0] <= '9' && list.count < list.tids.size()) {
-                list.tids[list.count++] = atoi(name);
-            }
-        }
-    }
-    close_descriptor(static_cast<int>(folder));
-    return list;
-}
-
-/// The CPU clock of another thread of this process. Source: clock_getcpuclockid(3), the kernel's
-/// include/linux/posix-timers.h: CPUCLOCK_PERTHREAD_MASK 4, CPUCLOCK_SCHED 2.
-clockid_t thread_clock(int tid) noexcept {
-    return static_cast<clockid_t>(~tid << 3 | 6);
-}
-
-struct OpenEvents {
-    control::Armed armed;
-    std::array<int, control::kMaxPassedFds> fds{};
-    std::size_t count = 0;
-};
-
-void close_events(OpenEvents& events) noexcept {
-    for (std::size_t i = 0; i < events.count; ++i) {
-        close_descriptor(events.fds[i]);
-    }
-    events.count = 0;
-}
-
-int open_event(Source source, bool exclude_kernel, int tid) noexcept {
-    source::PerfRequest request;
-    request.period_ns = g_period_ns;
-    request.cookie = capture::kPerfCookie;
-    request.exclude_kernel = exclude_kernel;
-    request.sigtrap = source == Source::sigtrap;
-    const int fd = source::open_cpu_clock(request, tid);
-    if (fd < 0 || source == Source::sigtrap) {
-        return fd;
-    }
-    const int result = source::send_signal_to(fd, tid, SIGURG);
-    if (result < 0) {
-        close_descriptor(fd);
-        return result;
-    }
-    capture::add_perf_descriptor(fd);
-    return fd;
-}
-
-/// One event for each thread. 0, or the negative errno of the calling thread's.
-int open_all(Source source, bool exclude_kernel, const ThreadList& threads,
-             OpenEvents& events) noexcept {
-    const long self = raw_syscall(SYS_gettid);
-    for (std::size_t i = 0; i < threads.count; ++i) {
-        const int fd = open_event(source, exclude_kernel, threads.tids[i]);
-        if (fd >= 0) {
-            events.fds[events.count++] = fd;
-        } else if (threads.tids[i] == self) {
-            close_events(events);
-            return fd;
-        }
-    }
-    events.armed.source = source;
-    events.armed.kernel_excluded = exclude_kernel ? 1 : 0;
-    return 0;
-}
-
-/// Tries the sources in the collector's order, each first with and then without the kernel's part.
-OpenEvents open_best(const control::Welcome& welcome, const ThreadList& threads) noexcept {
-    OpenEvents events;
-    for (const Source source : welcome.sources) {
-        if (source == Source::none) {
-            break;
-        }
-        int result = open_all(source, false, threads, events);
-        if (result == -EACCES || result == -EPERM) {
-            result = open_all(source, true, threads, events);
-        }
-        if (result == 0) {
-            break;
-        }
-        (source == Source::sigtrap ? events.armed.sigtrap_errno : events.armed.perf_errno) =
-            -result;
-    }
-    return events;
 }
 
 template <class T>
@@ -178,7 +54,25 @@ T* map_shared(int fd, std::size_t size) noexcept {
     return reinterpret_cast<T*>(address);
 }
 
-/// Everything between Hello and Go. Returns a problem for people, or null.
+/// What the handler needs, before the first sample.
+void prepare_capture(capture::Area& area, const ThreadList& threads,
+                     const control::Armed& armed) noexcept {
+    const unwind::ModuleTable* modules = module_table();
+    area.header.table_bytes.store(
+        capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,
+        std::memory_order_relaxed);
+    capture::attach(&area, modules, deliver_to_program);
+    for (std::size_t i = 0; i < threads.count; ++i) {
+        capture::add_early_thread(
+            {static_cast<std::uint32_t>(threads.tids[i]), source::cpu_ns_of(threads.tids[i])});
+    }
+    area.header.start_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    report_modules();
+    take_signal(signal_of(armed.source));
+    area.header.kernel_excluded.store(armed.kernel_excluded);
+}
+
+/// Everything from Hello on. Returns a problem for people, or null.
 const char* converse(int socket, control::Hello& hello) noexcept {
     static control::Welcome welcome;
     if (send_message(socket, &hello, sizeof hello, nullptr, 0) != 0) {
@@ -202,37 +96,21 @@ const char* converse(int socket, control::Hello& hello) noexcept {
         return "no address space for the sample buffers; raise `ulimit -v`";
     }
     g_session_name = welcome.session_name;
-    g_period_ns = welcome.period_ns;
     set_up_children(g_session_name.data(), welcome.children != 0);
 
     const ThreadList threads = list_threads();
-    OpenEvents events = open_best(welcome, threads);
-    g_kernel_excluded = events.armed.kernel_excluded != 0;
-    g_source.store(events.armed.source, std::memory_order_release);
-    if (events.armed.source != Source::none) {
-        set_up_gate(page, welcome.collector_pid, events.armed.source == Source::sigtrap);
-        const unwind::ModuleTable* modules = module_table();
-        area->header.table_bytes.store(
-            capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,
-            std::memory_order_relaxed);
-        capture::attach(area, modules, deliver_to_program);
-        for (std::size_t i = 0; i < threads.count; ++i) {
-            const auto tid = static_cast<std::uint32_t>(threads.tids[i]);
-            capture::add_early_thread(
-                {tid, capture::read_kernel_clock_ns(thread_clock(threads.tids[i]))});
-        }
-        area->header.start_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-        report_modules();
-        take_signal(events.armed.source == Source::sigtrap ? SIGTRAP : SIGURG);
-        area->header.kernel_excluded.store(events.armed.kernel_excluded);
+    area->header.observes_waits.store(welcome.observes_waits);
+    Arming arming = arm(welcome, threads, *area);
+    const control::Armed& armed = arming.armed;
+    if (armed.source != Source::none) {
+        set_up_gate(page, welcome.collector_pid, armed.source == Source::sigtrap);
+        prepare_capture(*area, threads, armed);
         // Not left to the collector: on a busy machine a short program would end before.
-        for (std::size_t i = 0; i < events.count; ++i) {
-            raw_syscall(SYS_ioctl, events.fds[i], PERF_EVENT_IOC_ENABLE, 0);
-        }
+        enable_events(arming);
     }
-    const int sent =
-        send_message(socket, &events.armed, sizeof events.armed, events.fds.data(), events.count);
-    close_events(events);
+    const int sent = send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count);
+    close_events(arming);
+    start_sources(sent == 0 && armed.source != Source::none);
     return sent == 0 ? nullptr : "the collector went away";
 }
 
@@ -274,27 +152,9 @@ void join_session(JoinKind kind) noexcept {
     }
 }
 
-void arm_this_thread() noexcept {
-    if (g_source.load(std::memory_order_acquire) != Source::perf) {
-        return;
-    }
-    const int tid = static_cast<int>(raw_syscall(SYS_gettid));
-    const int socket = connect_abstract(g_session_name.data());
-    if (socket < 0) {
-        return;
-    }
-    const int event = open_event(Source::perf, g_kernel_excluded, tid);
-    if (event >= 0) {
-        control::ArmThread message;
-        message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-        control::Go go;
-        std::size_t fd_count = 0;
-        if (send_message(socket, &message, sizeof message, &event, 1) == 0) {
-            receive_message(socket, &go, sizeof go, nullptr, fd_count);
-        }
-        close_descriptor(event);
-    }
-    close_descriptor(socket);
+void begin_thread() noexcept {
+    capture::begin_thread();
+    arm_this_thread(g_session_name.data());
 }
 
 }  // namespace sample::agent

@@ -15,9 +15,8 @@ enum class JoinKind { fresh_image, after_fork };
 /// threaded program.
 void join_session(JoinKind kind) noexcept;
 
-/// Gives the calling thread an event of its own, where the session's source does not pass them on
-/// to new threads.
-void arm_this_thread() noexcept;
+/// The calling thread is a new one: it gets what the session's source wants of each.
+void begin_thread() noexcept;
 
 /// Empty: none was joined.
 [[nodiscard]] const char* session_name() noexcept;

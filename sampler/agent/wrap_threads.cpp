@@ -4,6 +4,7 @@
 // Threads that come another way (raw clone, C11 threads) are sampled too, by an inherited event;
 // their stacks are read with the kernel's leave, page by page, and their rest is booked when the
 // process ends. Start arguments pass through a fixed pool: the program's heap is not touched.
+#include "sampler/agent/arming.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/session_client.h"
@@ -48,6 +49,7 @@ ThreadStart* claim_start() noexcept {
 }
 
 void on_thread_end(void* /*unused*/) {
+    disarm_this_thread();
     capture::end_thread();
 }
 
@@ -64,7 +66,7 @@ void* run_thread(void* pointer) {
     if (g_key_made.load(std::memory_order_acquire)) {
         pthread_setspecific(g_end_key, &g_end_key);
     }
-    arm_this_thread();
+    begin_thread();
     return start(argument);
 }
 

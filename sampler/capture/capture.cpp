@@ -53,15 +53,33 @@ bool is_perf_descriptor(int fd) noexcept {
                0;
 }
 
+bool carries_cookie(const siginfo_t& info) noexcept {
+    return reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
+}
+
 bool is_sample(const siginfo_t& info) noexcept {
     if (info.si_code == kTrapPerf && info.si_signo == SIGTRAP) {
         std::uint64_t cookie = 0;
         __builtin_memcpy(&cookie, reinterpret_cast<const char*>(&info) + kPerfDataOffset,
                          sizeof cookie);
-        return cookie == kPerfCookie;
+        return cookie == kSampleCookie;
     }
-    return info.si_signo == SIGURG && info.si_code >= POLL_IN && info.si_code <= POLL_HUP &&
-           is_perf_descriptor(info.si_fd);
+    if (info.si_signo != kAsyncSignal) {
+        return false;
+    }
+    if (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) {
+        return carries_cookie(info);
+    }
+    return info.si_code >= POLL_IN && info.si_code <= POLL_HUP && is_perf_descriptor(info.si_fd);
+}
+
+/// An event, not time, that happened while SIGTRAP was blocked, as it is in the handler alone: its
+/// own page faults would be counted for the code that it has interrupted.
+bool is_own_event(const AreaHeader& header, const siginfo_t& info) noexcept {
+    std::uint32_t flags = 0;
+    __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof flags);
+    return header.gap_ticks == kCountsEvents && info.si_signo == SIGTRAP &&
+           (flags & kPerfFlagAsync) != 0;
 }
 
 std::uint32_t current_tid() noexcept {
@@ -176,8 +194,7 @@ bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::
     record.weight_ns = weight.seen_ns;
     record.unseen_ns =
         weight.unseen_ns > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(weight.unseen_ns);
-    record.stop = static_cast<std::uint32_t>(walked.reason) |
-                  (walked.guessed != 0 ? kStopGuessed : 0) | (named ? 0 : kStopUnnamed);
+    record.stop = stop_word(walked, named);
     __builtin_memcpy(room.words, &record, sizeof record);
     for (std::uint32_t i = 0; i < new_frames; ++i) {
         room.words[kHeadWords + i] = frames[walked.depth - 1 - i].bits();
@@ -200,11 +217,8 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
         return;
     }
     const LibraryReader reader;
-    const unwind::ModuleTable& loaded = *g_modules.load(std::memory_order_acquire);
-    const unwind::ModuleTable modules{
-        loaded.modules(), loaded.generation(),
-        reader.allowed() ? loaded.loader() : unwind::LoaderLookup::off};
-    unwind::RowCache rows{g_rows};
+    const unwind::ModuleTable modules = readable_modules(reader.allowed());
+    unwind::RowCache rows = row_cache();
     unwind::StackMemory memory = unwind::StackMemory::live(
         {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
@@ -279,6 +293,39 @@ void add_perf_descriptor(int fd) noexcept {
     }
 }
 
+void begin_thread() noexcept {
+    Area* area = g_area.load(std::memory_order_acquire);
+    ThreadLocal& self = t_thread;
+    if (area == nullptr || self.slot != nullptr ||
+        area->header.observes_waits.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    self.busy = 1;
+    asm volatile("" ::: "memory");
+    self.slot = claim_slot(*area, read_ticks());
+    asm volatile("" ::: "memory");
+    self.busy = 0;
+}
+
+ThreadSlot* claim_observer_slot(Area& area) noexcept {
+    return claim_slot(area, read_ticks());
+}
+
+unwind::ModuleTable readable_modules(bool libraries) noexcept {
+    const unwind::ModuleTable& loaded = *g_modules.load(std::memory_order_acquire);
+    return {loaded.modules(), loaded.generation(),
+            libraries ? loaded.loader() : unwind::LoaderLookup::off};
+}
+
+unwind::RowCache row_cache() noexcept {
+    return unwind::RowCache{g_rows};
+}
+
+std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept {
+    return static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0) |
+           (named ? 0 : kStopUnnamed);
+}
+
 void end_thread() noexcept {
     Area* area = g_area.load(std::memory_order_acquire);
     ThreadLocal& self = t_thread;
@@ -341,6 +388,12 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
     }
     Area* area = g_area.load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
+        if (info->si_code == SI_TIMER) {
+            raw_syscall(SYS_timer_delete, info->si_timerid);
+        }
+        return;
+    }
+    if (is_own_event(area->header, *info)) {
         return;
     }
     const std::uint64_t ticks = read_ticks();

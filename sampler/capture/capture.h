@@ -9,6 +9,7 @@
 #include "sampler/capture/shared_area.h"
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/row_cache.h"
+#include "unwind/walk/walk.h"
 
 #include <csignal>
 #include <cstddef>
@@ -16,12 +17,18 @@
 
 namespace sample::capture {
 
-/// perf_event_attr.sig_data of our events; comes back in si_perf_data.
-inline constexpr std::uint64_t kPerfCookie = 0x53414d504c453031;  // "SAMPLE01"
+/// What our interruptions carry: perf_event_attr.sig_data, or the value of a timer's or a queued
+/// signal.
+inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01"
+/// Samples come by this signal, but for those of the source sigtrap: its default is to be ignored,
+/// so a late one harms nothing.
+inline constexpr int kAsyncSignal = SIGURG;
 
 inline constexpr int kTrapPerf = 6;  // TRAP_PERF, newer than glibc 2.36
 /// Of si_perf_data in a siginfo_t.
 inline constexpr std::size_t kPerfDataOffset = 24;
+inline constexpr std::size_t kPerfFlagsOffset = 36;
+inline constexpr std::uint32_t kPerfFlagAsync = 1;  // TRAP_PERF_FLAG_ASYNC
 
 /// What to do with a signal that is not a sample.
 using ForeignSignal = void (*)(int, siginfo_t*, void*);
@@ -58,6 +65,12 @@ void set_stack_bounds(std::uint64_t low, std::uint64_t high) noexcept;
 /// thread.
 void add_perf_descriptor(int fd) noexcept;
 
+/// For the wall clock: the calling thread begins now, not with its first sample. Async-signal-safe.
+void begin_thread() noexcept;
+
+/// A slot for the calling thread, which runs no handler. Null: all are in use.
+[[nodiscard]] ThreadSlot* claim_observer_slot(Area& area) noexcept;
+
 /// The calling thread will run no more code of the program: books its rest and gives its slot back.
 /// Async-signal-safe.
 void end_thread() noexcept;
@@ -67,6 +80,14 @@ void end_thread() noexcept;
 /// the table are walked. Waits until no handler reads others: bounded by the longest handler.
 void begin_unload(const unwind::ModuleTable* modules) noexcept;
 void end_unload() noexcept;
+
+/// The modules that a walk may look into; `libraries`: a LibraryReader allows those that came
+/// later. Async-signal-safe.
+[[nodiscard]] unwind::ModuleTable readable_modules(bool libraries) noexcept;
+/// The rules of hot pcs. Async-signal-safe.
+[[nodiscard]] unwind::RowCache row_cache() noexcept;
+/// SampleRecord::stop. `named`: all libraries on the stack are.
+[[nodiscard]] std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept;
 
 /// Copies a module record into the area. Not async-signal-safe, one caller at a time. False: no
 /// room.

@@ -17,6 +17,7 @@ enum class RecordKind : std::uint16_t {
     thread_end = 3,
     module = 4,
     unload = 5,
+    wait = 6,
 };
 
 struct RecordHead {
@@ -77,6 +78,26 @@ struct UnloadRecord {
     RecordHead head{RecordKind::unload};
 };
 static_assert(sizeof(UnloadRecord) == 8);
+
+/// WaitRecord: head.b.
+enum class WaitKind : std::uint16_t {
+    clocks = 0,   ///< The thread runs, or where it waits is not known.
+    goes_on = 1,  ///< It waits where the last record of it says.
+    ended = 2,    ///< It waited there until now, and runs.
+    stack = 3,    ///< It waits in the stack that follows.
+};
+
+/// What a thread of ours has seen of the thread `tid`. Followed by head.a words: FrameAddress bits,
+/// leaf first.
+struct WaitRecord {
+    RecordHead head;
+    std::uint32_t tid = 0;
+    std::uint32_t stop = 0;  ///< As SampleRecord::stop.
+    std::uint64_t ticks = 0;
+    std::uint64_t cpu_ns = 0;             ///< The thread's CPU clock.
+    std::uint64_t processor_wait_ns = 0;  ///< Waited for a processor since it began.
+};
+static_assert(sizeof(WaitRecord) == 40);
 
 // ModuleRecord::flags
 inline constexpr std::uint32_t kModulePlugin = 1;  ///< Loaded after the start.

@@ -39,8 +39,14 @@ inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
 inline constexpr std::size_t kHistogramClasses = 160;
 
+/// AreaHeader::gap_ticks where samples count an event: each stands for a period.
+inline constexpr std::uint64_t kCountsEvents = ~std::uint64_t{0};
+
 using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
 static_assert(kMaxThreads == kMaxChunks);
+
+/// What the sampling thread is called.
+inline constexpr const char* kSamplingThreadName = "sample-agent";
 
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
@@ -71,11 +77,20 @@ struct AreaHeader {
     std::uint32_t is_root =
         0;  ///< Its end is the session's end; wait for the collector before exiting.
     std::uint64_t period_ns = 0;
-    std::uint64_t gap_ticks = 0;  ///< More ticks between two samples of a thread: read its clock.
+    /// More ticks between two samples of a thread: read its clock. Zeroed by the agent where the
+    /// source does not go by the thread's clock; kCountsEvents: no clock bears on the weights.
+    std::uint64_t gap_ticks = 0;
+    std::uint64_t period_ticks = 0;
     std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.
 
     std::atomic<std::uint32_t> stopped;          ///< Nothing more is wanted.
     std::atomic<std::uint32_t> kernel_excluded;  ///< The source does not tick in the kernel.
+
+    std::atomic<std::uint32_t> observes_waits;  ///< The session's clock is the wall's.
+    /// CPU time of the sampling thread, if there is one, and its thread id.
+    std::atomic<std::uint64_t> observer_cpu_ns;
+    std::atomic<std::uint32_t> observer_tid;
+    std::atomic<std::uint32_t> observer_slot_plus_one;  ///< Where it writes; 0: nowhere.
 
     // The gate: see agent/gate.h.
     std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.

@@ -50,10 +50,15 @@ void AreaReader::drain(RecordSink& sink) {
             ready.push_back({chunk.slot, chunk.sequence, index});
         }
     });
+    // What was seen of a thread comes before what it says itself, which may be its end.
+    const std::uint32_t observer = area_.header.observer_slot_plus_one.load() - 1;
     // One thread's records in the order in which it wrote them. By plain comparison: 500 TB come
     // before a sequence wraps around, while an order by distance is none for numbers that somebody
     // made up.
-    std::sort(ready.begin(), ready.end(), [](const Ready& a, const Ready& b) {
+    std::sort(ready.begin(), ready.end(), [observer](const Ready& a, const Ready& b) {
+        if ((a.slot == observer) != (b.slot == observer)) {
+            return a.slot == observer;
+        }
         return a.slot != b.slot ? a.slot < b.slot : a.sequence < b.sequence;
     });
     for (const Ready& chunk : ready) {
@@ -137,9 +142,27 @@ bool AreaReader::take_record(std::uint32_t slot, std::span<const std::uint64_t> 
         case RecordKind::unload:
             sink.on_unload(slot);
             return true;
+        case RecordKind::wait:
+            return take_wait(slot, words, sink);
         default:
             return false;
     }
+}
+
+bool AreaReader::take_wait(std::uint32_t slot, std::span<const std::uint64_t> words,
+                           RecordSink& sink) {
+    DrainedWait wait;
+    if (!copy_record(words, wait.record)) {
+        return false;
+    }
+    const auto fresh = words.subspan(sizeof wait.record / 8);
+    if (wait.record.head.a != fresh.size() || fresh.size() > kMaxDepth) {
+        return false;
+    }
+    const std::vector<std::uint64_t> root_first{fresh.rbegin(), fresh.rend()};
+    wait.frames = root_first;
+    sink.on_wait(slot, wait);
+    return true;
 }
 
 bool AreaReader::take_sample(std::uint32_t slot, std::span<const std::uint64_t> words,

@@ -27,6 +27,12 @@ struct DrainedSample {
     std::span<const std::uint64_t> frames;  ///< FrameAddress bits, ROOT first.
 };
 
+/// Where a thread was seen to wait, or only its clocks.
+struct DrainedWait {
+    capture::WaitRecord record;
+    std::span<const std::uint64_t> frames;  ///< FrameAddress bits, ROOT first.
+};
+
 class RecordSink {
 public:
     RecordSink() = default;
@@ -39,6 +45,8 @@ public:
     virtual void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
                            const char* path) = 0;
     virtual void on_unload(std::uint32_t slot) = 0;
+    /// `slot` is that of the thread which has seen it.
+    virtual void on_wait(std::uint32_t slot, const DrainedWait& wait) = 0;
 };
 
 /// What the slots of ended threads had counted, and those of live ones added on demand.
@@ -76,6 +84,8 @@ private:
     };
     void drain_chunk(std::uint32_t index, RecordSink& sink);
     bool take_record(std::uint32_t slot, std::span<const std::uint64_t> words, RecordSink& sink);
+    static bool take_wait(std::uint32_t slot, std::span<const std::uint64_t> words,
+                          RecordSink& sink);
     bool take_sample(std::uint32_t slot, std::span<const std::uint64_t> words, RecordSink& sink);
     void free_slot(std::uint32_t index);
     void fold(const capture::ThreadSlot& slot, HandlerTotals& totals) const;

@@ -4,6 +4,7 @@
 
 #include <linux/futex.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 
 #include <climits>
 #include <new>
+#include <utility>
 
 namespace sample::collector {
 namespace {
@@ -25,6 +27,14 @@ void switch_events(const std::vector<Fd>& events, unsigned long request) {
     for (const Fd& event : events) {
         ::ioctl(event.get(), request, 0);
     }
+}
+
+EventTimes read_events(const std::vector<Fd>& events) {
+    EventTimes times;
+    for (const Fd& event : events) {
+        times += read_event(event.get());
+    }
+    return times;
 }
 
 }  // namespace
@@ -76,15 +86,20 @@ void Gatekeeper::run() {
     }
 }
 
+void Gatekeeper::switch_if_needed(Entry& entry) {
+    const capture::AreaHeader& header = entry.mapping->area().header;
+    const bool open = !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
+    if (open != entry.open) {
+        switch_events(entry.events, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+        entry.open = open;
+    }
+}
+
 void Gatekeeper::answer(Entry& entry) {
     capture::AreaHeader& header = entry.mapping->area().header;
     const std::uint32_t request = header.gate_requests.load(std::memory_order_acquire);
     if (request != header.gate_acks.load(std::memory_order_relaxed)) {
-        const bool open = header.gate_closers.load(std::memory_order_acquire) == 0;
-        if (open != entry.open) {
-            switch_events(entry.events, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
-            entry.open = open;
-        }
+        switch_if_needed(entry);
         header.gate_acks.store(request, std::memory_order_release);
         futex_wake(header.gate_acks);
     }
@@ -97,7 +112,7 @@ void Gatekeeper::answer(Entry& entry) {
 void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
     switch_events(events, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
-    entries_.push_back({pid, std::move(mapping), std::move(events), true});
+    entries_.push_back({pid, std::move(mapping), std::move(events), true, false, {}});
     // It may have asked before it was known here.
     answer(entries_.back());
 }
@@ -115,14 +130,54 @@ void Gatekeeper::add_event(pid_t pid, Fd event) {
     }
 }
 
-void Gatekeeper::remove(pid_t pid) {
+void Gatekeeper::close_ended_events() {
     const std::lock_guard lock{mutex_};
-    entries_.remove_if([pid](const Entry& entry) {
+    for (Entry& entry : entries_) {
+        std::vector<pollfd> states;
+        states.reserve(entry.events.size());
+        for (const Fd& event : entry.events) {
+            states.push_back({event.get(), 0, 0});
+        }
+        if (::poll(states.data(), states.size(), 0) <= 0) {
+            continue;
+        }
+        // The kernel hangs an event up when its thread, and all that inherited it, have ended.
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < entry.events.size(); ++i) {
+            if ((states[i].revents & POLLHUP) != 0) {
+                entry.ended += read_event(entry.events[i].get());
+            } else {
+                std::swap(entry.events[kept++], entry.events[i]);
+            }
+        }
+        entry.events.resize(kept);
+    }
+}
+
+bool Gatekeeper::hold(pid_t pid, bool held) {
+    const std::lock_guard lock{mutex_};
+    for (Entry& entry : entries_) {
+        if (entry.pid == pid && entry.held != held) {
+            entry.held = held;
+            switch_if_needed(entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+EventTimes Gatekeeper::remove(pid_t pid) {
+    EventTimes times;
+    const std::lock_guard lock{mutex_};
+    entries_.remove_if([pid, &times](const Entry& entry) {
         if (entry.pid == pid) {
             switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+            times += read_events(entry.events);
+            times += entry.ended;
         }
         return entry.pid == pid;
     });
+    return times;
 }
 
 void Gatekeeper::remove_all() {

@@ -8,6 +8,7 @@
 #include "core/fd.h"
 #include "core/result.h"
 #include "sampler/capture/shared_area.h"
+#include "sampler/collector/throttling.h"
 
 #include <sys/types.h>
 
@@ -39,8 +40,13 @@ public:
     void add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
     /// One more event for a process that is known.
     void add_event(pid_t pid, Fd event);
-    /// Switches the events of `pid` off and closes them.
-    void remove(pid_t pid);
+    /// Closes the events of threads that have ended: each is a descriptor. Now and then.
+    void close_ended_events();
+    /// The events of `pid` off, whatever its gate says, or (`held` false) as that says. Returns
+    /// whether this changed.
+    bool hold(pid_t pid, bool held);
+    /// Switches the events of `pid` off and closes them. Returns what they have said, together.
+    EventTimes remove(pid_t pid);
     void remove_all();
 
 private:
@@ -49,11 +55,14 @@ private:
         std::shared_ptr<AreaMapping> mapping;
         std::vector<Fd> events;
         bool open = true;
+        bool held = false;
+        EventTimes ended;  ///< Of the events that are closed.
     };
 
     Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish);
     void run();
     void answer(Entry& entry);
+    static void switch_if_needed(Entry& entry);
     void wake();
 
     Fd page_fd_;

@@ -1,8 +1,6 @@
 #include "sampler/collector/profiled_process.h"
 
-#include "core/stack_break.h"
 #include "sampler/collector/proc_files.h"
-#include "unwind/walk/walk.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,37 +16,6 @@
 
 namespace sample::collector {
 namespace {
-
-/// What a recording calls it. The handler's word may be anything: unknown for what is no reason.
-StackBreak break_of(unwind::StopReason reason) {
-    switch (reason) {
-        case unwind::StopReason::root:
-            break;
-        case unwind::StopReason::depth_limit:
-            return StackBreak::depth_limit;
-        case unwind::StopReason::no_module:
-            return StackBreak::no_module;
-        case unwind::StopReason::no_cfi:
-            return StackBreak::no_cfi;
-        case unwind::StopReason::unsupported_rule:
-            return StackBreak::unsupported_rule;
-        case unwind::StopReason::unreadable_memory:
-            return StackBreak::unreadable_memory;
-        case unwind::StopReason::no_progress:
-            return StackBreak::no_progress;
-    }
-    return StackBreak::unknown;
-}
-
-bool contains_elided(std::span<const std::uint64_t> frames) {
-    return std::find(frames.begin(), frames.end(), FrameAddress::elided().bits()) != frames.end();
-}
-
-bool contains_guessed(std::span<const std::uint64_t> frames) {
-    return std::any_of(frames.begin(), frames.end(), [](std::uint64_t bits) {
-        return FrameAddress::from_bits(bits).is_guessed();
-    });
-}
 
 bool thread_exists(pid_t pid, std::uint32_t tid) {
     return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
@@ -92,6 +59,8 @@ Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns
     header.is_root = is_root ? 1 : 0;
     header.period_ns = period_ns;
     header.max_depth = max_depth;
+    header.period_ticks =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(period_ns) * ticks_per_ns));
     header.gap_ticks = static_cast<std::uint64_t>(
         std::llround(1.5 * static_cast<double>(period_ns) * ticks_per_ns));
     for (std::size_t word = 0; word < header.free_slots.size(); ++word) {
@@ -117,6 +86,7 @@ ProfiledProcess::ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping>
       recorder_{recorder},
       clock_{clock},
       reader_{mapping_->area()},
+      stacks_{identity_.pid, addresses_, recorder, clock},
       started_ns_{monotonic_ns()} {}
 
 void ProfiledProcess::begin() {
@@ -136,7 +106,8 @@ void ProfiledProcess::begin() {
     reader_.drain(*this);
     const std::uint64_t start_cpu = area().header.start_cpu_ns.load();
     before_start_ns_ = start_cpu - std::min(start_cpu, identity_.carried_cpu_ns);
-    if (ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second) {
+    ThreadState* main = threads_.empty() ? nullptr : &threads_.begin()->second;
+    if (main != nullptr && identity_.is_time) {
         book(*main, Pseudo::before_start, before_start_ns_, started_ns_);
         // Recorded now: not to be taken off the thread's rest twice.
         main->spent_before_ns -= std::min(main->spent_before_ns, before_start_ns_);
@@ -153,29 +124,23 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
     return mapping_->area().header.last_cpu_ns.load();
 }
 
-void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns) {
+void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
+                          std::uint64_t counted) {
     if (!recorder_.has_begun()) {
         return;
     }
     drain();
     refresh_thread_names();
     const std::uint64_t now = monotonic_ns();
+    book_observer(now);
+    if (observes_waits()) {
+        end_waits(now);
+    }
     std::uint64_t image_cpu = 0;
     if (cpu_ns && *cpu_ns > identity_.carried_cpu_ns) {
         image_cpu = *cpu_ns - identity_.carried_cpu_ns;
-        ThreadState* main = nullptr;
-        for (auto& [slot, thread] : threads_) {
-            if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
-                main = &thread;
-            }
-        }
-        if (main == nullptr && main_) {
-            main = &*main_;
-        }
-        if (main != nullptr && image_cpu > recorded_ns_) {
-            book(*main, Pseudo::not_sampled, image_cpu - recorded_ns_, now);
-        }
     }
+    book_rest_of_process(identity_.is_time ? image_cpu : counted, now);
     const HandlerTotals totals = reader_.totals();
     if (kind == trace::EndKind::replaced) {
         // What /proc has of it is the new image's, which waits.
@@ -199,6 +164,21 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     recorder_.writer().process_end(end);
 }
 
+void ProfiledProcess::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
+    ThreadState* main = nullptr;
+    for (auto& [slot, thread] : threads_) {
+        if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
+            main = &thread;
+        }
+    }
+    if (main == nullptr && main_) {
+        main = &*main_;
+    }
+    if (main != nullptr && whole > recorded_ns_) {
+        book_rest(*main, whole - recorded_ns_, time_ns, threads_.size());
+    }
+}
+
 void ProfiledProcess::collect_dead_threads() {
     if (!identity_.same_pid_namespace) {
         return;
@@ -215,6 +195,8 @@ void ProfiledProcess::collect_dead_threads() {
                     main_ = at->second;
                 }
                 threads_.erase(at);
+                slots_.erase(tid);
+                ended_ns_[tid] = monotonic_ns();
             }
             reader_.free_killed(slot);
         }
@@ -267,74 +249,21 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
         {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
 }
 
-NodeId ProfiledProcess::base_of(const DrainedSample& sample) {
-    const auto reason = static_cast<unwind::StopReason>(sample.stop & capture::kStopReasonMask);
-    if (reason == unwind::StopReason::root) {
-        return NodeId{};
+void ProfiledProcess::book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                                std::size_t threads) {
+    std::uint64_t unseen = 0;
+    if (identity_.is_time && area().header.kernel_excluded.load() != 0) {
+        // More than a period a thread would have ticked, had it not been spent in the kernel.
+        const std::uint64_t most = area().header.period_ns * std::max<std::size_t>(threads, 1);
+        unseen = rest_ns - std::min(rest_ns, most);
     }
-    if (reason == unwind::StopReason::depth_limit) {
-        return contains_elided(sample.frames)
-                   ? NodeId{}
-                   : recorder_.pseudo_node(Pseudo::stack_truncated, NodeId{});
-    }
-    return recorder_.pseudo_node(Pseudo::stack_incomplete, NodeId{},
-                                 static_cast<std::uint64_t>(break_of(reason)));
-}
-
-NodeId ProfiledProcess::frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
-                                   std::uint64_t ticks, bool guessed) {
-    const std::uint64_t mark = guessed ? trace::kGuessedFrame : 0;
-    if (frame.is_elided()) {
-        return recorder_.pseudo_node(Pseudo::frames_elided, parent, mark);
-    }
-    const Pc pc = frame.lookup_pc();
-    const AddressRanges::Range* library = thread.libraries.find(pc.value);
-    // What the kernel has there now may be another library than the one that was not named.
-    const CodeAddress code =
-        library != nullptr ? CodeAddress{library->module, pc.value - library->bias, false}
-        : thread.unnamed   ? addresses_.locate_known(pc, recorder_)
-                           : addresses_.locate(pc, identity_.pid, recorder_, clock_.to_ns(ticks));
-    if (code.is_agent) {
-        return parent;
-    }
-    return recorder_.writer().node(parent, code.module,
-                                   (code.address & ~trace::kGuessedFrame) | mark);
-}
-
-NodeId ProfiledProcess::stack_node(ThreadState& thread, const DrainedSample& sample) {
-    const NodeId base = base_of(sample);
-    thread.unnamed = (sample.stop & capture::kStopUnnamed) != 0;
-    std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
-    if (base != thread.base) {
-        kept = 0;
-        thread.base = base;
-    }
-    const auto parent_of = [&](std::size_t frame) {
-        return frame == 0 ? base : thread.path[frame - 1];
-    };
-    thread.path.resize(kept);
-    for (std::size_t i = kept; i < sample.frames.size(); ++i) {
-        const auto frame = FrameAddress::from_bits(sample.frames[i]);
-        thread.path.push_back(
-            frame_node(thread, parent_of(i), frame, sample.ticks, frame.is_guessed()));
-    }
-    if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
-        // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
-        // the next stack may share it and have no guess in it.
-        for (std::size_t i = sample.frames.size(); i-- > 0;) {
-            const auto frame = FrameAddress::from_bits(sample.frames[i]);
-            if (const NodeId marked = frame_node(thread, parent_of(i), frame, sample.ticks, true);
-                marked != parent_of(i)) {
-                return marked;
-            }
-        }
-    }
-    return thread.path.empty() ? base : thread.path.back();
+    book(thread, Pseudo::kernel_unseen, unseen, time_ns);
+    book(thread, Pseudo::not_sampled, rest_ns - unseen, time_ns);
 }
 
 void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample) {
     ThreadState& thread = thread_of(slot, sample.ticks);
-    const NodeId node = stack_node(thread, sample);
+    const NodeId node = stacks_.node_of(thread.stack, sample);
     const std::uint64_t time_ns = clock_.to_ns(sample.ticks);
     if (sample.unseen_ns != 0) {
         book(thread, Pseudo::kernel_unseen, sample.unseen_ns, time_ns);
@@ -344,13 +273,27 @@ void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample)
     recorder_.writer().sample({thread.id, time_ns, node, sample.weight_ns});
 }
 
-void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) {
+ProfiledProcess::ThreadState ProfiledProcess::new_thread(std::uint32_t tid, std::string name,
+                                                         std::uint64_t time_ns) {
     ThreadState thread;
-    thread.tid = record.tid;
-    thread.name = record.name.data();
+    thread.tid = tid;
+    thread.id = recorder_.add_thread({ThreadId{}, id_, tid, time_ns, name});
+    thread.name = std::move(name);
+    return thread;
+}
+
+void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) {
+    const std::uint64_t time_ns = clock_.to_ns(record.ticks);
+    ThreadState thread;
+    if (const auto seen = only_seen_.find(record.tid); seen != only_seen_.end()) {
+        thread = std::move(seen->second);
+        only_seen_.erase(seen);
+    } else {
+        thread = new_thread(record.tid, record.name.data(), time_ns);
+    }
     thread.spent_before_ns = record.cpu_ns;
-    thread.id = recorder_.add_thread(
-        {ThreadId{}, id_, record.tid, clock_.to_ns(record.ticks), thread.name});
+    thread.waits.begin(time_ns, record.cpu_ns);
+    slots_[record.tid] = slot;
     threads_.insert_or_assign(slot, std::move(thread));
 }
 
@@ -360,12 +303,19 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
         recorder_.writer().thread_name({thread.id, record.name.data()});
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
-    if (record.cpu_ns > known) {
-        book(thread, Pseudo::not_sampled, record.cpu_ns - known, clock_.to_ns(record.ticks));
+    const std::uint64_t time_ns = clock_.to_ns(record.ticks);
+    if (identity_.is_time && record.cpu_ns > known) {
+        book_rest(thread, record.cpu_ns - known, time_ns, 1);
+    }
+    if (observes_waits()) {
+        thread.waits.read(time_ns, record.cpu_ns);
+        book_waits(thread, time_ns);
+        ended_ns_[record.tid] = time_ns;
     }
     if (record.tid == static_cast<std::uint32_t>(identity_.pid)) {
         main_ = thread;
     }
+    slots_.erase(record.tid);
     threads_.erase(slot);
 }
 
@@ -384,7 +334,7 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
     range.module = id;
     range.is_agent = (record.flags & capture::kModuleAgent) != 0;
     if (module.plugin) {
-        thread_of(slot, record.ticks).libraries.add(record.start, range);
+        thread_of(slot, record.ticks).stack.libraries.add(record.start, range);
     } else {
         addresses_.add(record.start, range);
     }
@@ -394,7 +344,7 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
 
 void ProfiledProcess::on_unload(std::uint32_t slot) {
     if (const auto at = threads_.find(slot); at != threads_.end()) {
-        at->second.libraries.clear();
+        at->second.stack.libraries.clear();
     }
     addresses_.forget_files();
 }

@@ -2,8 +2,9 @@
 //
 // Time. The kernel's CPU clock of the process is the truth. Of it, `before_start` was spent before
 // the agent was ready, samples stand for most of the rest, and what is left when a thread or the
-// process ends is booked as not sampled. So the sum over everything recorded equals the clock. Not
-// thread-safe, but for gate(): see gatekeeper.h.
+// process ends is booked as not sampled. So the sum over everything recorded equals the clock.
+// Where weights count an event, the events' own count is the truth, and the rest is booked at the
+// process's end. Not thread-safe, but for gate(): see gatekeeper.h.
 #pragma once
 
 #include "core/fd.h"
@@ -13,12 +14,16 @@
 #include "sampler/collector/area_reader.h"
 #include "sampler/collector/gatekeeper.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/stack_nodes.h"
+#include "sampler/collector/wait_ledger.h"
 #include "sampler/control/protocol.h"
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +56,7 @@ public:
         pid_t pid = 0;
         pid_t parent = 0;
         bool same_pid_namespace = true;
+        bool is_time = true;  ///< False: weights count an event, and clocks don't bear on them.
         std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
         std::string executable;
         std::string command_line;
@@ -66,8 +72,10 @@ public:
     /// Takes in what the threads have written.
     void drain();
     /// Takes in the rest, books what no sample stands for, and writes the end. `cpu_ns`: the
-    /// process's clock, or nothing if it is not known any more.
-    void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns);
+    /// process's clock, or nothing if it is not known any more. `counted`: what its events counted,
+    /// which stands for the clock where weights are no time.
+    void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
+             std::uint64_t counted = 0);
 
     /// Frees what threads that were killed or never said good-bye have left. Now and then.
     void collect_dead_threads();
@@ -91,6 +99,7 @@ public:
     void on_module(std::uint32_t slot, const capture::ModuleRecord& record,
                    const char* path) override;
     void on_unload(std::uint32_t slot) override;
+    void on_wait(std::uint32_t slot, const DrainedWait& wait) override;
 
 private:
     struct ThreadState {
@@ -99,21 +108,29 @@ private:
         std::string name;
         std::uint64_t spent_before_ns = 0;
         std::uint64_t recorded_ns = 0;
-        NodeId base;               ///< Root that the stack hangs on: see base_of().
-        std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
-        AddressRanges libraries;   ///< That came after the start, as this thread has met them.
-        bool unnamed = false;      ///< The current sample may be in others.
+        ThreadStack stack;
+        WaitLedger waits;                ///< For the wall clock.
+        std::optional<NodeId> waits_at;  ///< Where it was last seen to wait, since it ran.
+        std::uint64_t wait_cpu_ns = 0;   ///< Its clock then.
     };
     void measure_area();
     ThreadState& thread_of(std::uint32_t slot, std::uint64_t ticks);
+    /// Books what is recorded of less than `whole`, on the main thread.
+    void book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
-    /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
-    /// not.
-    NodeId base_of(const DrainedSample& sample);
-    /// The node of one frame below `parent`; `parent` itself for a frame of ours.
-    NodeId frame_node(const ThreadState& thread, NodeId parent, FrameAddress frame,
-                      std::uint64_t ticks, bool guessed);
-    NodeId stack_node(ThreadState& thread, const DrainedSample& sample);
+    /// What no sample stands for, of so many threads.
+    void book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
+                   std::size_t threads);
+    /// A thread of the recording.
+    ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
+    [[nodiscard]] bool observes_waits();
+    /// Whom the sampling thread has seen; null: it has ended meanwhile, and its time is known.
+    ThreadState* seen_thread(const capture::WaitRecord& record);
+    /// What a thread has waited for since it was last seen to.
+    void book_waits(ThreadState& thread, std::uint64_t time_ns);
+    void end_waits(std::uint64_t time_ns);
+    /// The sampling thread's own CPU time, which is the process's, too.
+    void book_observer(std::uint64_t time_ns);
 
     Identity identity_;
     std::shared_ptr<AreaMapping> mapping_;
@@ -121,8 +138,13 @@ private:
     const TickClock& clock_;
     AreaReader reader_;
     AddressMap addresses_;
+    StackNodes stacks_;
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
+    std::unordered_map<std::uint32_t, std::uint32_t> slots_;  ///< By thread id: the last it had.
+    /// By thread id: seen by the sampling thread, but without a slot of their own.
+    std::unordered_map<std::uint32_t, ThreadState> only_seen_;
+    std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.
     std::optional<ThreadState> main_;  ///< When its slot is gone before the process is.
     std::uint64_t started_ns_ = 0;
     std::uint64_t before_start_ns_ = 0;

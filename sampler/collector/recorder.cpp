@@ -16,6 +16,9 @@ constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
     {trace::kFramesElided, trace::ModuleKind::pseudo},
     {trace::kUnknownCode, trace::ModuleKind::pseudo},
     {"[jit]", trace::ModuleKind::jit},
+    {trace::kWaitsForProcessor, trace::ModuleKind::pseudo},
+    {trace::kWaitNotSeen, trace::ModuleKind::pseudo},
+    {trace::kSamplingThread, trace::ModuleKind::pseudo},
 }};
 
 }  // namespace

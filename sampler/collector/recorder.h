@@ -29,8 +29,11 @@ enum class Pseudo : std::uint8_t {
     frames_elided,
     unknown_code,
     jit,
+    waits_for_processor,
+    wait_not_seen,
+    sampling_thread,
 };
-inline constexpr std::size_t kPseudoCount = 8;
+inline constexpr std::size_t kPseudoCount = 11;
 
 class Recorder {
 public:

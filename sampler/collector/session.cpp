@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -42,12 +43,20 @@ std::string random_name() {
     return name;
 }
 
+/// Nanoseconds of a clock, else occurrences of the event.
+std::uint64_t period_of(const SessionOptions& options) {
+    return options.event.is_clock ? 1'000'000'000U / options.frequency_hz : options.event.period;
+}
+
 trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
     start.start_ns = monotonic_ns();
     start.start_unix_ns = realtime_ns();
-    start.requested_hz = options.frequency_hz;
-    start.period_ns = 1'000'000'000U / options.frequency_hz;
+    start.period_ns = period_of(options);
+    start.requested_hz = options.event.is_clock ? options.frequency_hz : 0;
+    start.event = options.event.is_default() ? "" : options.event.name;
+    start.unit = options.event.is_clock ? "" : options.event.unit;
+    start.clock = options.clock;
     start.command_line = options.command_line;
     start.tool_version = options.tool_version;
     return start;
@@ -62,28 +71,58 @@ std::string errno_text(int value) {
     return std::generic_category().message(value);
 }
 
-std::string describe_refusals(const control::Armed& armed) {
-    std::string text;
-    if (armed.sigtrap_errno != 0) {
-        text = "sigtrap was refused (" + errno_text(armed.sigtrap_errno) + ")";
-    }
-    if (armed.perf_errno != 0) {
-        text += std::string{text.empty() ? "" : ", "} + "perf was refused (" +
-                errno_text(armed.perf_errno) + ")";
-    }
-    return text;
-}
-
 const char* source_name(control::Source source) {
     switch (source) {
         case control::Source::sigtrap:
             return "sigtrap";
         case control::Source::perf:
             return "perf";
+        case control::Source::thread:
+            return "thread";
+        case control::Source::timer:
+            return "timer";
         case control::Source::none:
             break;
     }
     return "none";
+}
+
+/// What comes behind sigtrap: an event is nothing that a thread of ours could see, and the source
+/// perf sees nothing of the kernel.
+std::vector<control::Source> without_sigtrap(const source::EventSpec& event) {
+    using control::Source;
+    if (event.is_default()) {
+        return {Source::perf, Source::thread};
+    }
+    return event.in_kernel ? std::vector<Source>{} : std::vector{Source::perf};
+}
+
+std::string describe_refusals(const control::Armed& armed) {
+    std::string text;
+    for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
+        if (const int refusal = armed.refused_errno[i]; refusal != 0) {
+            text += std::string{text.empty() ? "" : ", "} +
+                    source_name(static_cast<control::Source>(i)) + " was refused (" +
+                    errno_text(refusal) + ")";
+        }
+    }
+    return text;
+}
+
+/// Each thread's event is a descriptor. The command was made before, with the limit as it was.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/// One line more for people, if there is anything to say.
+void add_note(trace::SessionEnd& end, const std::string& line) {
+    if (!line.empty()) {
+        end.note += (end.note.empty() ? "" : "\n") + line;
+    }
 }
 
 }  // namespace
@@ -91,8 +130,9 @@ const char* source_name(control::Source source) {
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
       name_{random_name()},
-      spare_area_{1'000'000'000U / options_.frequency_hz, options_.max_stack},
-      recorder_{std::move(recording), session_start(options_)} {}
+      spare_area_{period_of(options_), options_.max_stack},
+      recorder_{std::move(recording), session_start(options_)},
+      throttling_{options_.frequency_hz} {}
 
 Session::~Session() = default;
 
@@ -102,6 +142,7 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
+    raise_descriptor_limit();
     std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
     if (const auto listening = session->listen(); !listening) {
         return unexpected(listening.error());
@@ -246,10 +287,13 @@ bool Session::serve(Connection& connection) {
         return false;
     }
     control::ArmThread arm_thread;
-    if (parse(*received, control::MessageKind::arm_thread, arm_thread) &&
-        received->fds.size() == 1) {
+    if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
-        gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        if (received->fds.size() == 1) {
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+        } else {
+            ++threads_without_event_;
+        }
         const control::Go go;
         send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
     }
@@ -257,23 +301,21 @@ bool Session::serve(Connection& connection) {
 }
 
 std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason) {
-    switch (options_.source) {
-        case SourceChoice::sigtrap:
-            return {control::Source::sigtrap};
-        case SourceChoice::perf:
-            return {control::Source::perf};
-        case SourceChoice::automatic:
-            break;
+    using control::Source;
+    if (options_.source != Source::none) {
+        return {options_.source};
     }
     if (is_traced(pid)) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
-        return {control::Source::perf};
+        return without_sigtrap(options_.event);
     }
     if (programs_.is_go(pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
-        return {control::Source::perf};
+        return without_sigtrap(options_.event);
     }
-    return {control::Source::sigtrap, control::Source::perf};
+    std::vector<Source> sources = without_sigtrap(options_.event);
+    sources.insert(sources.begin(), Source::sigtrap);
+    return sources;
 }
 
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
@@ -306,13 +348,21 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
         return false;
     }
     connection.mapping = *mapping;
+    connection.identity.is_time = options_.event.is_clock;
+    if (!options_.event.is_clock) {
+        connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
+    }
     if (is_root) {
         root_mapping_ = connection.mapping;
     }
     control::Welcome answer;
     answer.accepted = 1;
-    answer.collector_pid = static_cast<std::uint32_t>(::getpid());
-    answer.period_ns = 1'000'000'000U / options_.frequency_hz;
+    answer.collector_pid =
+        connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
+    answer.event_type = options_.event.type;
+    answer.event_config = options_.event.config;
+    answer.period = period_of(options_);
+    answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
     answer.children = options_.children ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
@@ -365,11 +415,13 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     connection.identity.source = source_name(armed.source);
     const std::string refusals = describe_refusals(armed);
     if (!refusals.empty()) {
-        connection.identity.source_reason = refusals;
+        std::string& reason = connection.identity.source_reason;
+        reason += (reason.empty() ? "" : "; ") + refusals;
     }
     live.process = std::make_unique<ProfiledProcess>(connection.identity, connection.mapping,
                                                      recorder_, clock_);
     live.process->begin();
+    kernel_excluded_ = kernel_excluded_ || armed.kernel_excluded != 0;
     anyone_profiled_ = anyone_profiled_ || armed.source != control::Source::none;
     gatekeeper_->add(connection.pid, connection.mapping, std::move(events));
     processes_.push_back(std::move(live));
@@ -391,8 +443,11 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
-    gatekeeper_->remove(pid);
-    live.process->end(kind, code, cpu);
+    const EventTimes times = gatekeeper_->remove(pid);
+    live.process->end(kind, code, cpu, times.counted);
+    if (options_.event.is_clock) {
+        throttling_.add(times, live.process->samples());
+    }
 }
 
 void Session::process_died(Live& live) {
@@ -430,6 +485,10 @@ void Session::housekeeping() {
     ++drains_;
     clock_.update();
     const bool is_second = drains_ % kDrainsASecond == kDrainsASecond / 2;
+    if (is_second) {
+        throttling_.look();
+        give_way_to_tracers();
+    }
     for (Live& live : processes_) {
         if (live.unprofiled) {
             continue;
@@ -441,10 +500,21 @@ void Session::housekeeping() {
             live.process->measure_memory();
         }
     }
+    gatekeeper_->close_ended_events();
     list_unprofiled();
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         over_ = true;
+    }
+}
+
+void Session::give_way_to_tracers() {
+    for (const Live& live : processes_) {
+        const pid_t pid = live.process->pid();
+        if (live.process->identity().source == source_name(control::Source::sigtrap)) {
+            const bool traced = is_traced(pid);
+            was_traced_ = (gatekeeper_->hold(pid, traced) && traced) || was_traced_;
+        }
     }
 }
 
@@ -475,7 +545,19 @@ SessionOutcome Session::finish() {
     end.end_ns = monotonic_ns();
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
     if (outcome.descendants_left != 0 && root_ended_) {
-        end.note = "still running when the command ended, recorded until then: " + left;
+        add_note(end, "still running when the command ended, recorded until then: " + left);
+    }
+    throttling_.look();
+    add_note(end, throttling_.note(kernel_excluded_));
+    if (threads_without_event_ != 0) {
+        add_note(end, std::to_string(threads_without_event_) +
+                          " threads could not be sampled for want of descriptors: raise the hard "
+                          "limit, ulimit -Hn");
+    }
+    if (was_traced_) {
+        add_note(end,
+                 "not sampled while a debugger or tracer was attached, which would have stopped at "
+                 "each SIGTRAP: --source perf or thread goes on");
     }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {

@@ -13,9 +13,11 @@
 #include "sampler/collector/program_kinds.h"
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/spare_area.h"
+#include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
 #include "sampler/collector/unprofiled.h"
 #include "sampler/control/protocol.h"
+#include "sampler/source/event_spec.h"
 
 #include <sys/types.h>
 
@@ -29,11 +31,11 @@
 
 namespace sample::collector {
 
-enum class SourceChoice { automatic, sigtrap, perf };
-
 struct SessionOptions {
     std::uint32_t frequency_hz = 1000;
-    SourceChoice source = SourceChoice::automatic;
+    control::Source source = control::Source::none;  ///< `none`: the best that works.
+    trace::Clock clock = trace::Clock::cpu;
+    source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     bool children = true;
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself after this long.
@@ -104,6 +106,8 @@ private:
     void process_died(Live& live);
     void list_unprofiled();
     void housekeeping();
+    /// A debugger that comes later would stop at each sample, too.
+    void give_way_to_tracers();
     SessionOutcome finish();
 
     SessionOptions options_;
@@ -113,6 +117,7 @@ private:
     ProgramKinds programs_;
     UnprofiledPrograms unprofiled_;
     Recorder recorder_;
+    ThrottleWatch throttling_;
     Fd listener_;
     Fd finish_event_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
@@ -124,6 +129,9 @@ private:
     bool over_ = false;
     bool root_ended_ = false;
     bool anyone_profiled_ = false;
+    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
+    bool was_traced_ = false;
+    std::uint64_t threads_without_event_ = 0;
     std::uint64_t drains_ = 0;
 };
 

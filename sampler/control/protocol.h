@@ -1,9 +1,9 @@
 // What agent and collector say to each other over a SOCK_SEQPACKET unix socket when a process
 // joins.
 //
-//   agent → Hello                 who I am
-//   collector → Welcome + 2 fds   the area and the session page, which sources to try; or a refusal
-//   agent → Armed + perf fds      what it opened and enabled; the collector owns them
+//   agent → Hello                who I am
+//   collector → Welcome + 2 fds  the area and the session page, which sources to try; or a refusal
+//   agent → Armed + perf fds     what it opened and enabled; the collector owns them
 //
 // The agent does not wait for the last step: it closes its socket and holds no descriptor of ours.
 // Whatever it asks later, by its gate or as its next image, is answered after that.
@@ -18,15 +18,16 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// Environment variable that carries the abstract socket name (without the leading zero byte).
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
 inline constexpr std::size_t kMaxPassedFds = 65;
 
 enum class MessageKind : std::uint32_t { hello = 1, welcome, armed, go, arm_thread, unprofiled };
 
-/// In the order in which they are tried.
-enum class Source : std::uint32_t { none = 0, sigtrap = 1, perf = 2 };
+/// What interrupts the program's threads; docs/sources.md.
+enum class Source : std::uint32_t { none = 0, sigtrap = 1, perf = 2, thread = 3, timer = 4 };
+inline constexpr std::size_t kSourceCount = 5;
 
 struct Hello {
     MessageKind kind = MessageKind::hello;
@@ -40,10 +41,14 @@ struct Hello {
 struct Welcome {
     MessageKind kind = MessageKind::welcome;
     std::uint32_t accepted = 0;
-    std::uint32_t collector_pid = 0;
-    std::array<Source, 2> sources{};  ///< Best first; `none` ends the list.
-    std::uint32_t children = 1;       ///< 0: only the session's first process is wanted.
-    std::uint64_t period_ns = 0;
+    std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
+    std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
+    std::uint32_t children = 1;        ///< 0: only the session's first process is wanted.
+    std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
+    /// perf_event_attr's type and config, for the sources sigtrap and perf.
+    std::uint32_t event_type = 0;
+    std::uint64_t event_config = 0;
+    std::uint64_t period = 0;  ///< Nanoseconds of a clock, else occurrences of the event.
     std::array<char, 64> session_name{};
     std::array<char, 512> refusal{};  ///< For people; empty: silently not wanted.
 };
@@ -52,8 +57,9 @@ struct Armed {
     MessageKind kind = MessageKind::armed;
     Source source = Source::none;
     std::uint32_t kernel_excluded = 0;
-    std::int32_t sigtrap_errno = 0;  ///< Why the better source was refused; 0 if it was not.
-    std::int32_t perf_errno = 0;
+    /// Why a better one was refused, by source; 0 if it was not.
+    std::array<std::int32_t, kSourceCount> refused_errno{};
+    std::int32_t waits_errno = 0;  ///< Why waits are not observed though they should be.
 };
 
 struct ArmThread {

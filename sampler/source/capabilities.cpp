@@ -1,17 +1,19 @@
 #include "sampler/source/capabilities.h"
 
 #include "core/fd.h"
+#include "sampler/source/perf_event.h"
+#include "sampler/source/posix_timer.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
+#include <utility>
 
 namespace sample::sampler {
 namespace {
@@ -46,77 +48,99 @@ std::optional<T> parse_number(std::string_view text, int base = 10) {
     return parsed.ec == std::errc{} ? std::optional{value} : std::nullopt;
 }
 
-bool opens(bool sigtrap, bool exclude_kernel, int& errno_value) {
-    perf_event_attr attributes{};
-    attributes.type = PERF_TYPE_SOFTWARE;
-    attributes.size = sizeof(attributes);
-    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period = 1'000'000;
-    attributes.disabled = 1;
-    attributes.inherit = 1;
-    attributes.inherit_thread = 1;
-    attributes.exclude_kernel = exclude_kernel ? 1 : 0;
-    attributes.exclude_hv = 1;
-    if (sigtrap) {
-        attributes.remove_on_exec = 1;  // sigtrap asks for it: perf_event_open(2)
-        attributes.sigtrap = 1;
+/// As the agent asks: sigtrap with the kernel's part if it may, perf always without.
+OpenAttempt attempt(bool sigtrap) {
+    constexpr std::uint64_t kAnyPeriodNs = 1'000'000;
+    source::PerfRequest request;
+    request.period = kAnyPeriodNs;
+    request.exclude_kernel = !sigtrap;
+    request.sigtrap = sigtrap;
+    int fd = source::open_event(request, 0);
+    if ((fd == -EACCES || fd == -EPERM) && sigtrap) {
+        request.exclude_kernel = true;
+        fd = source::open_event(request, 0);
     }
-    const Fd fd{static_cast<int>(
-        ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC))};
-    if (!fd.is_open()) {
-        errno_value = errno;
+    if (fd < 0) {
+        return {.errno_value = -fd};
     }
-    return fd.is_open();
+    ::close(fd);
+    return {.works = true, .exclude_kernel = request.exclude_kernel};
 }
 
-OpenAttempt attempt(bool sigtrap) {
-    OpenAttempt result;
-    result.works = opens(sigtrap, false, result.errno_value);
-    if (!result.works && (result.errno_value == EACCES || result.errno_value == EPERM)) {
-        result.works = opens(sigtrap, true, result.errno_value);
-        result.exclude_kernel = result.works;
+OpenAttempt attempt_timer() {
+    const source::TimerId timer = source::create_thread_timer(::gettid(), SIGURG, 0);
+    if (timer < 0) {
+        return {.errno_value = -timer};
     }
-    return result;
+    source::delete_timer(timer);
+    return {.works = true};
 }
 
 std::string why_not(const OpenAttempt& refused, const Capabilities& capabilities) {
+    const bool filtered = capabilities.process.seccomp_mode != 0;
     switch (refused.errno_value) {
         case EACCES:
         case EPERM:
-            return capabilities.process.seccomp_mode != 0
-                       ? "perf_event_open is refused, by a seccomp filter or by "
-                         "kernel.perf_event_paranoid"
-                       : "kernel.perf_event_paranoid refuses it to unprivileged users";
+            return filtered ? "perf_event_open is refused, by a seccomp filter or by "
+                              "kernel.perf_event_paranoid"
+                            : "kernel.perf_event_paranoid refuses it to unprivileged users";
         case ENOSYS:
-            return capabilities.process.seccomp_mode != 0 ? "a seccomp filter hides perf_event_open"
-                                                          : "this kernel has no perf_event_open";
+            return filtered ? "a seccomp filter hides perf_event_open"
+                            : "this kernel has no perf_event_open";
         case EINVAL:
         case E2BIG:
-            return "this kernel does not know it (it needs Linux 5.13)";
+            return "this kernel does not know it (sigtrap needs Linux 5.13)";
         default:
-            return "perf_event_open says: " +
-                   std::string{::strerrordesc_np(refused.errno_value) == nullptr
-                                   ? "unknown error"
-                                   : ::strerrordesc_np(refused.errno_value)};
+            break;
     }
+    const char* text = ::strerrordesc_np(refused.errno_value);
+    return "the kernel says: " + std::string{text == nullptr ? "unknown error" : text};
+}
+
+/// What docs/sources.md has figures for.
+SourceLimits limits_of(SourceKind kind) {
+    switch (kind) {
+        case SourceKind::sigtrap:
+            return {
+                "threads that live less than a period; Go programs and programs under a "
+                "debugger, which get the next source",
+                ""};
+        case SourceKind::perf:
+            return {"who called into the kernel; threads that were not made by pthread_create", ""};
+        case SourceKind::thread:
+            return {"where inside a system call time went: it shows at the call's end",
+                    "has one more thread, which uses CPU time of its own; at high rates some "
+                    "blocking calls return EINTR, some long reads come back short"};
+        case SourceKind::timer:
+            break;
+    }
+    return {"as perf and thread do",
+            "sleeping calls return EINTR at every sample: a program that does not expect that "
+            "fails, so auto never takes it"};
+}
+
+bool is_traced(const Capabilities& capabilities) {
+    return capabilities.process.tracer_pid != 0;
 }
 
 void advise_on_permission(const Capabilities& capabilities, std::vector<Advice>& advice) {
     constexpr const char* kAllow = "sudo sysctl kernel.perf_event_paranoid=1";
-    const OpenAttempt& best = capabilities.sigtrap.works ? capabilities.sigtrap : capabilities.perf;
-    const bool paranoid = capabilities.perf_event_paranoid.value_or(0) > 1;
+    constexpr std::int64_t kLastThatAllowsAny = 2;
+    const bool any_works = capabilities.sigtrap.works || capabilities.perf.works;
+    const std::int64_t paranoid = capabilities.perf_event_paranoid.value_or(0);
     const bool privileged = capabilities.process.cap_perfmon || capabilities.process.cap_sys_admin;
-    if (best.works && best.exclude_kernel) {
+    if (capabilities.sigtrap.works && capabilities.sigtrap.exclude_kernel) {
         advice.push_back(
             {"time inside the kernel is measured, but not sampled: what a system call "
              "costs shows as [kernel, caller unseen]",
              kAllow});
-    } else if (!best.works && paranoid && !privileged) {
-        advice.push_back({"kernel.perf_event_paranoid is " +
-                              std::to_string(*capabilities.perf_event_paranoid) +
-                              ": unprivileged users may not sample at all",
+    }
+    if (!any_works && paranoid > kLastThatAllowsAny && !privileged) {
+        advice.push_back({"kernel.perf_event_paranoid is " + std::to_string(paranoid) +
+                              ": unprivileged users may not use perf events",
                           kAllow});
-    } else if (!best.works && capabilities.process.seccomp_mode != 0) {
+    }
+    if (!any_works && capabilities.process.seccomp_mode != 0) {
         advice.push_back({"a seccomp filter refuses perf_event_open, as containers do by default",
                           "docker run --cap-add PERFMON --security-opt seccomp=unconfined IMAGE"});
     }
@@ -139,6 +163,7 @@ Capabilities probe_capabilities() {
     result.process = parse_process_status(read_small_file("/proc/self/status"));
     result.sigtrap = attempt(true);
     result.perf = attempt(false);
+    result.timer = attempt_timer();
     return result;
 }
 
@@ -148,21 +173,37 @@ std::string_view source_name(SourceKind kind) noexcept {
             return "sigtrap";
         case SourceKind::perf:
             return "perf";
-        case SourceKind::none:
+        case SourceKind::thread:
+            return "thread";
+        case SourceKind::timer:
             break;
     }
-    return "none";
+    return "timer";
 }
 
 SourceChoice choose_source(const Capabilities& capabilities) {
-    if (capabilities.sigtrap.works) {
+    const bool traced = is_traced(capabilities);
+    if (capabilities.sigtrap.works && !traced) {
         return {SourceKind::sigtrap, {}};
     }
-    const std::string reason = "no sigtrap: " + why_not(capabilities.sigtrap, capabilities);
+    std::string reason = traced ? "a debugger or tracer is attached, and would stop at each SIGTRAP"
+                                : "no sigtrap: " + why_not(capabilities.sigtrap, capabilities);
     if (capabilities.perf.works) {
-        return {SourceKind::perf, reason};
+        return {SourceKind::perf, std::move(reason)};
     }
-    return {SourceKind::none, "no perf: " + why_not(capabilities.perf, capabilities)};
+    return {SourceKind::thread, "no perf events: " + why_not(capabilities.perf, capabilities)};
+}
+
+std::vector<SourceFinding> judge_sources(const Capabilities& capabilities) {
+    const auto finding = [&](SourceKind kind, const OpenAttempt& attempt) {
+        return SourceFinding{kind, attempt,
+                             attempt.works ? std::string{} : why_not(attempt, capabilities),
+                             limits_of(kind)};
+    };
+    return {finding(SourceKind::sigtrap, capabilities.sigtrap),
+            finding(SourceKind::perf, capabilities.perf),
+            finding(SourceKind::thread, {.works = true}),
+            finding(SourceKind::timer, capabilities.timer)};
 }
 
 std::vector<Advice> advise(const Capabilities& capabilities) {
@@ -177,11 +218,11 @@ std::vector<Advice> advise(const Capabilities& capabilities) {
     }
     if (!capabilities.sigtrap.works && capabilities.perf.works) {
         advice.push_back(
-            {"sampling costs the program more without sigtrap; Linux 5.13 and later "
+            {"without sigtrap, who called into the kernel is not seen; Linux 5.13 and later "
              "have it",
              ""});
     }
-    if (capabilities.process.tracer_pid != 0) {
+    if (is_traced(capabilities)) {
         advice.push_back({"this process is traced by process " +
                               std::to_string(capabilities.process.tracer_pid) +
                               ": a debugger stops at each sample of sigtrap; run sample outside it",

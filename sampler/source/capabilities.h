@@ -36,16 +36,31 @@ struct Capabilities {
     std::optional<std::int64_t> perf_event_max_sample_rate;
     std::optional<std::int64_t> perf_cpu_time_max_percent;
     ProcessStatus process;
-    OpenAttempt sigtrap;  ///< cpu-clock with sigtrap, inherit, inherit_thread, remove_on_exec.
-    OpenAttempt perf;     ///< cpu-clock with inherit and inherit_thread, for a descriptor's signal.
+    OpenAttempt sigtrap;  ///< The agent's own requests: source::open_event().
+    OpenAttempt perf;
+    OpenAttempt timer;  ///< A timer that signals one thread.
 };
 
-enum class SourceKind : std::uint8_t { none, sigtrap, perf };
+/// Best first.
+enum class SourceKind : std::uint8_t { sigtrap, perf, thread, timer };
 
 /// What `--source auto` takes.
 struct SourceChoice {
-    SourceKind kind = SourceKind::none;
+    SourceKind kind = SourceKind::thread;
     std::string reason;  ///< Why not the first choice, sigtrap; empty if it is.
+};
+
+struct SourceLimits {
+    std::string_view misses;    ///< What it cannot see.
+    std::string_view disturbs;  ///< What the program may notice; empty: nothing.
+};
+
+/// What is to be said of one source.
+struct SourceFinding {
+    SourceKind kind = SourceKind::thread;
+    OpenAttempt attempt;
+    std::string why_not;  ///< Empty if it works.
+    SourceLimits limits;
 };
 
 /// One thing that would make it better.
@@ -54,15 +69,19 @@ struct Advice {
     std::string command;  ///< To be typed as it stands; empty where no command helps.
 };
 
-/// Reads the settings and opens each event once, disabled, on the calling thread. Never fails: what
-/// cannot be found out is empty. Under a millisecond.
+/// Reads the settings, opens each event once, disabled, on the calling thread, and makes a timer.
+/// Never fails: what cannot be found out is empty. Under a millisecond.
 [[nodiscard]] Capabilities probe_capabilities();
 
-/// "sigtrap", "perf", "none".
+/// As `--source` spells it.
 [[nodiscard]] std::string_view source_name(SourceKind kind) noexcept;
 
-/// The best source that works here: sigtrap, then perf, then none.
+/// The best source that works here: sigtrap, then perf, then thread, which needs nothing. Never
+/// timer, whose signals a sleeping program would notice.
 [[nodiscard]] SourceChoice choose_source(const Capabilities& capabilities);
+
+/// All sources, best first.
+[[nodiscard]] std::vector<SourceFinding> judge_sources(const Capabilities& capabilities);
 
 /// What to change, most helpful first; empty if there is nothing to gain.
 [[nodiscard]] std::vector<Advice> advise(const Capabilities& capabilities);

@@ -1,8 +1,9 @@
-// Opens the perf events that interrupt a thread once a period of its CPU time.
+// Opens the perf events that interrupt a thread once a period of its CPU time, or once in so many
+// occurrences of another event (source/event_spec.h).
 //
-// The event is cpu-clock: an hrtimer that runs while the thread does, so 10,000 expiries a CPU
-// second are possible, which POSIX CPU timers (scheduler ticks) are not. Opened disabled; whoever
-// owns the descriptor enables it. No libc beyond the raw system call. Async-signal-safe. Source:
+// Time is cpu-clock: an hrtimer that runs while the thread does, so 10,000 expiries a CPU second
+// are possible, which POSIX CPU timers (scheduler ticks) are not. Opened disabled; whoever owns the
+// descriptor enables it. No libc beyond the raw system call. Async-signal-safe. Source:
 // perf_event_open(2), Linux 5.13 for sigtrap, inherit_thread and remove_on_exec.
 #pragma once
 
@@ -15,25 +16,33 @@
 
 namespace sample::source {
 
+/// A read of the event gives three words: its count, and for how long it was enabled and running.
+/// From them collector/throttling.h tells whether the kernel has stopped it meanwhile.
+inline constexpr std::uint64_t kReadFormat =
+    PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+
 struct PerfRequest {
-    std::uint64_t period_ns = 0;
+    std::uint32_t type = PERF_TYPE_SOFTWARE;
+    std::uint64_t config = PERF_COUNT_SW_CPU_CLOCK;
+    std::uint64_t period = 0;  ///< Nanoseconds of a clock, else occurrences.
     std::uint64_t cookie = 0;  ///< Comes back in si_perf_data (sigtrap).
     bool exclude_kernel = false;
     bool sigtrap = false;  ///< A synchronous SIGTRAP, inherited by new threads.
 };
 
 /// A disabled event on the thread `tid` (0: the calling one). A descriptor, or a negative errno.
-inline int open_cpu_clock(const PerfRequest& request, int tid) noexcept {
+inline int open_event(const PerfRequest& request, int tid) noexcept {
     perf_event_attr attr{};
-    attr.type = PERF_TYPE_SOFTWARE;
+    attr.type = request.type;
     attr.size = sizeof attr;
-    attr.config = PERF_COUNT_SW_CPU_CLOCK;
-    attr.sample_period = request.period_ns;
+    attr.config = request.config;
+    attr.sample_period = request.period;
+    attr.read_format = kReadFormat;
     attr.disabled = 1;
     attr.exclude_kernel = request.exclude_kernel ? 1 : 0;
     attr.exclude_hv = 1;
-    attr.remove_on_exec = 1;
     if (request.sigtrap) {
+        attr.remove_on_exec = 1;
         attr.sigtrap = 1;
         attr.sig_data = request.cookie;
         attr.inherit = 1;

@@ -237,6 +237,22 @@ TEST(Truth, names_the_programs_that_were_not_profiled_once) {
     EXPECT_TRUE(has_note(profile, "/bin/su (1 process) was not profiled: setuid"));
 }
 
+TEST(Truth, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    trace::SessionEnd end;
+    end.note = "one thing\n\nanother: it matters\n";
+    maker.recording.add(end);
+    trace::ProcessEnd lossy;
+    lossy.id = maker.process("/usr/bin/app");
+    lossy.lost = 7;
+    maker.recording.add(lossy);
+    const std::vector<std::string> notes = maker.profile().truth.notes;
+    ASSERT_GE(notes.size(), 3U);
+    EXPECT_EQ(notes[0], "one thing");
+    EXPECT_EQ(notes[1], "another: it matters");
+}
+
 TEST(Truth, notes_what_a_reader_has_to_know) {
     RecordingMaker maker;
     const ProcessId app = maker.process("/usr/bin/app", 100);
@@ -266,6 +282,26 @@ TEST(Truth, notes_what_a_reader_has_to_know) {
     EXPECT_EQ(profile.processes[0].ending, "killed by SIGKILL (9)");
     EXPECT_TRUE(profile.processes[0].ended_badly);
     EXPECT_EQ(profile.truth.lost, 7U);
+}
+
+TEST(Truth, of_an_event_has_a_period_and_no_clock) {
+    RecordingMaker maker;
+    trace::SessionStart start = *maker.recording.start();
+    start.event = start.unit = "page-faults";
+    start.period_ns = 7;
+    maker.recording.add(start);
+    const ThreadId thread = maker.main_thread();
+    maker.recording.add(trace::Sample{thread, 2'000, maker.frame(NodeId{}, "main"), 7});
+    const Profile profile = build_profile(maker.recording, maker.symbols);
+    EXPECT_FALSE(profile.is_time());
+    EXPECT_EQ(profile.event, "page-faults");
+    EXPECT_EQ(profile.unit, "page-faults");
+    EXPECT_EQ(profile.truth.period, 7U);
+    EXPECT_EQ(profile.truth.requested_hz, 0U);
+    EXPECT_EQ(profile.truth.clock, "");
+    EXPECT_FALSE(profile.truth.achieved_hz.has_value()) << "no CPU time is known";
+    EXPECT_EQ(profile.nodes[0].total_ns, 7U);
+    EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
 }
 
 }  // namespace

@@ -69,17 +69,17 @@ TEST(BrokenStacks, have_no_table_where_every_stack_is_whole) {
 TEST(BrokenStacks, are_cut_to_the_ten_heaviest_in_text) {
     callgraph::Profile profile = broken_profile();
     profile.truth.broken_stacks.resize(12);
-    EXPECT_TRUE(contains(broken_stacks_text(profile.truth, kPipe), "\n2 more: --json lists all\n"));
-    EXPECT_EQ(broken_stacks_json(profile.truth).size(), 12U);
+    EXPECT_TRUE(contains(broken_stacks_text(profile, kPipe), "\n2 more: --json lists all\n"));
+    EXPECT_EQ(broken_stacks_json(profile).size(), 12U);
 }
 
 TEST(BrokenStacks, name_each_reason_and_what_to_do) {
-    callgraph::Truth truth;
+    callgraph::Profile profile;
     for (std::uint64_t number = 0; number <= static_cast<std::uint64_t>(kLastStackBreak);
          ++number) {
-        truth.broken_stacks.push_back({stack_break_of(number), "/lib/libfoo.so", 1, 1});
+        profile.truth.broken_stacks.push_back({stack_break_of(number), "/lib/libfoo.so", 1, 1});
     }
-    const Json list = broken_stacks_json(truth);
+    const Json list = broken_stacks_json(profile);
     std::string reasons;
     for (const Json& broken : list) {
         reasons += broken.at("reason").get<std::string>() + " ";
@@ -88,7 +88,7 @@ TEST(BrokenStacks, name_each_reason_and_what_to_do) {
     EXPECT_EQ(reasons,
               "unknown no_cfi no_module unreadable_memory depth_limit no_progress "
               "unsupported_rule ");
-    EXPECT_EQ(break_reasons_json(truth).size(), list.size());
+    EXPECT_EQ(break_reasons_json(profile).size(), list.size());
 }
 
 TEST(BrokenStacks, are_whole_in_json) {

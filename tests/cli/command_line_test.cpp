@@ -121,9 +121,8 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--export", "pprof=x", "app"}, "json, folded");
     expect_refusal({"--export", "json", "app"}, "FORMAT=FILE");
     expect_refusal({"--export", "json=", "app"}, "FORMAT=FILE");
-    expect_refusal({"--source", "thread", "app"}, "not available in this version");
     expect_refusal({"--source", "dtrace", "app"}, "choose one of auto, sigtrap, perf");
-    expect_refusal({"--clock", "wall", "app"}, "'wall' is not available in this version");
+    expect_refusal({"--clock", "sun", "app"}, "choose one of cpu, wall");
     for (const char* frames :
          {"63", "8193", "0", "-1", "1k", "many", " 64", "99999999999999999999"}) {
         expect_refusal(
@@ -139,6 +138,24 @@ TEST(Record, refuses_and_says_what_is_allowed) {
 TEST(Refusals, say_where_help_is) {
     expect_refusal({"--bogus", "app"}, "\nTry: sample record --help");
     expect_refusal({"report", "--bogus"}, "\nTry: sample report --help");
+}
+
+TEST(Record, takes_an_event) {
+    EXPECT_TRUE(parse_as<RecordOptions>({"app"}).event.is_default());
+    const auto options = parse_as<RecordOptions>({"--event", "page-faults:7", "app"});
+    EXPECT_EQ(options.event.name, "page-faults");
+    EXPECT_EQ(options.event.period, 7U);
+    EXPECT_EQ(parse_as<RecordOptions>({"--event=task-clock", "-f", "2k", "app"}).frequency_hz,
+              2000U);
+    EXPECT_NE(parse_as<Text>({"--event", "help"}).text.find("context-switches"), std::string::npos);
+}
+
+TEST(Record, refuses_what_an_event_cannot_have) {
+    expect_refusal({"--event", "bogus", "app"}, "--event help");
+    expect_refusal({"--event", "page-faults", "--freq", "1k", "app"}, "page-faults:PERIOD");
+    expect_refusal({"--event", "page-faults", "--source", "timer", "app"}, "sigtrap, perf or auto");
+    expect_refusal({"--event", "task-clock", "--source", "thread", "app"}, "sigtrap, perf or auto");
+    expect_refusal({"--event", "page-faults", "--clock", "wall", "app"}, "--clock wall");
 }
 
 TEST(Report, reads_every_option) {
@@ -163,7 +180,7 @@ TEST(Report, reads_every_option) {
 TEST(Report, has_the_defaults_of_the_contract) {
     const auto options = parse_as<ReportOptions>({"report", "a"});
     EXPECT_EQ(options.view, View::summary);
-    EXPECT_EQ(options.unit, Unit::milliseconds);
+    EXPECT_EQ(options.unit, Unit::weight);
     EXPECT_FALSE(options.choice.average_s.has_value());
     EXPECT_FALSE(options.choice.category.has_value());
     EXPECT_FALSE(options.choice.hide_gc);
@@ -182,7 +199,7 @@ TEST(Report, refuses_and_says_what_is_allowed) {
                    "choose one of summary, callgraph, functions, threads, stats");
     expect_refusal({"report", "--average", "2m", "a"}, "choose one of 1s, 1m, 5m, 10m");
     expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of gc, plugins");
-    expect_refusal({"report", "--unit", "s", "a"}, "choose one of ms, %");
+    expect_refusal({"report", "--unit", "s", "a"}, "choose one of auto, ms, %");
     expect_refusal({"report", "--category", "core", "a"}, "choose one of process, thread, module");
     for (const char* min : {"-1", "101", "x", "nan", "inf", "5%%"}) {
         expect_refusal({"report", std::string{"--min="} + min, "a"}, "from 0 to 100");

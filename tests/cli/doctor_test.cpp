@@ -18,7 +18,8 @@ sampler::Capabilities good_machine() {
     machine.perf_event_max_sample_rate = 100'000;
     machine.perf_cpu_time_max_percent = 25;
     machine.sigtrap.works = true;
-    machine.perf.works = true;
+    machine.perf = {true, 0, true};
+    machine.timer.works = true;
     return machine;
 }
 
@@ -35,7 +36,15 @@ capabilities                none of CAP_PERFMON, CAP_SYS_ADMIN
 seccomp                     off
 traced by                   nobody
 source sigtrap              works
-source perf                 works
+  misses                    threads that live less than a period; Go programs and programs under a debugger, which get the next source
+source perf                 works, but not for time inside the kernel
+  misses                    who called into the kernel; threads that were not made by pthread_create
+source thread               works
+  misses                    where inside a system call time went: it shows at the call's end
+  disturbs the program      has one more thread, which uses CPU time of its own; at high rates some blocking calls return EINTR, some long reads come back short
+source timer                works
+  misses                    as perf and thread do
+  disturbs the program      sleeping calls return EINTR at every sample: a program that does not expect that fails, so auto never takes it
 --source auto takes         sigtrap
 )");
 }
@@ -45,7 +54,7 @@ TEST(Doctor, gives_the_command_that_unlocks_sampling) {
     machine.perf_event_paranoid = 3;
     machine.sigtrap = {false, EACCES, false};
     machine.perf = {false, EACCES, false};
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::none);
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
     ASSERT_FALSE(sampler::advise(machine).empty());
     EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
     EXPECT_NE(doctor_view(machine, {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
@@ -81,6 +90,54 @@ TEST(Doctor, knows_containers) {
     EXPECT_NE(sampler::advise(machine)[0].command.find("--cap-add PERFMON"), std::string::npos);
 }
 
+TEST(Doctor, falls_back_to_the_thread_where_perf_is_forbidden) {
+    sampler::Capabilities machine = good_machine();
+    machine.process.seccomp_mode = 2;
+    machine.sigtrap = {false, ENOSYS, false};
+    machine.perf = {false, ENOSYS, false};
+    const sampler::SourceChoice choice = sampler::choose_source(machine);
+    EXPECT_EQ(choice.kind, sampler::SourceKind::thread);
+    EXPECT_EQ(choice.reason, "no perf events: a seccomp filter hides perf_event_open");
+    const std::string text = doctor_view(machine, {});
+    EXPECT_NE(text.find("source perf                 does not work (ENOSYS): a seccomp filter"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Doctor, gives_sigtrap_way_to_a_debugger) {
+    sampler::Capabilities machine = good_machine();
+    machine.process.tracer_pid = 42;
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::perf);
+    EXPECT_NE(sampler::choose_source(machine).reason.find("debugger"), std::string::npos);
+    ASSERT_EQ(sampler::advise(machine).size(), 1U);
+    EXPECT_NE(sampler::advise(machine)[0].problem.find("process 42"), std::string::npos);
+    machine.perf = {false, EPERM, false};
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
+}
+
+TEST(Doctor, never_takes_the_timer_unasked_and_says_what_it_does) {
+    sampler::Capabilities machine = good_machine();
+    machine.sigtrap = {false, EPERM, false};
+    machine.perf = {false, EPERM, false};
+    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
+    const auto findings = sampler::judge_sources(machine);
+    ASSERT_EQ(findings.size(), 4U);
+    EXPECT_EQ(findings[3].kind, sampler::SourceKind::timer);
+    EXPECT_NE(findings[3].limits.disturbs.find("EINTR"), std::string_view::npos);
+    machine.timer = {false, EAGAIN, false};
+    EXPECT_NE(sampler::judge_sources(machine)[3].why_not, "");
+}
+
+TEST(Doctor, does_not_blame_a_setting_that_allows_it) {
+    sampler::Capabilities machine = good_machine();
+    machine.perf_event_paranoid = 2;  // refuses the kernel's part only
+    machine.process.seccomp_mode = 2;
+    machine.sigtrap = {false, EACCES, false};
+    machine.perf = {false, EACCES, false};
+    ASSERT_EQ(sampler::advise(machine).size(), 1U);
+    EXPECT_NE(sampler::advise(machine)[0].problem.find("seccomp"), std::string::npos);
+}
+
 TEST(Doctor, advises_a_higher_sample_rate) {
     sampler::Capabilities machine = good_machine();
     machine.perf_event_max_sample_rate = 2'000;
@@ -97,6 +154,8 @@ TEST(Doctor, speaks_json) {
     EXPECT_EQ(json.at("auto_source"), "perf");
     EXPECT_TRUE(json.at("perf_event_paranoid").is_null());
     EXPECT_EQ(json.at("sigtrap").at("refusal"), "EINVAL");
+    EXPECT_TRUE(json.at("thread").at("works"));
+    EXPECT_NE(json.at("timer").at("disturbs"), "");
     EXPECT_EQ(json.at("advice").size(), 1U);
 }
 

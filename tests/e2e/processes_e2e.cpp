@@ -310,7 +310,7 @@ TEST_F(Processes, a_child_may_outlive_its_parent) {
 }
 
 TEST_F(Processes, what_the_fork_of_a_big_process_costs_is_where_fork_was_called) {
-    const Outcome outcome = record({target("big_fork"), "400", "6"});
+    const Outcome outcome = record({target("fork_costs"), "400", "6"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen{recording()};
     const double forks = told(outcome.out, "fork_cpu_us");

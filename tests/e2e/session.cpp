@@ -64,7 +64,9 @@ double Recording::stat(const char* name) const {
 }
 
 std::string Recording::text_stat(const char* name) const {
-    return stats_.is_object() ? stats_.value(name, "") : "";
+    return stats_.is_object() && stats_.contains(name) && stats_[name].is_string()
+               ? stats_[name].get<std::string>()
+               : "";
 }
 
 double Recording::total_us(std::string_view name) const {

@@ -33,6 +33,7 @@ public:
 
     [[nodiscard]] double stat(const char* name) const;
     [[nodiscard]] bool flag(const char* name) const { return stats_.value(name, false); }
+    /// Empty if it is null or not there.
     [[nodiscard]] std::string text_stat(const char* name) const;
     /// Microseconds of the functions whose name contains `name`, recursion counted once.
     [[nodiscard]] double total_us(std::string_view name) const;

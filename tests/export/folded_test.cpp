@@ -58,6 +58,17 @@ TEST(Folded, adds_up_to_the_floored_total) {
     EXPECT_EQ(text, "a:b;main 1\na:b;main;x.c:4 1\n");
 }
 
+TEST(Folded, writes_an_events_count_as_it_is) {
+    Profile profile = small_profile();
+    profile.event = profile.unit = "page-faults";
+    profile.nodes[2].self_ns = 7;
+    profile.nodes[3].self_ns = 0;
+    profile.nodes[4].self_ns = 1;
+    std::string text;
+    ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
+    EXPECT_EQ(text, "a:b;main 7\na:b;main;x.c:4 1\n");
+}
+
 TEST(Folded, counts_samples_on_request) {
     std::string text;
     ASSERT_TRUE(

@@ -356,5 +356,34 @@ TEST(ScriptProfilerJson, says_unsupported_of_another_version) {
     EXPECT_EQ(read_script_profiler_json(R"({"Version":3})").error().code, ErrorCode::unsupported);
 }
 
+TEST(ScriptProfilerJson, says_what_is_counted_instead_of_time) {
+    Profile profile = profile_of({function("a"), function("b")});
+    EXPECT_EQ(write(profile).find("\"Unit\""), std::string::npos);
+    profile.event = "syscalls:sys_enter_write";
+    profile.unit = "events";
+    const std::string text = write(profile);
+    const auto json = nlohmann::json::parse(text);
+    EXPECT_EQ(json["Event"], "syscalls:sys_enter_write");
+    EXPECT_EQ(json["Unit"], "events");
+    EXPECT_EQ(json["Nodes"][0]["TotalDuration"], 5'000);
+    EXPECT_EQ(json["Functions"][0]["TotalDuration"], 2'500);
+    const auto back = read_script_profiler_json(text);
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(back->event, profile.event);
+    EXPECT_EQ(back->unit, "events");
+    EXPECT_EQ(back->nodes[0].total_ns, 5'000U);
+    EXPECT_EQ(back->functions[0].total_ns, 2'500U);
+    EXPECT_EQ(write(*back), text);
+}
+
+TEST(ScriptProfilerJson, of_others_has_microseconds_whatever_unit_it_names) {
+    const auto read = read_script_profiler_json(
+        R"({"Version":2,"Unit":"us","Categories":[{"Name":"m","NodeId":1}],)"
+        R"("Nodes":[{"TotalDuration":3}],"Functions":[]})");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_TRUE(read->is_time());
+    EXPECT_EQ(read->nodes[0].total_ns, 3'000U);
+}
+
 }  // namespace
 }  // namespace sample::exports

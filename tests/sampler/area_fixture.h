@@ -137,7 +137,12 @@ public:
         std::uint32_t kept = 0;
         std::vector<std::uint64_t> frames;  ///< Root first.
     };
+    struct KeptWait {
+        capture::WaitRecord record;
+        std::vector<std::uint64_t> frames;  ///< Root first.
+    };
     std::vector<Kept> samples;
+    std::vector<KeptWait> waits;
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> starts;
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> ends;
     std::vector<std::pair<std::string, capture::ModuleRecord>> modules;
@@ -163,6 +168,10 @@ public:
         modules.emplace_back(path, record);
     }
     void on_unload(std::uint32_t slot) override { unloads.push_back(slot); }
+    void on_wait(std::uint32_t /*slot*/, const DrainedWait& wait) override {
+        waits.push_back(
+            {wait.record, std::vector<std::uint64_t>{wait.frames.begin(), wait.frames.end()}});
+    }
     [[nodiscard]] std::size_t records() const {
         return samples.size() + starts.size() + ends.size() + modules.size();
     }

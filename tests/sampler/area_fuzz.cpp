@@ -61,6 +61,13 @@ public:
         require(std::strlen(path) <= record.head.a);
     }
     void on_unload(std::uint32_t slot) override { require(slot < capture::kMaxThreads); }
+    void on_wait(std::uint32_t slot, const DrainedWait& wait) override {
+        require(slot < capture::kMaxThreads);
+        require(wait.frames.size() <= capture::kMaxDepth);
+        for (const std::uint64_t frame : wait.frames) {
+            sum_ = sum_ + frame;
+        }
+    }
 
 private:
     static void check_thread(std::uint32_t slot, const capture::ThreadRecord& record) {

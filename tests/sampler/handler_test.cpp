@@ -263,7 +263,7 @@ TEST_F(Handler, takes_nothing_once_it_is_stopped) {
 }
 
 TEST_F(Handler, passes_on_signals_that_are_not_its_own) {
-    take_one(sample_info(kPerfCookie + 1));
+    take_one(sample_info(kSampleCookie + 1));
     siginfo_t trap{};
     trap.si_signo = SIGTRAP;
     trap.si_code = SI_USER;

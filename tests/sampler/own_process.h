@@ -86,10 +86,10 @@ class TrapEvent {
 public:
     explicit TrapEvent(std::uint64_t period_ns) {
         source::PerfRequest request;
-        request.period_ns = period_ns;
-        request.cookie = kPerfCookie;
+        request.period = period_ns;
+        request.cookie = kSampleCookie;
         request.sigtrap = true;
-        fd_ = source::open_cpu_clock(request, 0);
+        fd_ = source::open_event(request, 0);
     }
     TrapEvent(const TrapEvent&) = delete;
     TrapEvent& operator=(const TrapEvent&) = delete;
@@ -109,7 +109,7 @@ private:
 };
 
 /// The siginfo of an expiry of our event. Source: Linux include/uapi/asm-generic/siginfo.h.
-inline siginfo_t sample_info(std::uint64_t cookie = kPerfCookie) {
+inline siginfo_t sample_info(std::uint64_t cookie = kSampleCookie) {
     siginfo_t info{};
     info.si_signo = SIGTRAP;
     info.si_code = 6;  // TRAP_PERF

@@ -2,33 +2,100 @@
 //
 //     eintr N
 //
-// Truth: N times each of epoll_wait, nanosleep and poll of 2 ms, with a little work before each.
-// Nobody sends this program a signal, so each count of EINTR is 0.
+// Truth: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, each
+// of which blocks for some 2 ms, with 100 to 400 µs of work before it, at random: no sampling
+// period falls into step with the calls. `calls=` of each kind, and how many ended with EINTR, by
+// kind. Nobody sends this program a signal: bare, each count of EINTR is 0. Source: signal(7),
+// "Interruption of system calls".
 #include "work.h"
 
 #include <poll.h>
+#include <semaphore.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+
+namespace {
+
+constexpr long kBlockNs = 2'000'000;
+
+struct Waits {
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    std::array<int, 2> pair{-1, -1};
+    sem_t semaphore{};
+
+    Waits() {
+        const timeval limit{0, kBlockNs / 1000};
+        if (epoll < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
+            setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) != 0 ||
+            sem_init(&semaphore, 0, 0) != 0) {
+            std::perror("eintr");
+            std::exit(1);
+        }
+    }
+};
+
+bool in_epoll_wait(Waits& waits) {
+    epoll_event event{};
+    return epoll_wait(waits.epoll, &event, 1, kBlockNs / 1'000'000) == -1 && errno == EINTR;
+}
+
+bool in_poll(Waits& /*unused*/) {
+    pollfd nothing{-1, 0, 0};
+    return poll(&nothing, 1, kBlockNs / 1'000'000) == -1 && errno == EINTR;
+}
+
+bool in_nanosleep(Waits& /*unused*/) {
+    const timespec pause{0, kBlockNs};
+    return nanosleep(&pause, nullptr) == -1 && errno == EINTR;
+}
+
+bool in_recv(Waits& waits) {
+    char byte = 0;
+    return recv(waits.pair[0], &byte, 1, 0) == -1 && errno == EINTR;
+}
+
+bool in_sem_timedwait(Waits& waits) {
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += kBlockNs;
+    if (until.tv_nsec >= 1'000'000'000) {
+        until.tv_nsec -= 1'000'000'000;
+        ++until.tv_sec;
+    }
+    return sem_timedwait(&waits.semaphore, &until) == -1 && errno == EINTR;
+}
+
+struct Kind {
+    const char* key;
+    bool (*interrupted)(Waits&);
+    std::uint64_t count = 0;
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 2) {
         return targets::usage("N");
     }
-    const int epoll = epoll_create1(EPOLL_CLOEXEC);
-    std::uint64_t in_epoll = 0;
-    std::uint64_t in_sleep = 0;
-    std::uint64_t in_poll = 0;
-    for (unsigned long time = 0; time < targets::number(argv[1]); ++time) {
-        epoll_event event{};
-        pollfd nothing{-1, 0, 0};
-        const timespec pause{0, 2'000'000};
-        targets::burn(250'000);
-        in_epoll += epoll_wait(epoll, &event, 1, 2) == -1 && errno == EINTR ? 1 : 0;
-        targets::burn(250'000);
-        in_sleep += nanosleep(&pause, nullptr) == -1 && errno == EINTR ? 1 : 0;
-        targets::burn(250'000);
-        in_poll += poll(&nothing, 1, 2) == -1 && errno == EINTR ? 1 : 0;
+    std::array<Kind, 5> kinds{{{"eintr_epoll_wait", in_epoll_wait},
+                               {"eintr_poll", in_poll},
+                               {"eintr_nanosleep", in_nanosleep},
+                               {"eintr_recv", in_recv},
+                               {"eintr_sem_timedwait", in_sem_timedwait}}};
+    Waits waits;
+    const unsigned long calls = targets::number(argv[1]);
+    std::uint64_t state = 88172645463325252U;
+    for (unsigned long time = 0; time < calls; ++time) {
+        for (Kind& kind : kinds) {
+            state = targets::work_unit(state);
+            targets::burn(100'000 + (state >> 33U) % 300'000);
+            kind.count += kind.interrupted(waits) ? 1 : 0;
+        }
     }
-    targets::tell("eintr_epoll_wait", in_epoll);
-    targets::tell("eintr_nanosleep", in_sleep);
-    targets::tell("eintr_poll", in_poll);
+    targets::tell("calls", calls);
+    for (const Kind& kind : kinds) {
+        targets::tell(kind.key, kind.count);
+    }
 }

@@ -122,6 +122,26 @@ TEST(Recording, gives_back_every_record) {
     EXPECT_EQ(kept.session_ends[0].note, "stopped by --time");
 }
 
+TEST(Recording, says_what_is_counted_instead_of_time) {
+    SessionStart session = a_session();
+    session.event = "page-faults";
+    session.unit = "page-faults";
+    session.period_ns = 1;
+    const KeepingVisitor kept = read_whole(record(session, [](RecordingWriter& writer) {
+        define_one_of_each(writer);
+        const NodeId node = writer.node(NodeId{}, ModuleId{1}, 1);
+        writer.sample(Sample{ThreadId{1}, 5'000, node, 1});
+        writer.sample(Sample{ThreadId{1}, 6'000, node, 2'000});
+    }));
+    ASSERT_EQ(kept.sessions.size(), 1U);
+    EXPECT_EQ(kept.sessions[0].event, "page-faults");
+    EXPECT_EQ(kept.sessions[0].unit, "page-faults");
+    ASSERT_EQ(kept.samples.size(), 2U);
+    EXPECT_EQ(kept.samples[0].weight_ns, 1U);
+    EXPECT_EQ(kept.samples[1].weight_ns, 2'000U);
+    EXPECT_EQ(read_whole(small_recording()).sessions[0].unit, "");
+}
+
 TEST(Recording, gives_back_samples_and_bookings_with_their_stacks) {
     const KeepingVisitor kept = read_whole(small_recording());
     const std::uint64_t start = a_session().start_ns;

@@ -322,4 +322,21 @@ bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf, G
     return true;
 }
 
+std::uint64_t find_frame_record(const ModuleTable& modules, std::uint64_t address,
+                                StackMemory& memory) noexcept {
+    // The ABI keeps rsp a multiple of 16 at calls, so a frame pointer that was pushed first is one.
+    const std::uint64_t first = (address + 15) & ~std::uint64_t{15};
+    for (std::uint64_t at = first; at < first + 8 * kScannedWords; at += 16) {
+        std::uint64_t above = 0;
+        if (!memory.scan(at + 8, above)) {
+            return 0;
+        }
+        const Module* caller = is_user_address(above) ? modules.find(Pc{above - 1}) : nullptr;
+        if (caller != nullptr && call_before(Code{*caller}, above).kind != CallKind::none) {
+            return at;
+        }
+    }
+    return 0;
+}
+
 }  // namespace sample::unwind

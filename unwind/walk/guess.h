@@ -82,4 +82,10 @@ private:
                                 GuessHint& hint, BasicKnownRegisters<arch::Aarch64>& frame,
                                 StackMemory& memory) noexcept;
 
+/// The next place on the stack, from `address` up, that rbp may point to as a frame pointer: above
+/// it lies an address behind a call instruction. For a thread of which only pc and rsp are known.
+/// 0: there is none within kScannedWords. Async-signal-safe.
+[[nodiscard]] std::uint64_t find_frame_record(const ModuleTable& modules, std::uint64_t address,
+                                              StackMemory& memory) noexcept;
+
 }  // namespace sample::unwind

@@ -1,0 +1,222 @@
+"""The figures of honest time, one function a row: what a thread, a function, the kernel and a sleep
+get must be what the clocks say. Each function measures, and adds rows to the table."""
+import os
+import statistics
+import time
+
+from harness import Failed, note, run, sysctl, told, told_all
+
+HZ = {"1k": 1_000, "10k": 10_000}
+UNSEEN = "[kernel, caller unseen]"
+
+
+def sources_note(bench, seen):
+    wanted = bench.source or "auto"
+    if wanted not in ("auto", seen.stats["source"]):
+        raise Failed("asked for the source %s, sampled with %s" % (wanted, seen.stats["source"]))
+    note("  source %s, %d samples, %d lost" % (seen.stats["source"], seen.stats["samples"],
+                                             seen.stats["lost"]))
+
+
+def two_threads(bench, table):
+    """Two equal threads at 1 kHz: each one's sum against its own clock."""
+    done, seen = bench.record([bench.target("threads"), "2", str(bench.seconds(10))], "1k")
+    sources_note(bench, seen)
+    for number, cpu_ns in enumerate(told_all(done, "worker_cpu_ns"), 1):
+        error = 1000 * seen.thread_us("worker-%d" % number) / cpu_ns - 1
+        table.row(bench.named("thread %d of 2 against its own clock, 1 kHz" % number),
+                  "%+.2f %%" % (100 * error), "within 1 %", abs(error) <= 0.01, 1)
+
+
+def ten_functions(bench, table):
+    """Ten equal functions."""
+    done, seen = bench.record([bench.target("ten_functions"), str(bench.seconds(20))])
+    sources_note(bench, seen)
+    truth = [told(done, "tsc_%d" % number) for number in range(10)]
+    found = [100 * seen.self_us("equal_%d" % number) / seen.roots_us() for number in range(10)]
+    note("  found " + " ".join("%.2f" % share for share in found))
+    note("  by the time stamp counter " + " ".join("%.2f" % (100 * one / sum(truth)) for one in truth))
+    worst = max(abs(share - 10) for share in found)
+    table.row(bench.named("ten equal functions: the worst"), "%.2f points off" % worst,
+              "within 0.7", worst <= 0.7, 1)
+
+
+def kernel_unseen(bench, table):
+    """An ordinary user at perf_event_paranoid 2: the time in the kernel has no stack."""
+    with sysctl("kernel.perf_event_paranoid", 2):
+        done, seen = bench.record([bench.target("reads"), "200", "70", str(bench.seconds(10))],
+                                  as_user=True)
+    sources_note(bench, seen)
+    error = seen.roots_us() / told(done, "process_cpu_us") - 1
+    table.row(bench.named("kernel unseen: sum against getrusage"), "%+.2f %%" % (100 * error),
+              "within 2 %", abs(error) <= 0.02, 1)
+    both_us = told(done, "process_cpu_us")
+    for what, found_us, truth_ns in (
+            ("on " + UNSEEN, seen.self_us(UNSEEN), told(done, "read_cpu_ns")),
+            ("elsewhere", seen.roots_us() - seen.self_us(UNSEEN),
+             1000 * both_us - told(done, "read_cpu_ns"))):
+        found, truth = 100 * found_us / both_us, truth_ns / both_us / 10
+        table.row(bench.named("kernel unseen: " + what), "%.2f %%" % found,
+                  "%.2f +- 2 %%" % truth, abs(found - truth) <= 2, 1)
+
+
+def coalesced_reads(bench, table):
+    """Reads of two periods each: several expiries inside one of them are one signal."""
+    done, seen = bench.record([bench.target("reads"), "200", "60", str(bench.seconds(10))])
+    sources_note(bench, seen)
+    read_ns, work_ns = told(done, "read_cpu_ns"), told(done, "work_cpu_ns")
+    truth = 100 * read_ns / (read_ns + work_ns)
+    found = 100 * seen.total_us("read_zeros") / (seen.total_us("read_zeros") +
+                                                seen.total_us("plain_work"))
+    note("  a buffer took %.0f us; %d buffers, read by %d reads more" %
+         (read_ns / told(done, "buffers") / 1000, told(done, "buffers"), told(done, "short_reads")))
+    table.row(bench.named("reads of 200 us: their share"), "%.2f %%" % found,
+              "%.2f +- 2 %%" % truth, abs(found - truth) <= 2, 1)
+
+
+def short_threads(bench, table):
+    """Threads that live a third of a period."""
+    count = bench.count(10_000, 1_000)
+    done, seen = bench.record([bench.target("short_threads"), str(count), "300"], "1k")
+    sources_note(bench, seen)
+    found_us = sum(one["cpu_us"] for one in seen.threads if one["tid"] != one["pid"])
+    error = 1000 * found_us / told(done, "threads_cpu_ns") - 1
+    note("  %d threads in the recording" % (seen.stats["threads"]))
+    table.row(bench.named("%d threads of 0.3 ms, 1 kHz: their total" % count),
+              "%+.2f %%" % (100 * error), "within 3 %", abs(error) <= 0.03, 1)
+    error = seen.roots_us() / told(done, "process_cpu_us") - 1
+    table.row(bench.named("  and the sum against getrusage"), "%+.2f %%" % (100 * error),
+              "within 1 %", abs(error) <= 0.01, 1)
+
+
+def wall(bench, table):
+    """A thread that sleeps 70 % of the time, by the wall clock."""
+    for work_ms, sleep_ms in (("3", "7"), ("30", "70")):
+        done, seen = bench.record([bench.target("sleepy"), work_ms, sleep_ms,
+                                   str(bench.seconds(10))], "1k", ["--clock", "wall"])
+        sources_note(bench, seen)
+        busy_ns, idle_ns = told(done, "busy_wall_ns"), told(done, "idle_wall_ns")
+        for what, function, truth_ns in (("sleeps", "idle_part", idle_ns),
+                                         ("works", "busy_part", busy_ns)):
+            truth = 100 * truth_ns / (busy_ns + idle_ns)
+            found = 100_000 * seen.total_us(function) / (busy_ns + idle_ns)
+            table.row(bench.named("wall clock, %s/%s ms: %s" % (sleep_ms, work_ms, what)),
+                      "%.2f %%" % found, "%.2f +- 1 %%" % truth, abs(found - truth) <= 1, 1)
+
+
+def lost(bench, table):
+    """Eight threads on all cores for a minute at 10 kHz."""
+    each = bench.seconds(60) * os.cpu_count() / 8
+    done, seen = bench.record([bench.target("threads"), "8", str(each)])
+    sources_note(bench, seen)
+    error = seen.roots_us() / told(done, "process_cpu_us") - 1
+    delivered = seen.stats["samples"] / (told(done, "process_cpu_us") / 1e6 * HZ["10k"])
+    note("  delivered %.2f %%, %.1f s of wall time" % (100 * delivered, seen.stats["wall_us"] / 1e6))
+    worst = max(abs(1000 * seen.thread_us("worker-%d" % number) / cpu_ns - 1)
+                for number, cpu_ns in enumerate(told_all(done, "worker_cpu_ns"), 1))
+    table.row(bench.named("8 threads, 60 s, 10 kHz: samples lost"), str(seen.stats["lost"]),
+              "0 or carried", seen.stats["lost"] == 0 or worst <= 0.01, 1)
+    table.row(bench.named("  the sum against getrusage"), "%+.2f %%" % (100 * error), "within 1 %",
+              abs(error) <= 0.01, 1)
+    table.row(bench.named("  the worst thread against its own clock"), "%.2f %% off" % (100 * worst),
+              "within 1 %", worst <= 0.01, 1)
+
+
+EINTR_KINDS = ("epoll_wait", "poll", "nanosleep", "recv", "sem_timedwait")
+
+
+def eintr(bench, table):
+    """Blocking calls that a signal would end."""
+    calls = bench.count(300, 60)
+    clocks = [("cpu", ())]
+    if bench.knows("--clock", "wall"):
+        clocks.append(("wall", ("--clock", "wall")))
+    for clock, options in clocks:
+        done, seen = bench.record([bench.target("eintr"), str(calls)], options=options)
+        sources_note(bench, seen)
+        counts = {kind: told(done, "eintr_" + kind) for kind in EINTR_KINDS}
+        total = sum(counts.values())
+        note("  of %d calls each: %s" % (calls, counts))
+        source = seen.stats["source"]
+        allowed = 0 if clock == "wall" or source == "sigtrap" else total if source == "timer" else \
+            calls * len(EINTR_KINDS) // 100
+        required = "printed" if clock == "cpu" and source == "timer" else "<= %d" % allowed
+        table.row(bench.named("EINTR in %d blocking calls, %s clock" %
+                              (calls * len(EINTR_KINDS), clock)), str(total), required,
+                  total <= allowed, 1)
+
+
+def fork(bench, table):
+    """fork() of a process with much memory: bare and sampled, interleaved."""
+    megabytes, forks = str(bench.count(4096, 512)), str(bench.count(5, 3))
+    rounds = bench.count(5, 2)
+    ratios = {"fork_ns": [], "turn_ns": []}
+    for number in range(rounds):
+        took = {}
+        for variant in ("bare", "sampled") if number % 2 == 0 else ("sampled", "bare"):
+            command = [bench.target("big_fork"), megabytes, forks]
+            done = run(command) if variant == "bare" else bench.record(command)[0]
+            took[variant] = {key: statistics.median(told_all(done, key)) for key in ratios}
+        for key, list_of in ratios.items():
+            list_of.append(took["sampled"][key] / took["bare"][key])
+        note("  fork %.1f and %.1f ms, with the child's end %.1f and %.1f ms" % tuple(
+            took[variant][key] / 1e6 for key in ratios for variant in ("bare", "sampled")))
+    for key, what in (("fork_ns", "fork()"), ("turn_ns", "fork() until the child is gone")):
+        ratio = statistics.median(ratios[key])
+        table.row(bench.named("%s of %s MB at 10 kHz / bare" % (what, megabytes)),
+                  "%.3f (%.3f-%.3f)" % (ratio, min(ratios[key]), max(ratios[key])), "<= 1.1",
+                  ratio <= 1.1, rounds)
+
+
+def exec_cost(bench, table):
+    """One more exec'ed process in a tree. What starting and ending cost cancels: N against none."""
+    count = bench.count(1000, 200)
+    script = "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done"
+    for frequency in ("1k", "10k"):
+        cost_ms = []
+        for _ in range(bench.count(3, 1)):
+            took = {}
+            for many in (0, count):
+                command = ["/bin/sh", "-c", script % many]
+                for variant in ("bare", "sampled"):
+                    start = time.monotonic()
+                    if variant == "bare":
+                        run(command)
+                    else:
+                        bench.record(command, frequency, report=False)
+                    took[variant, many] = time.monotonic() - start
+            added = (took["sampled", count] - took["sampled", 0]) - (took["bare", count] -
+                                                                    took["bare", 0])
+            cost_ms.append(1000 * added / count)
+            note("  /bin/true: bare %.2f ms each, sampled %.2f ms" %
+                 tuple(1000 * (took[one, count] - took[one, 0]) / count
+                       for one in ("bare", "sampled")))
+        cost = statistics.median(cost_ms)
+        table.row(bench.named("%d x /bin/true at %sHz: added to each" % (count, frequency)),
+                  "%.2f ms (%.2f-%.2f)" % (cost, min(cost_ms), max(cost_ms)), "<= 1 ms", cost <= 1,
+                  len(cost_ms))
+
+
+def throttling(bench, table):
+    """The kernel takes at most so many samples of an event."""
+    for name, value in (("perf_event_max_sample_rate", 2000), ("perf_cpu_time_max_percent", 1)):
+        with sysctl("kernel." + name, value):
+            done, seen = bench.record([bench.target("three_leaves"), str(bench.seconds(10))])
+        sources_note(bench, seen)
+        what = "%s %d: " % (name, value)
+        error = seen.roots_us() / told(done, "process_cpu_us") - 1
+        table.row(bench.named(what + "sum"), "%+.2f %%" % (100 * error), "within 1 %",
+                  abs(error) <= 0.01, 1)
+        achieved = seen.stats["achieved_hz"] / HZ["10k"]
+        said = all("throttled" in bench.sample("report", "--view", view, seen.path)
+                   for view in ("summary", "stats"))
+        throttled = achieved < 0.99 and seen.stats["source"] in ("sigtrap", "perf")
+        table.row(bench.named(what + "samples"),
+                  "%.1f %%, %s" % (100 * achieved, "said" if said else "not said"),
+                  "said" if throttled else "not said", said == throttled, 1)
+
+
+ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "kernel-unseen": kernel_unseen,
+       "coalesced-reads": coalesced_reads, "short-threads": short_threads, "wall": wall,
+       "lost": lost, "eintr": eintr, "fork": fork, "exec-cost": exec_cost,
+       "throttling": throttling}

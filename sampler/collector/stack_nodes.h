@@ -1,0 +1,47 @@
+// The node of the recording's tree that a stack is: frames to modules, a break to its pseudo node.
+//
+// Of a stack only the frames that differ from the thread's last one are looked up. Not thread-safe.
+#pragma once
+
+#include "sampler/collector/address_map.h"
+#include "sampler/collector/area_reader.h"
+#include "sampler/collector/recorder.h"
+#include "sampler/collector/tick_clock.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sample::collector {
+
+/// A thread's last stack, and what its own records have named.
+struct ThreadStack {
+    NodeId base;               ///< Root that the stack hangs on.
+    std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
+    AddressRanges libraries;   ///< That came after the start, as this thread has met them.
+    bool unnamed = false;      ///< The current sample may be in others.
+};
+
+class StackNodes {
+public:
+    StackNodes(pid_t pid, AddressMap& addresses, Recorder& recorder, const TickClock& clock)
+        : pid_{pid}, addresses_{addresses}, recorder_{recorder}, clock_{clock} {}
+
+    [[nodiscard]] NodeId node_of(ThreadStack& thread, const DrainedSample& sample);
+
+private:
+    /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
+    /// not.
+    NodeId base_of(const DrainedSample& sample);
+    /// The node of one frame below `parent`; `parent` itself for a frame of ours.
+    NodeId frame_node(const ThreadStack& thread, NodeId parent, FrameAddress frame,
+                      std::uint64_t ticks, bool guessed);
+
+    pid_t pid_;
+    AddressMap& addresses_;
+    Recorder& recorder_;
+    const TickClock& clock_;
+};
+
+}  // namespace sample::collector

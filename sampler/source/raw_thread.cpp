@@ -1,0 +1,119 @@
+#include "sampler/source/raw_thread.h"
+
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/source/task_list.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+namespace sample::source {
+namespace {
+
+using capture::as_argument;
+using capture::raw_syscall;
+
+constexpr std::size_t kGuardBytes = 4096;
+
+struct Work {
+    void (*run)(void*) noexcept;
+    void* argument;
+};
+
+/// What the new thread finds on its stack; the assembly below takes it off in this order.
+struct FirstWords {
+    Work* argument;
+    void (*begin)(Work*) noexcept;
+    void* mapping;
+    std::size_t mapping_bytes;
+    Work work;
+};
+static_assert(sizeof(FirstWords) == 48 && offsetof(FirstWords, work) == 32);
+
+/// The calling thread's descriptors: its own table, a copy of the program's until now. A copy that
+/// stays open would keep the program's pipes from ending.
+void close_descriptors() noexcept {
+    if (raw_syscall(SYS_close_range, 0, ~0U, 0) == 0) {
+        return;
+    }
+    // Before Linux 5.9, or where a container forbids it.
+    const int folder = open_folder("/proc/thread-self/fd");
+    if (folder < 0) {
+        return;
+    }
+    for_each_number(folder, [folder](int fd) {
+        if (fd != folder) {
+            raw_syscall(SYS_close, fd);
+        }
+        return true;
+    });
+    raw_syscall(SYS_close, folder);
+}
+
+void begin(Work* work) noexcept {
+    close_descriptors();
+    work->run(work->argument);
+}
+
+/// In the new thread: runs what lies on `stack`, unmaps the stack, ends.
+long clone_onto(unsigned long flags, FirstWords* stack) noexcept {
+    register long parent_tid asm("rdx") = 0;
+    register long child_tid asm("r10") = 0;
+    register long tls asm("r8") = 0;
+    long result = SYS_clone;
+    asm volatile(
+        "syscall\n\t"
+        "testq %%rax, %%rax\n\t"
+        "jnz 1f\n\t"
+        "xorl %%ebp, %%ebp\n\t"
+        "popq %%rdi\n\t"
+        "popq %%rax\n\t"
+        "callq *%%rax\n\t"
+        "popq %%rdi\n\t"
+        "popq %%rsi\n\t"
+        "movl %[munmap], %%eax\n\t"
+        "syscall\n\t"
+        "xorl %%edi, %%edi\n\t"
+        "movl %[exit], %%eax\n\t"
+        "syscall\n"
+        "1:"
+        : "+a"(result)
+        : "D"(flags), "S"(stack), "r"(parent_tid), "r"(child_tid),
+          "r"(tls), [munmap] "i"(SYS_munmap), [exit] "i"(SYS_exit)
+        : "rcx", "r11", "memory");
+    return result;
+}
+
+}  // namespace
+
+int start_raw_thread(void (*run)(void*) noexcept, void* argument,
+                     std::size_t stack_bytes) noexcept {
+    const std::size_t bytes = stack_bytes + kGuardBytes;
+    const long mapping =
+        raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (mapping < 0 && mapping > -4096) {
+        return static_cast<int>(mapping);
+    }
+    raw_syscall(SYS_madvise, mapping, static_cast<long>(bytes), MADV_DONTFORK);
+    raw_syscall(SYS_mprotect, mapping, kGuardBytes, PROT_NONE);
+    auto* first = reinterpret_cast<FirstWords*>(mapping + static_cast<long>(bytes)) - 1;
+    *first = {&first->work, begin, reinterpret_cast<void*>(mapping), bytes, {run, argument}};
+    // Blocked before the thread exists, so that nothing is ever delivered there.
+    const std::uint64_t all = ~std::uint64_t{0};
+    std::uint64_t before = 0;
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&all), as_argument(&before), 8);
+    const long tid =
+        clone_onto(CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, first);
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, 8);
+    if (tid < 0) {
+        raw_syscall(SYS_munmap, mapping, static_cast<long>(bytes));
+    }
+    return static_cast<int>(tid);
+}
+
+}  // namespace sample::source

@@ -1,0 +1,18 @@
+// A thread that libc does not know: for work of ours inside the program.
+//
+// It has its own stack and its own, empty, table of descriptors, so that what it opens never takes
+// a number that the program counts on; every signal is blocked in it, so none of the program's ends
+// up there. It shares the thread-local storage of whoever started it and so may call nothing that
+// uses it: no libc, only raw system calls.
+// Source: clone(2), close_range(2).
+#pragma once
+
+#include <cstddef>
+
+namespace sample::source {
+
+/// Starts `run(argument)` on `stack_bytes` of stack. The thread ends, and its stack goes, when
+/// `run` returns; a forked child has neither. Its id, or a negative errno. Not async-signal-safe.
+int start_raw_thread(void (*run)(void*) noexcept, void* argument, std::size_t stack_bytes) noexcept;
+
+}  // namespace sample::source

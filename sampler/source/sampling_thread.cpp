@@ -1,0 +1,290 @@
+#include "sampler/source/sampling_thread.h"
+
+#include "sampler/capture/capture.h"
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/source/raw_thread.h"
+#include "sampler/source/task_list.h"
+#include "sampler/source/task_state.h"
+#include "sampler/source/thread_table.h"
+#include "sampler/source/wait_watch.h"
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace sample::source {
+namespace {
+
+using capture::as_argument;
+using capture::raw_syscall;
+
+constexpr std::size_t kStackBytes = std::size_t{64} * 1024;
+/// Listing the threads takes at most this part of the time.
+constexpr std::uint64_t kListingShare = 20;
+/// With more threads than these, those that sleep are looked at once in kMostIdleChecks ticks.
+constexpr std::size_t kManyThreads = 32;
+constexpr std::uint32_t kMostIdleChecks = 16;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
+
+enum Orders : std::uint32_t { kWait, kBegin, kEnd };
+
+std::uint64_t monotonic_ns() noexcept {
+    return capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+/// struct sched_attr as of its first version. Source: sched_setattr(2).
+struct SchedulerRequest {
+    std::uint32_t size = 48;
+    std::uint32_t policy = 0;  // SCHED_OTHER
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime_ns = 0;
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t period_ns = 0;
+};
+static_assert(sizeof(SchedulerRequest) == 48);
+
+/// A thread that only gets a processor when another one gives it up sees that thread where it does
+/// so, not where it spends its time. A short slice (Linux 6.12; without effect before) and, where
+/// allowed, priority let it run when its time has come.
+void ask_for_prompt_scheduling() noexcept {
+    constexpr std::uint64_t kShortestSliceNs = 100'000;
+    constexpr std::int32_t kMostUrgent = -20;
+    SchedulerRequest request;
+    request.runtime_ns = kShortestSliceNs;
+    request.nice = kMostUrgent;
+    if (raw_syscall(SYS_sched_setattr, 0, as_argument(&request), 0) != 0) {
+        request.nice = static_cast<std::int32_t>(20 - raw_syscall(SYS_getpriority, 0, 0));
+        raw_syscall(SYS_sched_setattr, 0, as_argument(&request), 0);
+    }
+}
+
+class SamplingThread {
+public:
+    void run() noexcept;
+
+    SamplingThreadJob job;
+    bool interrupts = false;
+    std::atomic<std::uint32_t> orders{kWait};
+
+private:
+    void look_at_all() noexcept;
+    void look_at(WatchedThread& thread) noexcept;
+    void interrupt_if_due(WatchedThread& thread) noexcept;
+    [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
+    void interrupt(int tid) const noexcept;
+    /// False: nobody but us is left.
+    [[nodiscard]] bool list_threads() noexcept;
+    [[nodiscard]] bool is_over() const noexcept;
+    void sleep_until_next_tick() noexcept;
+    /// Evenly distributed in [0, whole).
+    [[nodiscard]] std::uint64_t random_part_of(std::uint64_t whole) noexcept;
+    void begin() noexcept;
+
+    int folder_ = -1;
+    int self_ = 0;
+    int process_ = 0;
+    std::uint64_t tick_ = 0;
+    std::uint64_t next_ns_ = 0;
+    std::uint64_t next_listing_ns_ = 0;
+    std::uint32_t random_ = 0;
+    WaitWatch waits_;
+    ThreadTable table_;
+};
+
+constinit SamplingThread g_thread;
+
+std::uint64_t SamplingThread::random_part_of(std::uint64_t whole) noexcept {
+    random_ = random_ * 1664525U + 1013904223U;
+    return whole * (random_ >> 16U) >> 16U;
+}
+
+bool SamplingThread::is_over() const noexcept {
+    return job.area->header.stopped.load(std::memory_order_relaxed) != 0 ||
+           raw_syscall(SYS_kill, job.collector_pid, 0) == -ESRCH;
+}
+
+void SamplingThread::sleep_until_next_tick() noexcept {
+    const std::uint64_t now = monotonic_ns();
+    next_ns_ += job.period_ns;
+    if (next_ns_ < now) {
+        next_ns_ = now + job.period_ns;  // behind: ticks are left out, time is not
+    }
+    // Anywhere in the period, so as not to keep step with the program's own timers.
+    const std::uint64_t wake = next_ns_ + random_part_of(job.period_ns);
+    const timespec until{static_cast<time_t>(wake / kSecondNs),
+                         static_cast<long>(wake % kSecondNs)};
+    raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, kBegin,
+                as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
+}
+
+bool SamplingThread::list_threads() noexcept {
+    const std::uint64_t start = monotonic_ns();
+    int count = 0;
+    const auto make = [this](int tid) {
+        WatchedThread thread;
+        thread.tid = tid;
+        thread.choice = InterruptChoice{random_part_of(job.period_ns)};
+        return thread;
+    };
+    const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
+    table_.begin_listing();
+    for_each_task(folder_, [&](int tid) {
+        ++count;
+        return tid == self_ || table_.list(tid, make, gone);
+    });
+    table_.end_listing(gone);
+    const std::uint64_t now = monotonic_ns();
+    next_listing_ns_ = now + (now - start) * kListingShare;
+    return count > kExpectedAtLeast ||
+           (count == kExpectedAtLeast && !is_zombie(folder_, table_.threads()[0].tid));
+}
+
+bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
+    return cpu_ns_of(thread.tid) > thread.choice.cpu_ns() ||
+           (!thread.choice.must_be_running() &&
+            task_state(folder_, thread.tid).kind == TaskState::Kind::awake);
+}
+
+void SamplingThread::interrupt(int tid) const noexcept {
+    siginfo_t info{};
+    info.si_signo = capture::kAsyncSignal;
+    info.si_code = SI_QUEUE;
+    info.si_pid = process_;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
+    raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, capture::kAsyncSignal, as_argument(&info));
+}
+
+void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
+    if (thread.choice.wants_window(next_ns_)) {
+        thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
+    }
+    if (thread.choice.is_due(job.period_ns) && may_be_interrupted(thread)) {
+        thread.choice.interrupted();
+        interrupt(thread.tid);
+    }
+}
+
+void SamplingThread::look_at(WatchedThread& thread) noexcept {
+    // Before the clock is read: what the thread does in between is not taken for waiting.
+    const std::uint64_t ticks = capture::read_ticks();
+    const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
+    if (cpu_ns == 0) {
+        return;  // gone; the next listing knows
+    }
+    const bool ran = thread.choice.check(cpu_ns);
+    if (ran) {
+        thread.idle_checks = 0;
+        if (interrupts) {
+            interrupt_if_due(thread);
+        }
+    } else if (thread.idle_checks < kMostIdleChecks) {
+        ++thread.idle_checks;
+    }
+    if (job.reports_waits) {
+        waits_.look_at(thread, ran, ticks);
+    }
+    if (table_.threads().size() > kManyThreads) {
+        thread.next_check = tick_ + thread.idle_checks;
+    }
+}
+
+void SamplingThread::look_at_all() noexcept {
+    for (WatchedThread& thread : table_.threads()) {
+        if (thread.next_check <= tick_) {
+            look_at(thread);
+        }
+    }
+}
+
+void SamplingThread::begin() noexcept {
+    folder_ = open_task_folder();
+    self_ = static_cast<int>(raw_syscall(SYS_gettid));
+    process_ = static_cast<int>(raw_syscall(SYS_getpid));
+    tick_ = 0;
+    next_ns_ = monotonic_ns();
+    next_listing_ns_ = 0;
+    random_ = static_cast<std::uint32_t>(capture::read_ticks());
+    table_.clear();
+    job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
+    if (job.reports_waits) {
+        waits_.begin(*job.area, folder_);
+    }
+}
+
+void SamplingThread::run() noexcept {
+    raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
+    raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
+    ask_for_prompt_scheduling();
+    while (orders.load(std::memory_order_acquire) == kWait) {
+        raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, kWait, 0);
+    }
+    if (orders.load(std::memory_order_acquire) == kEnd) {
+        return;
+    }
+    begin();
+    std::uint64_t next_look_around_ns = 0;
+    while (folder_ >= 0 && orders.load(std::memory_order_relaxed) == kBegin) {
+        if (next_ns_ >= next_listing_ns_ && !list_threads()) {
+            break;
+        }
+        look_at_all();
+        job.area->header.observer_cpu_ns.store(capture::thread_cpu_ns(), std::memory_order_relaxed);
+        if (next_ns_ >= next_look_around_ns) {
+            if (is_over()) {
+                break;
+            }
+            next_look_around_ns = next_ns_ + kSecondNs / 10;
+        }
+        ++tick_;
+        sleep_until_next_tick();
+    }
+    raw_syscall(SYS_close, folder_);
+}
+
+void run_thread(void* thread) noexcept {
+    static_cast<SamplingThread*>(thread)->run();
+}
+
+}  // namespace
+
+int start_sampling_thread(const SamplingThreadJob& job) noexcept {
+    g_thread.job = job;
+    g_thread.orders.store(kWait, std::memory_order_relaxed);
+    return start_raw_thread(run_thread, &g_thread, kStackBytes);
+}
+
+void release_sampling_thread(bool begins, bool interrupts) noexcept {
+    g_thread.interrupts = interrupts;
+    g_thread.orders.store(begins ? kBegin : kEnd, std::memory_order_release);
+    raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);
+}
+
+bool end_sampling_thread() noexcept {
+    const long process = raw_syscall(SYS_getpid);
+    const auto tid = static_cast<long>(g_thread.job.area->header.observer_tid.load());
+    if (tid == 0 || raw_syscall(SYS_tgkill, process, tid, 0) != 0) {
+        return false;
+    }
+    release_sampling_thread(false, g_thread.interrupts);
+    while (raw_syscall(SYS_tgkill, process, tid, 0) == 0) {
+        raw_syscall(SYS_sched_yield);
+    }
+    return true;
+}
+
+int start_sampling_thread_again() noexcept {
+    const int tid = start_sampling_thread(g_thread.job);
+    if (tid >= 0) {
+        release_sampling_thread(true, g_thread.interrupts);
+    }
+    return tid;
+}
+
+}  // namespace sample::source

@@ -1,0 +1,126 @@
+#include "sampler/source/wait_watch.h"
+
+#include "sampler/capture/capture.h"
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/waits.h"
+#include "sampler/source/task_list.h"
+#include "sampler/source/task_state.h"
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace sample::source {
+namespace {
+
+using capture::as_argument;
+using capture::raw_syscall;
+using capture::WaitKind;
+using capture::WaitSighting;
+
+/// What is copied of a stack, at most. Mostly its end comes sooner.
+constexpr std::size_t kMostBytes = std::size_t{256} * 1024;
+/// Leaf functions use this much below the stack pointer. Source: System V x86-64 psABI 3.2.2.
+constexpr std::uint64_t kRedZone = 128;
+/// Longer than any gap between two samples: a hundred periods.
+constexpr std::uint64_t kRepeatPeriods = 100;
+
+alignas(16) constinit std::array<std::byte, kMostBytes> g_stack{};
+constinit std::array<FrameAddress, capture::kMaxDepth> g_frames{};
+
+/// Copies memory of this process that may not be there. Bytes that were, from `address` on.
+std::size_t copy_memory(int process, std::uint64_t address, std::span<std::byte> out) noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    // A piece a page, since a piece is copied whole or not at all.
+    std::array<iovec, kMostBytes / kPage + 1> pieces;
+    std::size_t count = 0;
+    for (std::uint64_t at = address; at < address + out.size(); ++count) {
+        const std::uint64_t end = (at + kPage) & ~(kPage - 1);
+        const std::uint64_t last = address + out.size();
+        pieces[count] = {reinterpret_cast<void*>(at), (end < last ? end : last) - at};
+        at = end;
+    }
+    const iovec local{out.data(), out.size()};
+    const long copied = raw_syscall(SYS_process_vm_readv, process, as_argument(&local), 1,
+                                    as_argument(pieces.data()), static_cast<long>(count), 0);
+    return copied > 0 ? static_cast<std::size_t>(copied) : 0;
+}
+
+}  // namespace
+
+void WaitWatch::begin(capture::Area& area, int task_folder) noexcept {
+    area_ = &area;
+    folder_ = task_folder;
+    process_ = static_cast<int>(raw_syscall(SYS_getpid));
+    slot_ = capture::claim_observer_slot(area);
+    if (slot_ != nullptr) {
+        area.header.observer_slot_plus_one.store(
+            static_cast<std::uint32_t>(slot_ - area.slots.data()) + 1);
+    }
+    const std::size_t max_depth = area.header.max_depth;
+    max_depth_ = max_depth == 0 || max_depth > g_frames.size() ? g_frames.size() : max_depth;
+    repeat_ticks_ = area.header.period_ticks * kRepeatPeriods;
+}
+
+void WaitWatch::report(const WatchedThread& thread, std::uint64_t ticks, std::uint64_t cpu_ns,
+                       WaitKind kind) noexcept {
+    capture::report_clocks(*area_, *slot_,
+                           {static_cast<std::uint32_t>(thread.tid), ticks, cpu_ns,
+                            processor_wait_ns(folder_, thread.tid)},
+                           kind);
+}
+
+void WaitWatch::lose(const WatchedThread& thread) noexcept {
+    if (slot_ != nullptr && thread.wait.waits) {
+        report(thread, thread.wait.unchanged_ticks, thread.wait.cpu_ns, WaitKind::ended);
+    }
+}
+
+void WaitWatch::look_at(WatchedThread& thread, bool ran, std::uint64_t now) noexcept {
+    if (slot_ == nullptr) {
+        return;
+    }
+    WaitProgress& wait = thread.wait;
+    if (wait.waits && !ran) {
+        wait.unchanged_ticks = now;
+    } else if (wait.waits) {
+        // Somewhere between the last look and this one.
+        report(thread, wait.unchanged_ticks, wait.cpu_ns, WaitKind::ended);
+        wait.waits = false;
+    }
+    if (!wait.waits && cpu_ns_of(thread.tid) == thread.choice.cpu_ns()) {
+        take_stack(thread);
+    }
+    if (now > wait.reported_ticks + repeat_ticks_) {
+        wait.reported_ticks = now;
+        report(thread, now, thread.choice.cpu_ns(),
+               wait.waits ? WaitKind::goes_on : WaitKind::clocks);
+    }
+}
+
+void WaitWatch::take_stack(WatchedThread& thread) noexcept {
+    const TaskState state = task_state(folder_, thread.tid);
+    if (state.kind != TaskState::Kind::asleep) {
+        return;
+    }
+    const std::uint64_t ticks = capture::read_ticks();
+    unwind::Registers registers{};
+    registers.value[unwind::Registers::kPc] = state.pc;
+    registers.value[unwind::Registers::kSp] = state.sp;
+    const std::uint64_t low = state.sp - kRedZone;
+    const std::size_t copied = copy_memory(process_, low, g_stack);
+    const WaitSighting seen{static_cast<std::uint32_t>(thread.tid), ticks, thread.choice.cpu_ns(),
+                            processor_wait_ns(folder_, thread.tid)};
+    if (cpu_ns_of(thread.tid) != seen.cpu_ns) {
+        return;  // it woke up: what was copied may be of two stacks
+    }
+    auto memory = unwind::StackMemory::recorded(low, std::span{g_stack}.first(copied));
+    capture::report_wait(*area_, *slot_, seen, registers, memory,
+                         std::span{g_frames}.first(max_depth_));
+    thread.wait = {ticks, ticks, seen.cpu_ns, true};
+}
+
+}  // namespace sample::source

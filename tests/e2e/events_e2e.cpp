@@ -1,0 +1,171 @@
+// What --event counts, against a target that says how often each event happened.
+#include "session.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace sample::e2e {
+namespace {
+
+class Events : public Session {
+protected:
+    /// `sample --event EVENT -o FILE -- faults WORDS`.
+    [[nodiscard]] Outcome record_event(const std::string& event, const Words& words) const {
+        Words arguments = {"--quiet", "--force", "-o", recording(),
+                           "--event", event,     "--", target("faults")};
+        arguments.insert(arguments.end(), words.begin(), words.end());
+        return sample(arguments);
+    }
+    /// The same with tracefs at hand, in a mount namespace of its own. Root alone may.
+    [[nodiscard]] Outcome record_tracepoint(const std::string& event, const Words& words) const {
+        Words line = {"unshare",
+                      "--mount",
+                      "sh",
+                      "-c",
+                      "mount -t tracefs none /sys/kernel/tracing && exec \"$@\"",
+                      "sh",
+                      sample_path(),
+                      "--quiet",
+                      "--force",
+                      "-o",
+                      recording(),
+                      "--event",
+                      event,
+                      "--",
+                      target("faults")};
+        line.insert(line.end(), words.begin(), words.end());
+        return run_here(line);
+    }
+    [[nodiscard]] static bool has_tracefs() {
+        return ::geteuid() == 0 &&
+               run({"unshare", "--mount", "mount", "-t", "tracefs", "none", "/sys/kernel/tracing"})
+                       .exit_code == 0;
+    }
+};
+
+/// Faults that the loader, the exit and our own code cause beside the program's.
+constexpr double kOfOthers = 300;
+
+TEST_F(Events, page_faults_are_in_the_function_that_touches_the_pages) {
+    const Outcome outcome = record_event("page-faults", {"touch", "5000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_NEAR(seen.self_us("touch_pages"), 5000, 5);
+    EXPECT_GE(seen.roots_us(), told(outcome.out, "minor_faults"));
+    EXPECT_LE(seen.roots_us(), told(outcome.out, "all_minor_faults") + kOfOthers);
+    EXPECT_EQ(seen.stat("total_count"), seen.roots_us());
+    EXPECT_EQ(seen.exported()["Event"], "page-faults");
+    EXPECT_EQ(seen.exported()["Unit"], "page-faults");
+}
+
+TEST_F(Events, a_period_gives_fewer_samples_and_the_same_count) {
+    const Outcome outcome = record_event("page-faults:10", {"touch", "5000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_NEAR(seen.self_us("touch_pages"), 5000, 50);
+    EXPECT_NEAR(seen.stat("samples"), 505, 20);
+    EXPECT_GE(seen.roots_us(), told(outcome.out, "minor_faults"));
+}
+
+TEST_F(Events, faults_of_all_threads_are_counted) {
+    const Outcome outcome = record_event("minor-faults", {"threads", "4", "1000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_NEAR(seen.self_us("touch_pages"), 4000, 5);
+    EXPECT_GE(seen.roots_us(), told(outcome.out, "minor_faults"));
+    EXPECT_LE(seen.roots_us(), told(outcome.out, "all_minor_faults") + kOfOthers);
+}
+
+TEST_F(Events, what_no_sample_carries_is_still_counted) {
+    // One system call faults in all of the pages: one signal.
+    const Outcome outcome = record_event("page-faults", {"read", "5000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_GE(seen.roots_us(), told(outcome.out, "minor_faults"));
+    EXPECT_LE(seen.roots_us(), told(outcome.out, "all_minor_faults") + kOfOthers);
+}
+
+TEST_F(Events, context_switches_of_a_sleeper_are_in_its_sleep_and_do_not_wake_it) {
+    const Outcome outcome = record_event("context-switches", {"sleep", "200"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_EQ(told(outcome.out, "interrupted"), 0);
+    EXPECT_GE(seen.total_us("sleep_often"), 200);
+    EXPECT_NEAR(seen.roots_us(), told(outcome.out, "switches"), 20);
+}
+
+TEST_F(Events, counts_go_on_across_an_exec) {
+    const Outcome outcome = sample({"--quiet", "-o", recording(), "--event", "page-faults", "--",
+                                    "sh", "-c", "exec " + target("faults") + " touch 3000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_NEAR(seen.self_us("touch_pages"), 3000, 5);
+}
+
+TEST_F(Events, come_from_the_environment_too) {
+    const Outcome outcome = run_here({target("faults"), "touch", "1000"},
+                                     {.settings = {{"LD_PRELOAD", agent_path()},
+                                                   {"SAMPLE_EVENT", "page-faults"},
+                                                   {"SAMPLE_OUTPUT", recording()}}});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NEAR(whole_recording().self_us("touch_pages"), 1000, 5);
+}
+
+TEST_F(Events, are_shown_as_counts) {
+    ASSERT_EQ(record_event("page-faults", {"touch", "5000"}).exit_code, 0);
+    for (const char* view : {"callgraph", "functions", "threads"}) {
+        const Outcome report = sample({"report", "--view", view, recording()});
+        EXPECT_NE(report.out.find("page-faults"), std::string::npos) << report.out;
+        EXPECT_EQ(report.out.find(" ms"), std::string::npos) << report.out;
+    }
+    const Outcome milliseconds = sample({"report", "--unit", "ms", recording()});
+    EXPECT_EQ(milliseconds.exit_code, 2);
+    EXPECT_NE(milliseconds.err.find("leave --unit out"), std::string::npos) << milliseconds.err;
+    const Outcome shares = sample({"report", "--view", "functions", "--unit", "%", recording()});
+    EXPECT_EQ(shares.exit_code, 0) << shares.err;
+    const Outcome folded = sample({"export", "--format", "folded", "-o", "-", recording()});
+    EXPECT_NE(folded.out.find("touch_pages(char volatile*, unsigned long) 5000"), std::string::npos)
+        << folded.out;
+}
+
+TEST_F(Events, that_the_machine_does_not_count_are_refused_before_the_program_runs) {
+    const Outcome outcome = record_event("cycles", {"touch", "10"});
+    if (outcome.exit_code == 0) {
+        EXPECT_EQ(Recording{recording()}.exported()["Unit"], "cycles");
+        return;
+    }
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("--event cycles is "), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(recording()));
+}
+
+TEST_F(Events, tracepoints_are_counted_in_their_callers) {
+    if (!has_tracefs()) {
+        GTEST_SKIP() << "needs root and tracefs";
+    }
+    const Outcome outcome = record_tracepoint("syscalls:sys_enter_write", {"write", "1000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.total_us("write_often"), 1000);
+    EXPECT_NEAR(seen.roots_us(), 1001, 2) << "and one for what it tells";
+    EXPECT_EQ(seen.exported()["Event"], "syscalls:sys_enter_write");
+}
+
+TEST_F(Events, that_the_sampling_signal_causes_are_refused) {
+    if (!has_tracefs()) {
+        GTEST_SKIP() << "needs root and tracefs";
+    }
+    for (const char* event : {"signal:signal_deliver", "raw_syscalls:sys_enter"}) {
+        const Outcome outcome = record_tracepoint(event, {"write", "1"});
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_NE(outcome.err.find("caused by the sampling signal"), std::string::npos)
+            << outcome.err;
+    }
+}
+
+}  // namespace
+}  // namespace sample::e2e

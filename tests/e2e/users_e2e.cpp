@@ -1,0 +1,262 @@
+// Every kind of user gets the best source that works for him, is told which one and why, and gets
+// the same figures: the sums within 3 %, the shares within chance. His program does not notice.
+//
+// The users are made by tests/tools/confine and by kernel.perf_event_paranoid, so these tests are
+// root's. Who lacks a privilege cannot read a build folder that is root's either: he uses copies.
+#include "kernel_setting.h"
+#include "session.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <string_view>
+
+namespace sample::e2e {
+namespace {
+
+const Words kOrdinary = {"--user", "65534"};
+
+struct UserKind {
+    const char* name;
+    std::optional<int> paranoid;  ///< kernel.perf_event_paranoid; empty: as it is.
+    Words confined;               ///< What `confine` is told.
+    const char* source;           ///< What he gets,
+    const char* reason;           ///< and, in part, why it is not the first choice.
+    bool kernel_seen = true;
+
+    friend void PrintTo(const UserKind& kind, std::ostream* out) { *out << kind.name; }
+};
+
+Words operator+(Words left, const Words& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
+
+const std::array kUsers = {
+    UserKind{"root", {}, {}, "sigtrap", ""},
+    UserKind{"paranoid_minus_1", -1, kOrdinary, "sigtrap", ""},
+    UserKind{"paranoid_1", 1, kOrdinary, "sigtrap", ""},
+    UserKind{"paranoid_2", 2, kOrdinary, "sigtrap", "", false},
+    UserKind{"debians_paranoid_3", 2, kOrdinary + Words{"--refuse-perf", "EACCES"}, "thread",
+             "sigtrap was refused (Permission denied), perf was refused (Permission denied)"},
+    UserKind{"container",
+             {},
+             kOrdinary + Words{"--refuse-perf", "EPERM"},
+             "thread",
+             "perf was refused (Operation not permitted)"},
+    UserKind{"root_in_a_container",
+             {},
+             {"--refuse-perf", "EPERM"},
+             "thread",
+             "perf was refused (Operation not permitted)"},
+    UserKind{"container_that_hides_perf",
+             {},
+             kOrdinary + Words{"--refuse-perf", "ENOSYS"},
+             "thread",
+             "perf was refused (Function not implemented)"},
+    UserKind{"kernel_without_sigtrap", {}, {"--no-sigtrap"}, "perf", "sigtrap was refused", false},
+    UserKind{"ordinary_without_sigtrap", 2, kOrdinary + Words{"--no-sigtrap"}, "perf",
+             "sigtrap was refused", false},
+    UserKind{"kernel_before_5_13", {}, {"--before-5.13"}, "perf", "sigtrap was refused", false},
+    UserKind{"traced", {}, {"--traced"}, "perf", "a debugger or tracer is attached", false},
+};
+
+UserKind user(std::string_view name) {
+    return *std::find_if(kUsers.begin(), kUsers.end(),
+                         [name](const UserKind& kind) { return kind.name == name; });
+}
+
+class User : public Session, public testing::WithParamInterface<UserKind> {
+protected:
+    void SetUp() override {
+        if (geteuid() != 0) {
+            GTEST_SKIP() << "only root can become other users";
+        }
+        if (GetParam().paranoid) {
+            paranoid_.emplace("perf_event_paranoid", std::to_string(*GetParam().paranoid));
+            if (!paranoid_->is_set()) {
+                GTEST_SKIP() << paranoid_->problem();
+            }
+        }
+        namespace fs = std::filesystem;
+        ASSERT_EQ(chmod(file("").c_str(), 0755), 0);
+        ASSERT_TRUE(fs::create_directory(file("own")));
+        ASSERT_EQ(chmod(file("own").c_str(), 0777), 0);
+        install(SAMPLE_CONFINE, "confine");
+        install(sample_path(), "sample");
+        install(agent_path(), "libsample.so");
+    }
+
+    /// A copy that this user may run.
+    std::string install(const std::string& from, const std::string& name) const {
+        std::filesystem::copy_file(from, file(name),
+                                   std::filesystem::copy_options::overwrite_existing);
+        EXPECT_EQ(chmod(file(name).c_str(), 0755), 0);
+        return file(name);
+    }
+
+    [[nodiscard]] std::filesystem::path kept() const { return file("own/r.utrace"); }
+
+    [[nodiscard]] Outcome run_as_user(const Words& command) const {
+        return run_here(Words{file("confine")} + GetParam().confined + command);
+    }
+
+    [[nodiscard]] Outcome record_as_user(const Words& command, const Words& options = {}) const {
+        return run_as_user(Words{file("sample"), "--quiet", "--freq", "10k", "--force"} + options +
+                           Words{"-o", kept(), "--"} + command);
+    }
+
+    /// With the agent alone; waits for the recording.
+    [[nodiscard]] Outcome preload_as_user(const Words& command) const {
+        std::filesystem::remove(kept());
+        return run_as_user(Words{"env", "LD_PRELOAD=" + file("libsample.so").string(),
+                                 "SAMPLE_FREQ=10k", "SAMPLE_OUTPUT=" + kept().string()} +
+                           command);
+    }
+
+    void expect_source(const Recording& seen) const {
+        EXPECT_EQ(seen.text_stat("source"), GetParam().source);
+        if (*GetParam().reason == '\0') {
+            EXPECT_EQ(seen.text_stat("source_reason"), "");
+        } else {
+            EXPECT_NE(seen.text_stat("source_reason").find(GetParam().reason), std::string::npos)
+                << seen.text_stat("source_reason");
+        }
+    }
+
+    /// The leaves' shares of what three_leaves says it used, and the sum of it all.
+    static void expect_figures(const Recording& seen, const Outcome& outcome) {
+        EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
+        for (const auto& [leaf, share] :
+             {std::pair{"leaf_fifty", 0.5}, {"leaf_thirty", 0.3}, {"leaf_twenty", 0.2}}) {
+            EXPECT_NEAR(1000 * seen.self_us(leaf) / told(outcome.out, "work_cpu_ns"), share,
+                        six_sigma(share, seen.stat("samples")) + 0.01)
+                << leaf;
+        }
+    }
+
+private:
+    std::optional<KernelSetting> paranoid_;
+};
+
+TEST_P(User, gets_his_source_its_reason_and_right_figures) {
+    const std::string command = install(target("three_leaves"), "three_leaves");
+    const Outcome outcome = record_as_user({command, "0.6"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    const Recording seen{kept()};
+    expect_source(seen);
+    expect_figures(seen, outcome);
+    const std::string report = sample({"report", kept()}).out;
+    EXPECT_NE(report.find(std::string{" Hz by "} + GetParam().source), std::string::npos) << report;
+    EXPECT_EQ(report.find("sampled with source") != std::string::npos, *GetParam().reason != '\0')
+        << report;
+}
+
+class AloneUser : public User {};
+
+TEST_P(AloneUser, gets_the_same_of_the_agent_alone) {
+    const std::string command = install(target("three_leaves"), "three_leaves");
+    const Outcome outcome = preload_as_user({command, "0.6"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    const Recording seen{kept()};
+    expect_source(seen);
+    expect_figures(seen, outcome);
+}
+
+TEST_P(User, notices_nothing_in_his_program) {
+    for (const Words& command :
+         {Words{install(target("exit_code"), "exit_code"), "7", "its own words"},
+          Words{install(target("killed"), "killed"), "segv", "0.05"},
+          Words{install(target("fork_tree"), "fork_tree"), "1", "2", "0"},
+          Words{install(target("self_exec"), "self_exec"), "execve", "5"}}) {
+        SCOPED_TRACE(command[0]);
+        const auto words = [](const Outcome& outcome) {
+            // The times that a target tells differ from run to run.
+            return outcome.out.substr(0, outcome.out.find("_cpu_"));
+        };
+        const Outcome bare = run_as_user(command);
+        const Outcome profiled = record_as_user(command);
+        EXPECT_EQ(words(profiled), words(bare));
+        EXPECT_EQ(profiled.err, bare.err);
+        EXPECT_EQ(profiled.exit_code, bare.exit_code);
+        EXPECT_EQ(profiled.signal, bare.signal);
+    }
+}
+
+TEST_P(User, finds_his_kernel_time_where_it_can_be_seen) {
+    const std::string command = install(target("syscalls"), "syscalls");
+    const Outcome outcome = record_as_user({command, "read", "0.3"});
+    const Recording seen{kept()};
+    EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
+    const double unseen = seen.total_us("[kernel, caller unseen]");
+    if (GetParam().kernel_seen) {
+        EXPECT_EQ(unseen, 0);
+        EXPECT_GT(seen.total_us("read_zeros"), 0.8 * 300'000);
+    } else {
+        EXPECT_GT(unseen, 0.9 * 300'000);
+    }
+}
+
+TEST_P(User, is_told_the_same_by_the_doctor) {
+    const Outcome outcome = run_as_user({file("sample"), "doctor", "--json"});
+    const auto said = nlohmann::json::parse(outcome.out, nullptr, false);
+    ASSERT_FALSE(said.is_discarded()) << outcome.out << outcome.err;
+    EXPECT_EQ(said["auto_source"], GetParam().source);
+    EXPECT_EQ(said["auto_source_reason"].is_null(), *GetParam().reason == '\0');
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, User, testing::ValuesIn(kUsers),
+                         [](const auto& kind) { return std::string{kind.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(Kinds, AloneUser,
+                         testing::Values(user("root"), user("paranoid_2"), user("container"),
+                                         user("kernel_before_5_13"), user("traced")),
+                         [](const auto& kind) { return std::string{kind.param.name}; });
+
+using Confined = Session;
+
+TEST_F(Confined, a_traced_program_would_be_stopped_by_sigtrap) {
+    const Outcome outcome =
+        run_here({SAMPLE_CONFINE, "--traced", sample_path(), "--quiet", "--source", "sigtrap", "-o",
+                  recording(), "--", target("three_leaves"), "0.1"});
+    EXPECT_EQ(outcome.exit_code, 99) << outcome.err;
+}
+
+/// One that nothing here depends on.
+constexpr const char* kHarmless = "perf_event_mlock_kb";
+
+std::string read_setting() {
+    std::ifstream file{std::string{"/proc/sys/kernel/"} + kHarmless};
+    std::string value;
+    file >> value;
+    return value;
+}
+
+TEST_F(Confined, a_setting_is_put_back_though_its_test_is_killed) {
+    const std::string before = read_setting();
+    const std::string other = before + "1";
+    const pid_t child = fork();
+    if (child == 0) {
+        const KernelSetting setting{kHarmless, other};
+        raise(setting.is_set() && read_setting() == other ? SIGKILL : SIGTERM);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WTERMSIG(status) != SIGKILL) {
+        GTEST_SKIP() << "the settings below /proc/sys/kernel cannot be changed here";
+    }
+    const KernelSetting waits_for_the_lock{kHarmless, before};
+    EXPECT_EQ(read_setting(), before);
+}
+
+}  // namespace
+}  // namespace sample::e2e

@@ -1,0 +1,118 @@
+// Runs a command as another kind of user has it, on a machine where the test is root.
+//
+//     confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] [--before-5.13]
+//             [--traced] COMMAND [ARGUMENT...]
+//
+// --user         an ordinary user: ID as user and group, no other group, no capability
+// --refuse-perf  a seccomp filter answers each perf_event_open: EACCES as Debian does at
+//                kernel.perf_event_paranoid=3, EPERM or ENOSYS as in a container
+// --no-sigtrap   attr.sigtrap is refused with EINVAL
+// --before-5.13  perf_event_open answers as Linux 5.12 does
+// --traced       a tracer is attached, as a debugger would be; see run_traced()
+//
+// Ends as the command does; 125 if it could not be confined, 127 if it could not be started.
+#include "confine.h"
+
+#include <grp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace sample::tools {
+namespace {
+
+struct Options {
+    uid_t user = 0;  ///< 0: as it is.
+    PerfRule perf = PerfRule::allowed;
+    int perf_errno = 0;
+    bool traced = false;
+    char** command = nullptr;
+};
+
+[[noreturn]] void usage() {
+    std::fputs(
+        "usage: confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] "
+        "[--before-5.13] [--traced] COMMAND [ARGUMENT...]\n",
+        stderr);
+    std::exit(kCannotConfine);  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+int errno_of(std::string_view name) {
+    for (const int value : {EACCES, EPERM, ENOSYS}) {
+        if (name == strerrorname_np(value)) {
+            return value;
+        }
+    }
+    usage();
+}
+
+/// The value of the option at `at`, which moves on to it.
+char* value_of(char**& at) {
+    if (*++at == nullptr) {
+        usage();
+    }
+    return *at;
+}
+
+Options parse(char** words) {
+    Options options;
+    for (; *words != nullptr && std::strncmp(*words, "--", 2) == 0; ++words) {
+        const std::string_view word = *words;
+        if (word == "--user") {
+            options.user = static_cast<uid_t>(std::strtoul(value_of(words), nullptr, 10));
+        } else if (word == "--refuse-perf") {
+            options.perf = PerfRule::refused;
+            options.perf_errno = errno_of(value_of(words));
+        } else if (word == "--no-sigtrap") {
+            options.perf = PerfRule::without_sigtrap;
+        } else if (word == "--before-5.13") {
+            options.perf = PerfRule::before_5_13;
+        } else if (word == "--traced") {
+            options.traced = true;
+        } else {
+            usage();
+        }
+    }
+    if (*words == nullptr) {
+        usage();
+    }
+    options.command = words;
+    return options;
+}
+
+/// Leaving user 0 drops all capabilities: capabilities(7).
+void become_user(uid_t user) {
+    if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
+        setresuid(user, user, user) != 0) {
+        give_up("cannot become another user");
+    }
+}
+
+}  // namespace
+
+void give_up(const char* what) {
+    std::fprintf(stderr, "confine: %s: %s\n", what, strerrordesc_np(errno));
+    _exit(kCannotConfine);
+}
+
+}  // namespace sample::tools
+
+int main(int, char** argv) {
+    using namespace sample::tools;
+    const Options options = parse(argv + 1);
+    limit_perf(options.perf, options.perf_errno);
+    if (options.user != 0) {
+        become_user(options.user);
+    }
+    if (options.traced) {
+        run_traced(options.command);
+    }
+    execvp(options.command[0], options.command);
+    std::fprintf(stderr, "confine: cannot run %s: %s\n", options.command[0],
+                 strerrordesc_np(errno));
+    return 127;
+}
