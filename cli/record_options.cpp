@@ -24,12 +24,12 @@ Examples:
 static_assert(kDefaultMaxStack == capture::kMaxDepth);
 
 /// What no word of a command line can be.
-const std::string kNotGiven(1, '\0');
+constexpr std::string_view kNotGiven{"\0", 1};
 
 /// The options as words, before anybody has looked at what they mean.
 struct Typed {
-    std::string frequency = kNotGiven;
-    std::string event = kNotGiven;
+    std::string frequency{kNotGiven};
+    std::string event{kNotGiven};
     std::string time;
     std::string max_stack;
     std::string color = "auto";

@@ -2,7 +2,7 @@
 
 _sample_options() {
     case $1 in
-        record) echo "--freq --time --output --force --export --source --max-stack --clock
+        record) echo "--freq --time --output --force --export --source --event --max-stack --clock
                       --children --no-children --quiet --color --help" ;;
         report) echo "--view --focus --search --average --hide --category --unit --min --json
                       --color --help" ;;
@@ -18,6 +18,11 @@ _sample_values() {
         -f | --freq) echo "1k 10k" ;;
         -t | --time) echo "10s 1m 5m 10m" ;;
         --source) echo "auto sigtrap perf" ;;
+        --event)
+            echo "cpu-clock task-clock page-faults minor-faults major-faults context-switches
+                cpu-migrations cycles instructions cache-references cache-misses branches
+                branch-misses help"
+            ;;
         --max-stack) echo "64 256 1024 8192" ;;
         --clock) echo "cpu" ;;
         --color) echo "auto always never" ;;
@@ -25,7 +30,7 @@ _sample_values() {
         --average) echo "1s 1m 5m 10m" ;;
         --hide) echo "gc plugins gc,plugins" ;;
         --category) echo "process thread module" ;;
-        --unit) echo "ms %" ;;
+        --unit) echo "auto ms %" ;;
         --format) echo "json folded" ;;
         --export) echo "json= folded=" ;;
         --focus | --search | --min) echo "" ;;
@@ -47,8 +52,8 @@ _sample() {
         for ((i = first; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
                 --) ((i++)) ;;
-                -f | -t | -o | --freq | --time | --output | --export | --source | --max-stack | \
-                    --clock | --color)
+                -f | -t | -o | --freq | --time | --output | --export | --source | --event | \
+                    --max-stack | --clock | --color)
                     ((i++))
                     continue
                     ;;

@@ -18,6 +18,7 @@ _sample_record() {
         '--force[replace files that exist]' \
         '*--export=[also write at the end]:format=file:(json= folded=)' \
         '--source=[what triggers samples]:source:(auto sigtrap perf)' \
+        '--event=[what is sampled]:event:(cpu-clock task-clock page-faults minor-faults major-faults context-switches cpu-migrations cycles instructions cache-references cache-misses branches branch-misses help)' \
         '--max-stack=[frames kept of a stack]:frames:(64 256 1024 8192)' \
         '--clock=[what time is measured]:clock:(cpu)' \
         '(--no-children)--children[record child processes, too]' \
@@ -33,7 +34,7 @@ _sample_report() {
         '(-h --help)'{-h,--help}'[print help]' \
         '--view=[what to show]:view:(summary callgraph functions threads stats)' \
         $_sample_choice \
-        '--unit=[of durations]:unit:(ms %)' \
+        '--unit=[of durations]:unit:(auto ms %)' \
         '--min=[leave out what weighs less]:per cent:' \
         '--json[JSON instead of text]' \
         '--color=[when to use colours]:when:(auto always never)' \

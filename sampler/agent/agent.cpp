@@ -5,9 +5,10 @@
 // running unprofiled.
 #include "sampler/agent/arming.h"
 #include "sampler/agent/child_environment.h"
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
-#include "sampler/agent/program_view.h"
 #include "sampler/agent/session_client.h"
+#include "sampler/agent/signals.h"
 #include "sampler/agent/stack_bounds.h"
 #include "sampler/agent/threads.h"
 #include "sampler/capture/capture.h"
@@ -24,8 +25,9 @@ void in_forked_child() {
     capture::detach_after_fork();
     forget_sources();
     forget_fork();
-    program_view().reset_lock();
-    if (was_profiled && children_wanted()) {
+    signals_after_fork();
+    set_up_confinement();
+    if (was_profiled && children_wanted() && may_join()) {
         join_session(JoinKind::after_fork);
     }
 }
@@ -37,6 +39,7 @@ void at_exit(int status, void* /*unused*/) {
 __attribute__((constructor)) void start() {
     set_main_stack_bounds();
     set_up_threads();
+    set_up_confinement();
     pthread_atfork(before_fork, after_fork, in_forked_child);
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);

@@ -128,6 +128,7 @@ void pass_event_on(const char* session_name) noexcept {
     if (event >= 0) {
         control::ArmThread message;
         message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+        message.tid = static_cast<std::uint32_t>(current_tid());
         control::Go go;
         std::size_t fd_count = 0;
         if (send_message(socket, &message, sizeof message, &event, 1) == 0) {
@@ -243,6 +244,27 @@ void start_sources(bool wanted) noexcept {
     for (std::size_t i = 0; i < g_timer_count; ++i) {
         start_timer(g_timers[i]);
     }
+}
+
+void stop_sources(capture::Area& area) noexcept {
+    for (std::size_t i = 0; i < g_timer_count; ++i) {
+        source::delete_timer(g_timers[i]);
+    }
+    g_timer_count = 0;
+    disarm_this_thread();
+    area.header.stopped.store(1, std::memory_order_release);
+    if (g_has_sampling_thread) {
+        source::end_sampling_thread();
+    }
+    forget_sources();
+}
+
+Source current_source() noexcept {
+    return g_source.load(std::memory_order_acquire);
+}
+
+bool has_sampling_thread() noexcept {
+    return g_has_sampling_thread;
 }
 
 void forget_sources() noexcept {

@@ -44,6 +44,14 @@ void close_events(Arming& arming) noexcept;
 /// go.
 void start_sources(bool wanted) noexcept;
 
+/// Ends what start_sources() began, and the session of this process: timers go, but for those of
+/// other threads that came later, and the sampling thread is waited for. Async-signal-safe.
+void stop_sources(capture::Area& area) noexcept;
+
+/// What samples come by. Async-signal-safe.
+[[nodiscard]] control::Source current_source() noexcept;
+[[nodiscard]] bool has_sampling_thread() noexcept;
+
 /// In a forked child: the parent's timers and threads do not exist.
 void forget_sources() noexcept;
 

@@ -47,9 +47,9 @@ bool starts_with(const char* text, std::string_view start) noexcept {
     return strncmp(text, start.data(), start.size()) == 0;
 }
 
-std::string_view session_prefix() noexcept {
-    const std::string_view whole{g_session.data()};
-    return {whole.data(), whole.find('=') + 1};
+bool is_session(const char* entry) noexcept {
+    const std::size_t size = strlen(control::kSessionVariable);
+    return strncmp(entry, control::kSessionVariable, size) == 0 && entry[size] == '=';
 }
 
 struct Found {
@@ -70,7 +70,7 @@ Found look_through(char* const* envp) noexcept {
             found.preload = entry + kPreload.size();
             for_each_item(found.preload,
                           [&](std::string_view item) { found.has_library |= is_ours(item); });
-        } else if (starts_with(entry, session_prefix())) {
+        } else if (is_session(entry)) {
             found.session = entry;
         }
     }
@@ -142,8 +142,8 @@ std::size_t environment_room(char* const* envp, Inherit inherit) noexcept {
         return 0;
     }
     const std::size_t list = found.preload == nullptr ? 0 : strlen(found.preload);
-    const std::size_t room =
-        (found.count + 3) * sizeof(char*) + kPreload.size() + strlen(g_library) + list + 2;
+    const std::size_t room = (found.count + 3) * sizeof(char*) + kPreload.size() +
+                             (g_library == nullptr ? 0 : strlen(g_library)) + list + 2;
     return room <= kMaxRoom ? room : 0;
 }
 
@@ -152,7 +152,7 @@ char** make_environment(char* const* envp, Inherit inherit, void* room) noexcept
     auto** made = static_cast<char**>(room);
     std::size_t count = 0;
     for (std::size_t i = 0; i < found.count; ++i) {
-        if (!starts_with(envp[i], kPreload) && !starts_with(envp[i], session_prefix())) {
+        if (!starts_with(envp[i], kPreload) && !is_session(envp[i])) {
             made[count++] = envp[i];
         }
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sampler/agent/child_environment.h"
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/exec_target.h"
 #include "sampler/capture/capture.h"
 
@@ -18,21 +19,24 @@ struct ExecPlan {
         if (area != nullptr && area->header.stopped.load() != 0) {
             inherit = Inherit::as_given;
         }
+        if (must_leave_environment()) {
+            inherit = Inherit::nothing;
+        }
     }
 
     void look_at(int folder, const char* path) noexcept {
-        if (inherit == Inherit::session) {
+        if (may_look()) {
             settle(inspect_program(folder, path));
         }
     }
     void look_at(int fd) noexcept {
-        if (inherit == Inherit::session) {
+        if (may_look()) {
             settle(inspect_descriptor(fd));
         }
     }
     void look_for(const char* file) noexcept {
         char path[kMaxPathBytes];
-        if (inherit == Inherit::session && search_path(file, path)) {
+        if (may_look() && search_path(file, path)) {
             settle(inspect_program(AT_FDCWD, path));
         }
     }
@@ -41,6 +45,10 @@ struct ExecPlan {
     control::Unprofiled target;
 
 private:
+    /// A filter of system calls may forbid what looking takes.
+    [[nodiscard]] bool may_look() const noexcept {
+        return inherit == Inherit::session && !is_confined();
+    }
     void settle(const control::Unprofiled& found) noexcept {
         target = found;
         // Their loaders would complain of our library, or fail.

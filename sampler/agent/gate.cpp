@@ -1,5 +1,6 @@
 #include "sampler/agent/gate.h"
 
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/signals.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
@@ -180,7 +181,8 @@ ClosedGate::~ClosedGate() {
 
 void before_fork() noexcept {
     Area* area = capture::current_area();
-    if (area == nullptr || !is_own_process() || area->header.stopped.load() != 0 ||
+    // A filter that forbids joining may forbid what is asked here, too.
+    if (area == nullptr || !may_join() || !is_own_process() || area->header.stopped.load() != 0 ||
         !forks_slowly(*area)) {
         return;
     }
@@ -203,6 +205,21 @@ void forget_fork() noexcept {
     t_closed_for_fork = false;
 }
 
+std::uint32_t collector_pid() noexcept {
+    return g_collector_pid;
+}
+
+void close_gate_for_good() noexcept {
+    Area* area = capture::current_area();
+    if (area == nullptr || !is_own_process()) {
+        return;
+    }
+    area->header.gate_closers.fetch_add(1, std::memory_order_acq_rel);
+    if (!request_and_wait(*area) && collector_lives()) {
+        ignore_own_signal();
+    }
+}
+
 void finish_session(Area& area) noexcept {
     area.header.finish_request.store(1, std::memory_order_release);
     ring_doorbell();
@@ -212,7 +229,8 @@ void finish_session(Area& area) noexcept {
 void note_exit(int status) noexcept {
     capture::Area* area = capture::current_area();
     // A vfork child's exit is not its parent's, whose memory this is.
-    if (area == nullptr || area->header.stopped.load() != 0 || !is_own_process()) {
+    // Nor has a child that was made past our fork handler the area mapped.
+    if (area == nullptr || !is_own_process() || area->header.stopped.load() != 0) {
         return;
     }
     area->header.exit_status.store(status & 0xff);

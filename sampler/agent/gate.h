@@ -46,6 +46,12 @@ void before_fork() noexcept;
 void after_fork() noexcept;
 void forget_fork() noexcept;
 
+/// Events off until the process ends. Async-signal-safe.
+void close_gate_for_good() noexcept;
+
+/// The process that answers; 0 before set_up_gate(). Async-signal-safe.
+[[nodiscard]] std::uint32_t collector_pid() noexcept;
+
 /// Asks the collector to take everything in before this process exits, and waits for it, at most a
 /// few seconds. Only for the process that started the session. Async-signal-safe.
 void finish_session(capture::Area& area) noexcept;

@@ -17,6 +17,10 @@ namespace sample::agent {
 /// sigaction(2) past our own wrapper.
 int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
+inline bool has_handler(const struct sigaction& action) noexcept {
+    return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 /// All signals blocked while it lives. Async-signal-safe.
 class BlockedSignals {
 public:
@@ -88,10 +92,16 @@ public:
         return ((masks_held_.load() >> (signal - 1)) & 1) != 0;
     }
 
+    /// Standard signals do not queue: the first one stays.
     void pend(const siginfo_t& info) noexcept {
         const Locked locked{lock_};
-        pending_info_ = info;
-        pending_ = true;
+        if (!std::exchange(pending_, true)) {
+            pending_info_ = info;
+        }
+    }
+    [[nodiscard]] bool is_pending() noexcept {
+        const Locked locked{lock_};
+        return pending_;
     }
     bool take_pending(siginfo_t* info) noexcept {
         const Locked locked{lock_};

@@ -3,6 +3,7 @@
 #include "sampler/agent/arming.h"
 #include "sampler/agent/child_environment.h"
 #include "sampler/agent/collector_start.h"
+#include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/local_socket.h"
 #include "sampler/agent/modules.h"
@@ -154,7 +155,9 @@ void join_session(JoinKind kind) noexcept {
 
 void begin_thread() noexcept {
     capture::begin_thread();
-    arm_this_thread(g_session_name.data());
+    if (may_join()) {
+        arm_this_thread(g_session_name.data());
+    }
 }
 
 }  // namespace sample::agent

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
 
 namespace sample::agent {
 
@@ -17,8 +18,30 @@ bool take_signal(int signal) noexcept;
 /// The signal that samples come by; 0: none.
 [[nodiscard]] int own_signal() noexcept;
 
+/// False in a vfork child, and in one made past libc's fork: the view here is its parent's.
+/// Async-signal-safe.
+[[nodiscard]] bool is_owner() noexcept;
+/// In a forked child, which has a view of its own. Async-signal-safe.
+void signals_after_fork() noexcept;
+
+/// The program sets an action of our signal. Async-signal-safe.
+void set_own_action(const struct sigaction& action) noexcept;
+/// Whether our signal has to wait while a handler of this action runs.
+[[nodiscard]] bool leaves_no_room(const struct sigaction& action) noexcept;
+/// A thread takes an alternate stack of so many bytes. Where ours and the program's handler have no
+/// room together, ours waits for the end of the program's; where not even ours has, it never runs
+/// there. Async-signal-safe.
+void note_alternate_stack(std::size_t bytes) noexcept;
+/// The calling thread jumps somewhere else, taking the mask with it that was saved there: if it
+/// leaves a handler of our signal, the program's view is as before that. Async-signal-safe.
+void note_jump() noexcept;
+
 /// Capture's ForeignSignal: a signal of our number that is not a sample. Async-signal-safe.
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
+
+/// The program's view becomes real, in the calling thread; there is no signal of ours from then on.
+/// Async-signal-safe.
+void give_signal_back() noexcept;
 
 /// Before an exec: what the program set becomes real, as the new image inherits it.
 /// Async-signal-safe.
@@ -31,5 +54,8 @@ void ignore_own_signal() noexcept;
 /// Whether the calling thread's program-visible mask blocks our signal; a new thread inherits it.
 [[nodiscard]] bool program_blocks_own_signal() noexcept;
 void set_program_blocks_own_signal(bool blocked) noexcept;
+
+/// In the kernel's mask of the calling thread. Async-signal-safe.
+void unblock_own_signal() noexcept;
 
 }  // namespace sample::agent

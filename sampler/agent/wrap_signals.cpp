@@ -10,6 +10,7 @@
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/signals.h"
+#include "sampler/capture/capture.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -38,12 +39,13 @@ constinit Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_
     "epoll_pwait2"};
 
 constinit Real<int(const stack_t*, stack_t*)> g_sigaltstack{"sigaltstack"};
+constinit Real<int(sigset_t*)> g_sigpending{"sigpending"};
+constinit Real<int(int, int)> g_siginterrupt{"siginterrupt"};
+constinit Real<sighandler_t(int, sighandler_t)> g_signal{"signal"};
+constinit Real<sighandler_t(int, sighandler_t)> g_sysv_signal{"__sysv_signal"};
 
-/// An alternate stack of fewer bytes has no room for our handler on top of the program's: then our
-/// signal waits until the program's handler returns. Two frames with AVX-512 state are 7.2 KiB,
-/// ours adds 2.4 KiB.
-constexpr std::size_t kRoomyStackBytes = std::size_t{32} * 1024;
-constinit std::atomic<bool> g_small_stacks{false};
+/// siginterrupt() of our signal, for those who call signal() afterwards.
+constinit std::atomic<bool> g_own_interrupts{false};
 
 constexpr long kWaitSliceNs = 20'000'000;
 
@@ -75,15 +77,17 @@ template <class Call>
 int change_mask(int how, const sigset_t* set, sigset_t* old, Call* real) noexcept {
     const WithoutOwn cleaned{set};
     const bool blocked_before = program_blocks_own_signal();
-    const int result = real(how, cleaned.get(), old);
     const int own = own_signal();
+    // A vfork child has a mask of its own, but its parent's view.
+    const bool passes = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
+    const int result = real(how, passes ? set : cleaned.get(), old);
     if (result != 0 || own == 0) {
         return result;
     }
     if (old != nullptr && blocked_before) {
         sigaddset(old, own);
     }
-    if (set != nullptr) {
+    if (set != nullptr && !passes) {
         if (how == SIG_SETMASK || cleaned.held()) {
             set_program_blocks_own_signal(how == SIG_UNBLOCK ? false : cleaned.held());
         }
@@ -136,43 +140,36 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
     }
 }
 
-int set_own_action(const struct sigaction* action, struct sigaction* old) noexcept {
-    struct sigaction before {};
-    if (action != nullptr) {
-        before = program_view().set_action(*action);
-    } else {
-        before = program_view().action();
+int change_own_action(const struct sigaction* action, struct sigaction* old) noexcept {
+    const int own = own_signal();
+    const struct sigaction before = program_view().action();
+    int result = 0;
+    if (action != nullptr && is_owner()) {
+        set_own_action(*action);
+    } else if (action != nullptr) {
+        result = real_sigaction(own, action, nullptr);
     }
-    if (old != nullptr) {
+    if (result == 0 && old != nullptr) {
         *old = before;
     }
-    return 0;
+    return result;
 }
 
-bool has_handler(const struct sigaction& action) noexcept {
-    return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-}
-
-/// Whether our signal has to wait while this handler runs.
-bool leaves_no_room(const struct sigaction& action) noexcept {
-    return g_small_stacks.load(std::memory_order_relaxed) && has_handler(action) &&
-           (action.sa_flags & SA_ONSTACK) != 0;
-}
-
-/// The first small alternate stack: the handlers that are installed already run on it, too.
-void hold_back_in_handlers() noexcept {
-    const int own = own_signal();
-    if (own == 0 || g_small_stacks.exchange(true)) {
-        return;
+/// Once our signal is given back, our handler stays in the place of the default (signals.h).
+void hide_own_handler(struct sigaction* action) noexcept {
+    if (action != nullptr && action->sa_sigaction == capture::on_signal) {
+        *action = {};
     }
-    for (int signal = 1; signal <= 64; ++signal) {
-        struct sigaction action {};
-        if (signal != own && real_sigaction(signal, nullptr, &action) == 0 &&
-            leaves_no_room(action)) {
-            sigaddset(&action.sa_mask, own);
-            real_sigaction(signal, &action, nullptr);
-        }
+}
+
+/// As libc does it, which knows what siginterrupt() said.
+sighandler_t set_other(Real<sighandler_t(int, sighandler_t)>& real, int number,
+                       sighandler_t handler) noexcept {
+    const sighandler_t old = real.get()(number, handler);
+    if (old != SIG_ERR && own_signal() != 0) {
+        program_view().set_mask_held(number, false);
     }
+    return old;
 }
 
 }  // namespace
@@ -191,10 +188,12 @@ SAMPLE_WRAPPER int sigaction(int signal, const struct sigaction* action,
                              struct sigaction* old) noexcept {
     const int own = agent::own_signal();
     if (own == 0) {
-        return agent::real_sigaction(signal, action, old);
+        const int result = agent::real_sigaction(signal, action, old);
+        agent::hide_own_handler(old);
+        return result;
     }
     if (signal == own) {
-        return agent::set_own_action(action, old);
+        return agent::change_own_action(action, old);
     }
     if (signal < 1 || signal > 64) {
         return agent::real_sigaction(signal, action, old);
@@ -226,19 +225,16 @@ SAMPLE_WRAPPER int sigaction(int signal, const struct sigaction* action,
 }
 
 SAMPLE_WRAPPER sighandler_t signal(int number, sighandler_t handler) noexcept {
+    const int own = agent::own_signal();
+    if (own == 0 || number != own || handler == SIG_ERR) {
+        return agent::set_other(agent::g_signal, number, handler);
+    }
     struct sigaction action {};
     struct sigaction old {};
     action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    if (number < 1 || number > 64 || handler == SIG_ERR) {
-        errno = EINVAL;
-        return SIG_ERR;
-    }
+    action.sa_flags = agent::g_own_interrupts.load() ? 0 : SA_RESTART;
     sigaddset(&action.sa_mask, number);
-    if (sigaction(number, &action, &old) != 0) {
-        return SIG_ERR;
-    }
-    return old.sa_handler;
+    return agent::change_own_action(&action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 SAMPLE_WRAPPER sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
@@ -250,21 +246,46 @@ SAMPLE_WRAPPER sighandler_t ssignal(int number, sighandler_t handler) noexcept {
 }
 
 SAMPLE_WRAPPER sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
+    const int own = agent::own_signal();
+    if (own == 0 || number != own || handler == SIG_ERR) {
+        return agent::set_other(agent::g_sysv_signal, number, handler);
+    }
     struct sigaction action {};
     struct sigaction old {};
     action.sa_handler = handler;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
-    return sigaction(number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+    return agent::change_own_action(&action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 SAMPLE_WRAPPER sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
     return __sysv_signal(number, handler);
 }
 
+SAMPLE_WRAPPER int siginterrupt(int number, int interrupts) noexcept {
+    const int own = agent::own_signal();
+    if (own == 0 || number != own) {
+        return agent::g_siginterrupt.get()(number, interrupts);
+    }
+    agent::g_own_interrupts.store(interrupts != 0);
+    struct sigaction action = agent::program_view().action();
+    action.sa_flags =
+        interrupts != 0 ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+    return agent::change_own_action(&action, nullptr);
+}
+
+SAMPLE_WRAPPER int sigpending(sigset_t* set) noexcept {
+    const int result = agent::g_sigpending.get()(set);
+    const int own = agent::own_signal();
+    if (result == 0 && own != 0 && agent::program_blocks_own_signal() &&
+        agent::program_view().is_pending()) {
+        sigaddset(set, own);
+    }
+    return result;
+}
+
 SAMPLE_WRAPPER int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
-    if (stack != nullptr && (stack->ss_flags & SS_DISABLE) == 0 &&
-        stack->ss_size < agent::kRoomyStackBytes) {
-        agent::hold_back_in_handlers();
+    if (stack != nullptr && (stack->ss_flags & SS_DISABLE) == 0) {
+        agent::note_alternate_stack(stack->ss_size);
     }
     return agent::g_sigaltstack.get()(stack, old);
 }

@@ -71,6 +71,13 @@ inline void return_bit(Bitmap& bitmap, std::uint32_t index) noexcept {
     bitmap[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);
 }
 
+/// AreaHeader::confinement, see agent/confinement.h. The higher the less is left.
+enum class Confinement : std::uint32_t {
+    none = 0,
+    children_left_out = 1,  ///< No process or image after this one can join.
+    stopped = 2             ///< Sampling is over as well.
+};
+
 /// Process-wide part. Plain fields are written by the collector before the agent sees the area.
 struct AreaHeader {
     std::uint32_t magic = kAreaMagic;
@@ -103,6 +110,7 @@ struct AreaHeader {
     std::atomic<std::uint64_t> last_cpu_ns;   ///< Process CPU time at exit or exec; 0 before.
     std::atomic<std::int32_t> exit_status;    ///< Valid once last_cpu_ns is set by an exit.
     std::atomic<std::uint32_t> exit_known;
+    std::atomic<std::uint32_t> confinement;  ///< What seccomp has ended, see Confinement.
 
     std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
     std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.

@@ -4,12 +4,12 @@
 
 #include <linux/futex.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <new>
 #include <utility>
@@ -23,21 +23,21 @@ void futex_wake(std::atomic<std::uint32_t>& word) {
     ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void switch_events(const std::vector<Fd>& events, unsigned long request) {
-    for (const Fd& event : events) {
-        ::ioctl(event.get(), request, 0);
+}  // namespace
+
+void Gatekeeper::switch_events(const Entry& entry, unsigned long request) {
+    for (const Event& event : entry.events) {
+        ::ioctl(event.fd.get(), request, 0);
     }
 }
 
-EventTimes read_events(const std::vector<Fd>& events) {
-    EventTimes times;
-    for (const Fd& event : events) {
-        times += read_event(event.get());
+EventTimes Gatekeeper::read_events(const Entry& entry) {
+    EventTimes times = entry.ended;
+    for (const Event& event : entry.events) {
+        times += read_event(event.fd.get());
     }
     return times;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
     Fd fd{::memfd_create("sample-session", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
@@ -90,7 +90,7 @@ void Gatekeeper::switch_if_needed(Entry& entry) {
     const capture::AreaHeader& header = entry.mapping->area().header;
     const bool open = !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
     if (open != entry.open) {
-        switch_events(entry.events, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+        switch_events(entry, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
         entry.open = open;
     }
 }
@@ -110,21 +110,27 @@ void Gatekeeper::answer(Entry& entry) {
 }
 
 void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
-    switch_events(events, PERF_EVENT_IOC_ENABLE);
+    Entry entry;
+    entry.pid = pid;
+    entry.mapping = std::move(mapping);
+    for (Fd& event : events) {
+        entry.events.push_back({std::move(event), 0});
+    }
+    switch_events(entry, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
-    entries_.push_back({pid, std::move(mapping), std::move(events), true, false, {}});
+    entries_.push_back(std::move(entry));
     // It may have asked before it was known here.
     answer(entries_.back());
 }
 
-void Gatekeeper::add_event(pid_t pid, Fd event) {
+void Gatekeeper::add_event(pid_t pid, Fd event, pid_t tid) {
     const std::lock_guard lock{mutex_};
     for (Entry& entry : entries_) {
         if (entry.pid == pid) {
             if (entry.open) {
                 ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
             }
-            entry.events.push_back(std::move(event));
+            entry.events.push_back({std::move(event), tid});
             return;
         }
     }
@@ -133,24 +139,15 @@ void Gatekeeper::add_event(pid_t pid, Fd event) {
 void Gatekeeper::close_ended_events() {
     const std::lock_guard lock{mutex_};
     for (Entry& entry : entries_) {
-        std::vector<pollfd> states;
-        states.reserve(entry.events.size());
-        for (const Fd& event : entry.events) {
-            states.push_back({event.get(), 0, 0});
-        }
-        if (::poll(states.data(), states.size(), 0) <= 0) {
-            continue;
-        }
-        // The kernel hangs an event up when its thread, and all that inherited it, have ended.
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < entry.events.size(); ++i) {
-            if ((states[i].revents & POLLHUP) != 0) {
-                entry.ended += read_event(entry.events[i].get());
-            } else {
-                std::swap(entry.events[kept++], entry.events[i]);
+        std::erase_if(entry.events, [&entry](const Event& event) {
+            const bool ended = event.tid != 0 &&
+                               ::syscall(SYS_tgkill, entry.pid, event.tid, 0) != 0 &&
+                               errno == ESRCH;
+            if (ended) {
+                entry.ended += read_event(event.fd.get());
             }
-        }
-        entry.events.resize(kept);
+            return ended;
+        });
     }
 }
 
@@ -171,9 +168,8 @@ EventTimes Gatekeeper::remove(pid_t pid) {
     const std::lock_guard lock{mutex_};
     entries_.remove_if([pid, &times](const Entry& entry) {
         if (entry.pid == pid) {
-            switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
-            times += read_events(entry.events);
-            times += entry.ended;
+            switch_events(entry, PERF_EVENT_IOC_DISABLE);
+            times += read_events(entry);
         }
         return entry.pid == pid;
     });
@@ -183,7 +179,7 @@ EventTimes Gatekeeper::remove(pid_t pid) {
 void Gatekeeper::remove_all() {
     const std::lock_guard lock{mutex_};
     for (const Entry& entry : entries_) {
-        switch_events(entry.events, PERF_EVENT_IOC_DISABLE);
+        switch_events(entry, PERF_EVENT_IOC_DISABLE);
     }
     entries_.clear();
 }

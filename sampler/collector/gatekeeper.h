@@ -39,7 +39,8 @@ public:
     /// Takes the events over and switches them on.
     void add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
     /// One more event for a process that is known.
-    void add_event(pid_t pid, Fd event);
+    /// It is that of the thread `tid` alone; 0: not known.
+    void add_event(pid_t pid, Fd event, pid_t tid);
     /// Closes the events of threads that have ended: each is a descriptor. Now and then.
     void close_ended_events();
     /// The events of `pid` off, whatever its gate says, or (`held` false) as that says. Returns
@@ -50,10 +51,14 @@ public:
     void remove_all();
 
 private:
+    struct Event {
+        Fd fd;
+        pid_t tid = 0;  ///< Whose alone it is; 0: others may have inherited it.
+    };
     struct Entry {
         pid_t pid = 0;
         std::shared_ptr<AreaMapping> mapping;
-        std::vector<Fd> events;
+        std::vector<Event> events;
         bool open = true;
         bool held = false;
         EventTimes ended;  ///< Of the events that are closed.
@@ -62,7 +67,9 @@ private:
     Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish);
     void run();
     void answer(Entry& entry);
+    static void switch_events(const Entry& entry, unsigned long request);
     static void switch_if_needed(Entry& entry);
+    static EventTimes read_events(const Entry& entry);
     void wake();
 
     Fd page_fd_;

@@ -290,7 +290,9 @@ bool Session::serve(Connection& connection) {
     if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
         if (received->fds.size() == 1) {
-            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]));
+            const bool same_namespace = connection.pid == static_cast<pid_t>(arm_thread.pid);
+            gatekeeper_->add_event(connection.pid, std::move(received->fds[0]),
+                                   same_namespace ? static_cast<pid_t>(arm_thread.tid) : 0);
         } else {
             ++threads_without_event_;
         }
@@ -428,6 +430,20 @@ bool Session::arm(Connection& connection, const control::Armed& armed, std::vect
     return false;  // the conversation is over
 }
 
+void Session::note_confinement(Live& live) {
+    const auto confinement =
+        static_cast<capture::Confinement>(live.mapping->area().header.confinement.load());
+    if (confinement == capture::Confinement::none) {
+        return;
+    }
+    confined_ += (confined_.empty() ? "" : "; ") + describe_process(live.process->pid());
+    confined_ += confinement == capture::Confinement::stopped
+                     ? " confined itself by seccomp to too few system calls for sampling, and was "
+                       "not sampled from then on"
+                     : " confined itself by seccomp to too few system calls for its children to "
+                       "join; they are not in the recording";
+}
+
 void Session::end_process(Live& live, trace::EndKind kind, int code) {
     if (live.unprofiled) {
         return;  // it has ended
@@ -443,6 +459,7 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
+    note_confinement(live);
     const EventTimes times = gatekeeper_->remove(pid);
     live.process->end(kind, code, cpu, times.counted);
     if (options_.event.is_clock) {
@@ -547,6 +564,7 @@ SessionOutcome Session::finish() {
     if (outcome.descendants_left != 0 && root_ended_) {
         add_note(end, "still running when the command ended, recorded until then: " + left);
     }
+    add_note(end, confined_);
     throttling_.look();
     add_note(end, throttling_.note(kernel_excluded_));
     if (threads_without_event_ != 0) {

@@ -102,6 +102,7 @@ private:
     void serve_waiting(pid_t pid);
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
     std::vector<control::Source> sources_for(pid_t pid, std::string& reason);
+    void note_confinement(Live& live);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
     void list_unprofiled();
@@ -133,6 +134,7 @@ private:
     bool was_traced_ = false;
     std::uint64_t threads_without_event_ = 0;
     std::uint64_t drains_ = 0;
+    std::string confined_;  ///< Processes that seccomp ended the sampling of.
 };
 
 }  // namespace sample::collector

@@ -65,6 +65,7 @@ struct Armed {
 struct ArmThread {
     MessageKind kind = MessageKind::arm_thread;
     std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
 };
 
 /// Why the agent cannot be loaded into a program.

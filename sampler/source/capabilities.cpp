@@ -109,8 +109,8 @@ SourceLimits limits_of(SourceKind kind) {
             return {"who called into the kernel; threads that were not made by pthread_create", ""};
         case SourceKind::thread:
             return {"where inside a system call time went: it shows at the call's end",
-                    "has one more thread, which uses CPU time of its own; at high rates some "
-                    "blocking calls return EINTR, some long reads come back short"};
+                    "has one more thread, which uses CPU time of its own; a few blocking calls "
+                    "return EINTR, some long reads come back short"};
         case SourceKind::timer:
             break;
     }

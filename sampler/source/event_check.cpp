@@ -100,7 +100,7 @@ void count_hit(int /*signal*/) {
     ::sigaction(SIGTRAP, &action, nullptr);
     sigset_t none{};
     ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
     g_event = open_on_this_thread(event, true, false);
     if (g_event >= 0) {
         ::ioctl(g_event, PERF_EVENT_IOC_ENABLE, 0);

@@ -96,8 +96,11 @@ void WaitWatch::look_at(WatchedThread& thread, bool ran, std::uint64_t now) noex
     }
     if (now > wait.reported_ticks + repeat_ticks_) {
         wait.reported_ticks = now;
-        report(thread, now, thread.choice.cpu_ns(),
-               wait.waits ? WaitKind::goes_on : WaitKind::clocks);
+        // The kernel counts a wait for a processor when it ends: until then it would be sleep.
+        if (!wait.waits || task_state(folder_, thread.tid).kind == TaskState::Kind::asleep) {
+            report(thread, now, thread.choice.cpu_ns(),
+                   wait.waits ? WaitKind::goes_on : WaitKind::clocks);
+        }
     }
 }
 

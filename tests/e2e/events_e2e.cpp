@@ -1,10 +1,12 @@
 // What --event counts, against a target that says how often each event happened.
+#include "kernel_setting.h"
 #include "session.h"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 namespace sample::e2e {
 namespace {
@@ -165,6 +167,60 @@ TEST_F(Events, that_the_sampling_signal_causes_are_refused) {
         EXPECT_NE(outcome.err.find("caused by the sampling signal"), std::string::npos)
             << outcome.err;
     }
+}
+
+/// Weaker users are made by tests/tools/confine.
+class EventsOfUsers : public Events {
+protected:
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "only root can become other users";
+        }
+    }
+    [[nodiscard]] Outcome confined(Words limits, const Words& arguments) const {
+        limits.insert(limits.begin(), SAMPLE_CONFINE);
+        limits.insert(limits.end(), {sample_path(), "--quiet", "--force", "-o", recording()});
+        limits.insert(limits.end(), arguments.begin(), arguments.end());
+        return run_here(limits);
+    }
+    void expect_refusal(const Words& limits, const std::string& event, std::string_view why) const {
+        const Outcome outcome = confined(limits, {"--event", event, "--", "echo", "it runs"});
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+    }
+};
+
+TEST_F(EventsOfUsers, who_may_open_none_are_told_what_to_do) {
+    expect_refusal({"--refuse-perf", "EPERM"}, "page-faults", "kernel.perf_event_paranoid=1");
+    expect_refusal({"--refuse-perf", "ENOSYS"}, "task-clock",
+                   "--event task-clock cannot be opened");
+}
+
+TEST_F(EventsOfUsers, without_sigtrap_get_those_of_user_code) {
+    expect_refusal({"--no-sigtrap"}, "context-switches", "needs source sigtrap");
+    const Outcome outcome = confined(
+        {"--no-sigtrap"}, {"--event", "page-faults", "--", target("faults"), "touch", "1000"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.text_stat("source"), "perf");
+    EXPECT_NEAR(seen.self_us("touch_pages"), 1000, 20);
+}
+
+TEST_F(EventsOfUsers, who_may_not_see_the_kernel_get_no_events_of_it) {
+    const KernelSetting paranoid{"perf_event_paranoid", "2"};
+    if (!paranoid.is_set()) {
+        GTEST_SKIP() << paranoid.problem();
+    }
+    // An ordinary user cannot read a build folder that is root's.
+    std::filesystem::permissions(file(""), std::filesystem::perms{0755});
+    const std::string copy = file("sample");
+    std::filesystem::copy_file(sample_path(), copy);
+    const Outcome outcome = run_here({SAMPLE_CONFINE, "--user", "65534", copy, "--event",
+                                      "context-switches", "--", "echo", "it runs"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("it would count nothing"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

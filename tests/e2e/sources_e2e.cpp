@@ -18,7 +18,9 @@ struct SourceKind {
     bool sees_kernel;      ///< Who called into the kernel; else the time alone is known.
     unsigned own_threads;  ///< What it adds to the program's.
 
-    friend void PrintTo(const SourceKind& kind, std::ostream* out) { *out << kind.name; }
+    friend std::ostream& operator<<(std::ostream& out, const SourceKind& kind) {
+        return out << kind.name;
+    }
 };
 
 class Source : public Session, public testing::WithParamInterface<SourceKind> {
@@ -71,7 +73,6 @@ TEST_P(Source, finds_the_shares_of_three_leaves_and_their_sum) {
     const double samples = found.stat("samples");
     const double work_us = told(outcome.out, "work_cpu_ns") / 1000;
     expect_sum(found, outcome);
-    EXPECT_NEAR(found.total_us("__libc_start_call_main") / work_us, 1, 0.03);
     expect_share(found.self_us("leaf_fifty"), work_us, 0.5, samples);
     expect_share(found.self_us("leaf_thirty"), work_us, 0.3, samples);
     expect_share(found.self_us("leaf_twenty"), work_us, 0.2, samples);
@@ -79,21 +80,21 @@ TEST_P(Source, finds_the_shares_of_three_leaves_and_their_sum) {
 }
 
 TEST_P(Source, gives_equal_threads_equal_shares) {
-    const Outcome outcome = record_by_source({target("threads"), "4", "0.3"});
+    const Outcome outcome = record_by_source({target("threads"), "4", "0.1"});
     const Recording found = seen();
     EXPECT_EQ(found.stat("threads"), 5 + GetParam().own_threads);
     expect_sum(found, outcome);
-    EXPECT_GT(found.total_us("worker_main"), 0.9 * 4 * 300'000);
+    EXPECT_GT(found.total_us("worker_main"), 0.8 * 4 * 100'000);
     for (const double sum : thread_sums(found, "worker-")) {
-        EXPECT_NEAR(sum / 300'000, 1, 0.03);
+        EXPECT_NEAR(sum / 100'000, 1, 0.03);
     }
 }
 
 TEST_P(Source, gives_the_kernel_its_share) {
-    const Outcome outcome = record_by_source({target("syscalls"), "file", "0.6"});
+    const Outcome outcome = record_by_source({target("syscalls"), "file", "0.4"});
     const Recording found = seen();
     expect_sum(found, outcome);
-    const double truth = told(outcome.out, "reading_us") / 600'000;
+    const double truth = told(outcome.out, "reading_us") / 400'000;
     const double unseen_us = found.total_us("[kernel, caller unseen]");
     const double reading_us = found.total_us("read_zeros");
     const double working_us = found.total_us("burn");
@@ -102,98 +103,88 @@ TEST_P(Source, gives_the_kernel_its_share) {
         EXPECT_NEAR(reading_us / (reading_us + working_us), truth,
                     six_sigma(truth, found.stat("samples")) + 0.02);
     } else {
-        // What the target did before its 0.6 s is in the kernel mostly.
-        EXPECT_NEAR(working_us / 600'000, 1 - truth, 0.05);
-        EXPECT_GE(unseen_us, 0.9 * truth * 600'000);
+        // What the target did before its 0.4 s is in the kernel mostly.
+        EXPECT_NEAR(working_us / 400'000, 1 - truth, 0.05);
+        EXPECT_GE(unseen_us, 0.9 * truth * 400'000);
     }
 }
 
-TEST_P(Source, sums_up_many_short_system_calls) {
-    const Outcome outcome = record_by_source({target("syscalls"), "tiny", "0.4"});
-    expect_sum(seen(), outcome);
+TEST_P(Source, keeps_what_was_captured_of_a_program_that_dies) {
+    for (const auto& [how, signal] : {std::pair{"kill", SIGKILL}, {"segv", SIGSEGV}}) {
+        const Outcome outcome = record_by_source({target("killed"), how, "0.1"});
+        EXPECT_EQ(outcome.signal, signal);
+        EXPECT_GT(seen().total_us("before_death"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+    }
 }
 
-TEST_P(Source, keeps_what_was_captured_of_a_program_that_is_killed) {
-    const Outcome outcome = record_by_source({target("killed"), "kill", "0.3"});
-    EXPECT_EQ(outcome.signal, SIGKILL);
-    EXPECT_GT(seen().total_us("before_death"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
-}
-
-TEST_P(Source, survives_a_crash_as_the_program_does) {
-    EXPECT_EQ(record_by_source({target("killed"), "segv", "0.05"}).signal, SIGSEGV);
-    EXPECT_EQ(record_by_source({target("killed"), "abort", "0.05"}).signal, SIGABRT);
-}
-
-TEST_P(Source, follows_an_exec) {
+TEST_P(Source, follows_execs) {
     const Outcome outcome =
-        record_by_source({"sh", "-c", "exec " + target("three_leaves") + " 0.3"});
+        record_by_source({"sh", "-c", "exec " + target("three_leaves") + " 0.15"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_GT(seen().total_us("leaf_"), 0.8 * 300'000);
+    EXPECT_GT(seen().total_us("leaf_"), 0.8 * 150'000);
 }
 
 TEST_P(Source, survives_a_storm_of_execs) {
-    for (const char* mode : {"execve", "vfork", "spawn"}) {
-        const Outcome outcome = record_by_source({target("self_exec"), mode, "20"});
-        EXPECT_EQ(outcome.out, "execs=20\n") << mode << outcome.err;
+    for (const char* mode : {"execve", "vfork"}) {
+        const Outcome outcome = record_by_source({target("self_exec"), mode, "10"});
+        EXPECT_EQ(outcome.out, "execs=10\n") << mode << outcome.err;
         EXPECT_EQ(outcome.exit_code, 0) << mode;
         EXPECT_EQ(outcome.signal, 0) << mode;
     }
-}
-
-TEST_P(Source, survives_an_exec_while_other_threads_work) {
-    const Outcome outcome = record_by_source({target("exec_churn"), "15", "3"});
-    EXPECT_EQ(outcome.out, "execs=15\n") << outcome.err;
+    const Outcome outcome = record_by_source({target("exec_churn"), "8", "3"});
+    EXPECT_EQ(outcome.out, "execs=8\n") << outcome.err;
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.signal, 0);
 }
 
 TEST_P(Source, goes_on_after_a_failing_exec) {
-    const Outcome outcome = record_by_source({target("failing_exec"), "50", "0.3"});
-    EXPECT_EQ(outcome.out, "failures=50\n") << outcome.err;
-    EXPECT_GT(seen().total_us("after_failure"), 0.8 * 300'000);
+    const Outcome outcome = record_by_source({target("failing_exec"), "20", "0.1"});
+    EXPECT_EQ(outcome.out, "failures=20\n") << outcome.err;
+    EXPECT_GT(seen().total_us("after_failure"), 0.8 * 100'000);
 }
 
 TEST_P(Source, follows_forked_children) {
-    const Outcome outcome = record_by_source({target("fork_tree"), "2", "2", "0.1"});
-    EXPECT_EQ(told(outcome.out, "processes"), 7) << outcome.err;
+    const Outcome outcome = record_by_source({target("fork_tree"), "1", "2", "0.1"});
+    EXPECT_EQ(told(outcome.out, "processes"), 3) << outcome.err;
     const Recording found = seen();
-    EXPECT_EQ(found.stat("processes"), 7);
+    EXPECT_EQ(found.stat("processes"), 3);
     EXPECT_NEAR(found.roots_us() /
                     (told(outcome.out, "process_cpu_us") + told(outcome.out, "children_cpu_us")),
                 1, 0.03);
-    EXPECT_GT(found.total_us("child_work"), 0.8 * 600'000);
+    EXPECT_GT(found.total_us("child_work"), 0.8 * 200'000);
     EXPECT_GT(found.total_us("parent_work"), 0.8 * 100'000);
 }
 
 TEST_P(Source, samples_threads_that_block_all_signals) {
-    const Outcome outcome = record_by_source({target("masks"), "2", "0.2"});
+    const Outcome outcome = record_by_source({target("masks"), "2", "0.1"});
     EXPECT_EQ(told(outcome.out, "full"), 2);
     const Recording found = seen();
-    EXPECT_GT(found.total_us("blocked_work"), 0.8 * 2 * 200'000);
+    EXPECT_GT(found.total_us("blocked_work"), 0.8 * 2 * 100'000);
 }
 
 TEST_P(Source, outlives_the_programs_closing_of_all_descriptors) {
-    const Outcome outcome = record_by_source({target("close_all"), file("written"), "0.3"});
+    const Outcome outcome = record_by_source({target("close_all"), file("written"), "0.1"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(told(outcome.out, "open_before"), 0);
     const Recording found = seen();
-    EXPECT_GT(found.total_us("after_closing"), 0.8 * 300'000);
+    EXPECT_GT(found.total_us("after_closing"), 0.8 * 100'000);
 }
 
 TEST_P(Source, survives_a_storm) {
-    const Outcome outcome = record_by_source({target("storm"), target("plugin.so"), "0.5"});
+    const Outcome outcome = record_by_source({target("storm"), target("plugin.so"), "0.3"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err << outcome.signal;
     EXPECT_EQ(told(outcome.out, "failed"), 0);
     (void)seen();
 }
 
 TEST_P(Source, interrupts_blocking_calls_no_more_than_it_may) {
-    constexpr double kCalls = 3 * 100;
-    const Outcome outcome = record_by_source({target("eintr"), "100"}, "1k");
+    constexpr double kCalls = 5 * 60;
+    const Outcome outcome = record_by_source({target("eintr"), "60"}, "1k");
     EXPECT_EQ(outcome.exit_code, 0);
     (void)seen();
     double interrupted = 0;
-    for (const char* call : {"eintr_epoll_wait", "eintr_nanosleep", "eintr_poll"}) {
+    for (const char* call : {"eintr_epoll_wait", "eintr_poll", "eintr_nanosleep", "eintr_recv",
+                             "eintr_sem_timedwait"}) {
         ASSERT_GE(told(outcome.out, call), 0) << outcome.out;
         interrupted += told(outcome.out, call);
     }

@@ -11,17 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <fstream>
 #include <optional>
 #include <ostream>
 #include <string_view>
+#include <vector>
 
 namespace sample::e2e {
 namespace {
-
-const Words kOrdinary = {"--user", "65534"};
 
 struct UserKind {
     const char* name;
@@ -31,7 +29,9 @@ struct UserKind {
     const char* reason;           ///< and, in part, why it is not the first choice.
     bool kernel_seen = true;
 
-    friend void PrintTo(const UserKind& kind, std::ostream* out) { *out << kind.name; }
+    friend std::ostream& operator<<(std::ostream& out, const UserKind& kind) {
+        return out << kind.name;
+    }
 };
 
 Words operator+(Words left, const Words& right) {
@@ -39,37 +39,40 @@ Words operator+(Words left, const Words& right) {
     return left;
 }
 
-const std::array kUsers = {
-    UserKind{"root", {}, {}, "sigtrap", ""},
-    UserKind{"paranoid_minus_1", -1, kOrdinary, "sigtrap", ""},
-    UserKind{"paranoid_1", 1, kOrdinary, "sigtrap", ""},
-    UserKind{"paranoid_2", 2, kOrdinary, "sigtrap", "", false},
-    UserKind{"debians_paranoid_3", 2, kOrdinary + Words{"--refuse-perf", "EACCES"}, "thread",
-             "sigtrap was refused (Permission denied), perf was refused (Permission denied)"},
-    UserKind{"container",
-             {},
-             kOrdinary + Words{"--refuse-perf", "EPERM"},
-             "thread",
-             "perf was refused (Operation not permitted)"},
-    UserKind{"root_in_a_container",
-             {},
-             {"--refuse-perf", "EPERM"},
-             "thread",
-             "perf was refused (Operation not permitted)"},
-    UserKind{"container_that_hides_perf",
-             {},
-             kOrdinary + Words{"--refuse-perf", "ENOSYS"},
-             "thread",
-             "perf was refused (Function not implemented)"},
-    UserKind{"kernel_without_sigtrap", {}, {"--no-sigtrap"}, "perf", "sigtrap was refused", false},
-    UserKind{"ordinary_without_sigtrap", 2, kOrdinary + Words{"--no-sigtrap"}, "perf",
-             "sigtrap was refused", false},
-    UserKind{"kernel_before_5_13", {}, {"--before-5.13"}, "perf", "sigtrap was refused", false},
-    UserKind{"traced", {}, {"--traced"}, "perf", "a debugger or tracer is attached", false},
-};
+std::vector<UserKind> all_users() {
+    const Words ordinary = {"--user", "65534"};
+    return {
+        {"root", {}, {}, "sigtrap", ""},
+        {"paranoid_minus_1", -1, ordinary, "sigtrap", ""},
+        {"paranoid_1", 1, ordinary, "sigtrap", ""},
+        {"paranoid_2", 2, ordinary, "sigtrap", "", false},
+        {"debians_paranoid_3", 2, ordinary + Words{"--refuse-perf", "EACCES"}, "thread",
+         "sigtrap was refused (Permission denied), perf was refused (Permission denied)"},
+        {"container",
+         {},
+         ordinary + Words{"--refuse-perf", "EPERM"},
+         "thread",
+         "perf was refused (Operation not permitted)"},
+        {"container_that_hides_perf",
+         {},
+         ordinary + Words{"--refuse-perf", "ENOSYS"},
+         "thread",
+         "perf was refused (Function not implemented)"},
+        {"kernel_without_sigtrap", 2, ordinary + Words{"--no-sigtrap"}, "perf",
+         "sigtrap was refused", false},
+        {"kernel_before_5_13", {}, {"--before-5.13"}, "perf", "sigtrap was refused", false},
+        {"traced", {}, {"--traced"}, "perf", "a debugger or tracer is attached", false},
+    };
+}
+
+/// Without the times that a target tells, which differ from run to run.
+std::string words_of(const Outcome& outcome) {
+    return outcome.out.substr(0, outcome.out.find("_cpu_"));
+}
 
 UserKind user(std::string_view name) {
-    return *std::find_if(kUsers.begin(), kUsers.end(),
+    const std::vector<UserKind> users = all_users();
+    return *std::find_if(users.begin(), users.end(),
                          [name](const UserKind& kind) { return kind.name == name; });
 }
 
@@ -89,13 +92,13 @@ protected:
         ASSERT_EQ(chmod(file("").c_str(), 0755), 0);
         ASSERT_TRUE(fs::create_directory(file("own")));
         ASSERT_EQ(chmod(file("own").c_str(), 0777), 0);
-        install(SAMPLE_CONFINE, "confine");
-        install(sample_path(), "sample");
-        install(agent_path(), "libsample.so");
+        (void)install(SAMPLE_CONFINE, "confine");
+        (void)install(sample_path(), "sample");
+        (void)install(agent_path(), "libsample.so");
     }
 
     /// A copy that this user may run.
-    std::string install(const std::string& from, const std::string& name) const {
+    [[nodiscard]] std::string install(const std::string& from, const std::string& name) const {
         std::filesystem::copy_file(from, file(name),
                                    std::filesystem::copy_options::overwrite_existing);
         EXPECT_EQ(chmod(file(name).c_str(), 0755), 0);
@@ -148,7 +151,7 @@ private:
 
 TEST_P(User, gets_his_source_its_reason_and_right_figures) {
     const std::string command = install(target("three_leaves"), "three_leaves");
-    const Outcome outcome = record_as_user({command, "0.6"});
+    const Outcome outcome = record_as_user({command, "0.3"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     const Recording seen{kept()};
@@ -164,7 +167,7 @@ class AloneUser : public User {};
 
 TEST_P(AloneUser, gets_the_same_of_the_agent_alone) {
     const std::string command = install(target("three_leaves"), "three_leaves");
-    const Outcome outcome = preload_as_user({command, "0.6"});
+    const Outcome outcome = preload_as_user({command, "0.3"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
     const Recording seen{kept()};
@@ -175,34 +178,32 @@ TEST_P(AloneUser, gets_the_same_of_the_agent_alone) {
 TEST_P(User, notices_nothing_in_his_program) {
     for (const Words& command :
          {Words{install(target("exit_code"), "exit_code"), "7", "its own words"},
-          Words{install(target("killed"), "killed"), "segv", "0.05"},
-          Words{install(target("fork_tree"), "fork_tree"), "1", "2", "0"},
-          Words{install(target("self_exec"), "self_exec"), "execve", "5"}}) {
+          Words{install(target("killed"), "killed"), "term", "0"}}) {
         SCOPED_TRACE(command[0]);
-        const auto words = [](const Outcome& outcome) {
-            // The times that a target tells differ from run to run.
-            return outcome.out.substr(0, outcome.out.find("_cpu_"));
-        };
         const Outcome bare = run_as_user(command);
         const Outcome profiled = record_as_user(command);
-        EXPECT_EQ(words(profiled), words(bare));
+        EXPECT_EQ(words_of(profiled), words_of(bare));
         EXPECT_EQ(profiled.err, bare.err);
         EXPECT_EQ(profiled.exit_code, bare.exit_code);
         EXPECT_EQ(profiled.signal, bare.signal);
     }
 }
 
-TEST_P(User, finds_his_kernel_time_where_it_can_be_seen) {
+class KernelUser : public User {};
+
+TEST_P(KernelUser, finds_his_kernel_time_where_it_can_be_seen) {
     const std::string command = install(target("syscalls"), "syscalls");
     const Outcome outcome = record_as_user({command, "read", "0.3"});
     const Recording seen{kept()};
     EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
     const double unseen = seen.total_us("[kernel, caller unseen]");
+    const double reading = seen.total_us("read_zeros");
     if (GetParam().kernel_seen) {
         EXPECT_EQ(unseen, 0);
-        EXPECT_GT(seen.total_us("read_zeros"), 0.8 * 300'000);
+        EXPECT_GT(reading, 0.5 * 300'000);
     } else {
         EXPECT_GT(unseen, 0.9 * 300'000);
+        EXPECT_LT(reading, 0.1 * 300'000);
     }
 }
 
@@ -214,12 +215,16 @@ TEST_P(User, is_told_the_same_by_the_doctor) {
     EXPECT_EQ(said["auto_source_reason"].is_null(), *GetParam().reason == '\0');
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, User, testing::ValuesIn(kUsers),
+INSTANTIATE_TEST_SUITE_P(Kinds, User, testing::ValuesIn(all_users()),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AloneUser,
-                         testing::Values(user("root"), user("paranoid_2"), user("container"),
-                                         user("kernel_before_5_13"), user("traced")),
+                         testing::Values(user("paranoid_2"), user("container"), user("traced")),
+                         [](const auto& kind) { return std::string{kind.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(Kinds, KernelUser,
+                         testing::Values(user("paranoid_1"), user("paranoid_2"), user("container"),
+                                         user("kernel_without_sigtrap")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
 using Confined = Session;

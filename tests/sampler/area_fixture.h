@@ -30,6 +30,17 @@ struct HandSample {
     std::uint64_t ticks = 0;
 };
 
+/// What a sampling thread has seen of another one.
+struct HandWait {
+    std::uint32_t tid = 0;
+    capture::WaitKind kind = capture::WaitKind::clocks;
+    std::uint64_t ticks = 0;
+    std::uint64_t cpu_ns = 0;
+    std::uint64_t processor_wait_ns = 0;
+    std::vector<std::uint64_t> frames = {};  ///< FrameAddress bits, leaf first.
+    std::uint32_t stop = 0;
+};
+
 /// An area, and what threads of its process do to it.
 class TestArea {
 public:
@@ -53,21 +64,22 @@ public:
 
     /// A thread's first sample: a slot, and the record of its start.
     [[nodiscard]] std::uint32_t start_thread(std::uint32_t tid, const std::string& name = "worker",
-                                             std::uint64_t spent_ns = 0) const {
+                                             std::uint64_t spent_ns = 0,
+                                             std::uint64_t ticks = 0) const {
         const std::uint32_t index = capture::claim_bit(area().header.free_slots);
-        write_start(index, tid, name, spent_ns);
+        write_start(index, tid, name, spent_ns, ticks);
         return index;
     }
     /// The same in a slot that is the thread's already.
     void write_start(std::uint32_t index, std::uint32_t tid, const std::string& name,
-                     std::uint64_t spent_ns = 0) const {
+                     std::uint64_t spent_ns = 0, std::uint64_t ticks = 0) const {
         slot(index).chunk = capture::kNoIndex;
         slot(index).tid.store(tid);
-        thread_record(index, capture::RecordKind::thread_start, spent_ns, name);
+        thread_record(index, capture::RecordKind::thread_start, spent_ns, name, ticks);
     }
-    void end_thread(std::uint32_t index, std::uint64_t cpu_ns,
-                    const std::string& name = "worker") const {
-        thread_record(index, capture::RecordKind::thread_end, cpu_ns, name);
+    void end_thread(std::uint32_t index, std::uint64_t cpu_ns, const std::string& name = "worker",
+                    std::uint64_t ticks = 0) const {
+        thread_record(index, capture::RecordKind::thread_end, cpu_ns, name, ticks);
         chunk_of(index).full.store(1);
     }
     void add_sample(std::uint32_t index, const HandSample& sample) const {
@@ -81,6 +93,19 @@ public:
         record.stop = sample.stop;
         write(index, record, sample.fresh.data(), sample.fresh.size() * 8);
         slot(index).samples.fetch_add(1);
+    }
+    /// By the thread whose slot `index` is.
+    void add_wait(std::uint32_t index, const HandWait& wait) const {
+        capture::WaitRecord record;
+        record.head.kind = capture::RecordKind::wait;
+        record.head.a = static_cast<std::uint16_t>(wait.frames.size());
+        record.head.b = static_cast<std::uint16_t>(wait.kind);
+        record.tid = wait.tid;
+        record.stop = wait.stop;
+        record.ticks = wait.ticks;
+        record.cpu_ns = wait.cpu_ns;
+        record.processor_wait_ns = wait.processor_wait_ns;
+        write(index, record, wait.frames.data(), wait.frames.size() * 8);
     }
     void add_module(std::uint32_t index, const std::string& path, std::uint64_t start,
                     std::uint64_t end, std::uint32_t flags = 0) const {
@@ -113,9 +138,10 @@ public:
 
 private:
     void thread_record(std::uint32_t index, capture::RecordKind kind, std::uint64_t cpu_ns,
-                       const std::string& name) const {
+                       const std::string& name, std::uint64_t ticks) const {
         capture::ThreadRecord record;
         record.head.kind = kind;
+        record.ticks = ticks;
         record.tid = slot(index).tid.load();
         record.cpu_ns = cpu_ns;
         std::copy_n(name.data(), std::min(name.size(), record.name.size()), record.name.data());
@@ -147,8 +173,10 @@ public:
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> ends;
     std::vector<std::pair<std::string, capture::ModuleRecord>> modules;
     std::vector<std::uint32_t> unloads;
+    std::vector<capture::RecordKind> order;  ///< Of all but module and unload records.
 
     void on_sample(std::uint32_t slot, const DrainedSample& sample) override {
+        order.push_back(capture::RecordKind::sample);
         samples.push_back({slot,
                            sample.ticks,
                            sample.weight_ns,
@@ -158,9 +186,11 @@ public:
                            {sample.frames.begin(), sample.frames.end()}});
     }
     void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override {
+        order.push_back(capture::RecordKind::thread_start);
         starts.emplace_back(slot, record);
     }
     void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
+        order.push_back(capture::RecordKind::thread_end);
         ends.emplace_back(slot, record);
     }
     void on_module(std::uint32_t /*slot*/, const capture::ModuleRecord& record,
@@ -169,11 +199,12 @@ public:
     }
     void on_unload(std::uint32_t slot) override { unloads.push_back(slot); }
     void on_wait(std::uint32_t /*slot*/, const DrainedWait& wait) override {
+        order.push_back(capture::RecordKind::wait);
         waits.push_back(
             {wait.record, std::vector<std::uint64_t>{wait.frames.begin(), wait.frames.end()}});
     }
     [[nodiscard]] std::size_t records() const {
-        return samples.size() + starts.size() + ends.size() + modules.size();
+        return samples.size() + starts.size() + ends.size() + modules.size() + waits.size();
     }
 };
 

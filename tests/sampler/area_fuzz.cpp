@@ -64,6 +64,7 @@ public:
     void on_wait(std::uint32_t slot, const DrainedWait& wait) override {
         require(slot < capture::kMaxThreads);
         require(wait.frames.size() <= capture::kMaxDepth);
+        require(wait.frames.size() == wait.record.head.a);
         for (const std::uint64_t frame : wait.frames) {
             sum_ = sum_ + frame;
         }
@@ -102,6 +103,28 @@ private:
     std::size_t size_;
 };
 
+/// Records of every kind, sound but for what the input says; bytes that were written.
+std::uint32_t compose_records(Input& input, capture::Chunk& chunk) {
+    std::uint32_t used = 0;
+    for (int records = input.take<std::uint8_t>() % 8; records > 0; --records) {
+        capture::RecordHead head;
+        head.kind = static_cast<capture::RecordKind>(input.take<std::uint8_t>() % 8);
+        const std::size_t fixed_words = head.kind == capture::RecordKind::wait
+                                            ? sizeof(capture::WaitRecord) / 8
+                                            : sizeof(capture::SampleRecord) / 8;
+        const std::size_t frames = input.take<std::uint8_t>() % 16;
+        const std::size_t words = fixed_words + frames;
+        head.size_words = static_cast<std::uint16_t>(words);
+        head.a = static_cast<std::uint16_t>(frames + input.take<std::uint8_t>() % 2);
+        head.b = input.take<std::uint8_t>();
+        std::byte* const at = chunk.data.data() + used;
+        std::memcpy(at, &head, sizeof head);
+        input.take_bytes(at + sizeof head, words * 8 - sizeof head);
+        used += static_cast<std::uint32_t>(words * 8);
+    }
+    return used;
+}
+
 /// One chunk from the input: mostly sound outside, so that its records are reached.
 void fill_chunk(Input& input) {
     const auto shape = input.take<std::uint8_t>();
@@ -111,10 +134,14 @@ void fill_chunk(Input& input) {
     chunk.slot = (shape & 0x70) == 0 ? input.take<std::uint32_t>()
                                      : std::uint32_t{input.take<std::uint8_t>()} % 4;
     chunk.sequence = (shape & 8) != 0 ? input.take<std::uint32_t>() : input.take<std::uint8_t>();
-    const std::uint32_t wanted = input.take<std::uint16_t>() % (capture::Chunk::kDataBytes + 1);
-    const auto got =
-        static_cast<std::uint32_t>(input.take_bytes(chunk.data.data(), wanted & ~std::uint32_t{7}));
-    std::uint32_t committed = got & ~std::uint32_t{7};
+    std::uint32_t committed = 0;
+    if ((shape & 7) == 2) {
+        committed = compose_records(input, chunk);
+    } else {
+        const std::uint32_t wanted = input.take<std::uint16_t>() % (capture::Chunk::kDataBytes + 1);
+        const std::size_t got = input.take_bytes(chunk.data.data(), wanted & ~std::uint32_t{7});
+        committed = static_cast<std::uint32_t>(got) & ~std::uint32_t{7};
+    }
     if ((shape & 7) == 0) {
         committed = input.take<std::uint32_t>();
     } else if ((shape & 7) == 1) {
@@ -152,6 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AreaReader reader{area()};
     CheckingSink sink;
     for (int round = 0; round < 3; ++round) {
+        area().header.observer_slot_plus_one.store(input.take<std::uint8_t>() % 6);
         const auto chunks = input.take<std::uint8_t>() % 32;
         for (int i = 0; i < chunks && !input.empty(); ++i) {
             fill_chunk(input);

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <semaphore>
+#include <thread>
 
 namespace sample::collector {
 namespace {
@@ -110,18 +111,40 @@ TEST_F(GatekeeperTest, closes_the_descriptors_of_a_process_that_is_removed) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
     const Fd reader{ends[0]};
-    gatekeeper->add_event(kPid, Fd{ends[1]});
+    gatekeeper->add_event(kPid, Fd{ends[1]}, 0);
     char byte = 0;
     EXPECT_EQ(::read(reader.get(), &byte, 1), -1) << "still open";
     gatekeeper->remove(kPid);
     EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "closed";
 }
 
+TEST_F(GatekeeperTest, closes_the_event_of_a_thread_that_has_ended) {
+    gatekeeper->add(::getpid(), test.mapping(), {});
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const Fd reader{ends[0]};
+    char byte = 0;
+    std::thread thread{[&] {
+        gatekeeper->add_event(::getpid(), Fd{ends[1]}, ::gettid());
+        gatekeeper->close_ended_events();
+        EXPECT_EQ(::read(reader.get(), &byte, 1), -1) << "still open";
+    }};
+    thread.join();
+    // The kernel lets the thread go a moment after it can be joined.
+    const auto end = std::chrono::steady_clock::now() + kLong;
+    ssize_t got = -1;
+    while (got != 0 && std::chrono::steady_clock::now() < end) {
+        gatekeeper->close_ended_events();
+        got = ::read(reader.get(), &byte, 1);
+    }
+    EXPECT_EQ(got, 0) << "closed";
+}
+
 TEST_F(GatekeeperTest, drops_an_event_of_an_unknown_process) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
     const Fd reader{ends[0]};
-    gatekeeper->add_event(kPid + 7, Fd{ends[1]});
+    gatekeeper->add_event(kPid + 7, Fd{ends[1]}, 0);
     char byte = 0;
     EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "closed";
 }

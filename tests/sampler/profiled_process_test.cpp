@@ -1,9 +1,8 @@
 #include "sampler/collector/profiled_process.h"
 
 #include "core/stack_break.h"
-#include "tests/sampler/area_fixture.h"
 #include "tests/sampler/child_process.h"
-#include "tests/sampler/recorder_fixture.h"
+#include "tests/sampler/process_fixture.h"
 #include "unwind/walk/walk.h"
 
 #include <atomic>
@@ -14,8 +13,6 @@ namespace {
 
 using Stack = std::vector<std::string>;
 
-constexpr std::uint64_t kApp = 0x10000;
-constexpr std::uint64_t kAgent = 0x30000;
 using unwind::StopReason;
 constexpr auto kRoot = static_cast<std::uint32_t>(StopReason::root);
 constexpr auto kDepthLimit = static_cast<std::uint32_t>(StopReason::depth_limit);
@@ -23,47 +20,9 @@ constexpr auto kNoModule = static_cast<std::uint32_t>(StopReason::no_module);
 constexpr auto kNoCfi = static_cast<std::uint32_t>(StopReason::no_cfi);
 constexpr std::uint64_t kElided = FrameAddress::elided().bits();
 
-/// A return address whose call lies at `address`.
-std::uint64_t calls_at(std::uint64_t address) {
-    return FrameAddress{ReturnAddress{address + 1}}.bits();
-}
-std::uint64_t exact(std::uint64_t address) {
-    return FrameAddress{Pc{address}}.bits();
-}
-
 std::uint64_t guessed_at(std::uint64_t address) {
     return FrameAddress::guessed(ReturnAddress{address + 1}).bits();
 }
-
-class ProfiledProcessTest : public RecorderFixture {
-protected:
-    /// The process joins: its main thread has a slot, two modules are known, some time is spent.
-    void start(std::uint64_t spent_ns, std::uint64_t carried_ns = 0) {
-        ProfiledProcess::Identity identity;
-        identity.executable = "/bin/tested";
-        identity.command_line = "tested --fast";
-        identity.pid = ::getpid();
-        identity.parent = ::getppid();
-        identity.carried_cpu_ns = carried_ns;
-        identity.source = "test";
-        process = std::make_unique<ProfiledProcess>(identity, test.mapping(), recorder, clock);
-        main = test.start_thread(static_cast<std::uint32_t>(::getpid()), "main", spent_ns);
-        test.add_module(main, "/bin/app", kApp, kApp + 0x10000);
-        test.add_module(main, "/lib/agent", kAgent, kAgent + 0x1000, capture::kModuleAgent);
-        test.area().header.start_cpu_ns.store(spent_ns);
-        process->begin();
-    }
-    void end(std::optional<std::uint64_t> cpu_ns) {
-        process->end(trace::EndKind::exited, 3, cpu_ns);
-        read_back();
-    }
-    [[nodiscard]] std::uint32_t own_tid() const { return static_cast<std::uint32_t>(::getpid()); }
-
-    TestArea test;
-    TickClock clock;
-    std::unique_ptr<ProfiledProcess> process;
-    std::uint32_t main = 0;
-};
 
 TEST_F(ProfiledProcessTest, records_who_it_is) {
     start(0);

@@ -6,9 +6,10 @@
 // works, so that reads take PERCENT of the CPU time. The lengths of the work vary at random: no
 // sampling period can fall into step.
 //
-// Truth: `read_cpu_ns=` in read_zeros() and `work_cpu_ns=` in plain_work(), by the thread's clock
-// around each; `process_cpu_us=` by getrusage; `buffers=` filled, and `short_reads=` that a pending
-// signal cut short (0 when bare), which read_zeros() continues.
+// Truth: `read_cpu_ns=` in read_zeros(), also while the buffer's size was sought, and
+// `work_cpu_ns=` in plain_work(), by the thread's clock around each; `process_cpu_us=` by
+// getrusage; `buffers=` filled, and `short_reads=` that a pending signal cut short (0 when bare),
+// which read_zeros() continues.
 #include "work.h"
 
 #include <fcntl.h>
@@ -64,8 +65,9 @@ int main(int argc, char** argv) {
     const std::uint64_t percent = targets::number(argv[2]);
     const std::uint64_t cpu_ns = targets::seconds_to_ns(argv[3]);
     const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    const std::uint64_t start_ns = targets::thread_cpu_ns();
     std::vector<char> buffer = sized_buffer(zero, targets::number(argv[1]) * 1000);
-    std::uint64_t read_ns = 0;
+    std::uint64_t read_ns = targets::thread_cpu_ns() - start_ns;
     std::uint64_t work_ns = 0;
     std::uint64_t buffers = 0;
     std::uint64_t short_reads = 0;

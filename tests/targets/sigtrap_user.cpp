@@ -1,6 +1,8 @@
-// A program that uses SIGTRAP for itself, in one of the ways programs do.
+// A program that uses SIGTRAP for itself, in one of the ways programs do; or SIGURG.
 //
-//     sigtrap_user MODE
+//     sigtrap_user MODE [trap|urg]
+//
+// For SIGTRAP read SIGURG with `urg`, whose default action is nothing:
 //
 // handler:      its own SIGTRAP handler meets exactly the five raises it makes, and no others.
 // info:         the same with SA_SIGINFO: it sees its own si_code and pid.
@@ -26,6 +28,8 @@ namespace {
 
 constexpr std::uint64_t kWorkNs = 30'000'000;
 
+int own_number = SIGTRAP;
+
 volatile std::sig_atomic_t met = 0;
 volatile std::sig_atomic_t own = 0;
 
@@ -41,20 +45,20 @@ void count_own_trap(int /*signal*/, siginfo_t* info, void* /*context*/) {
 sigset_t only_trap() {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGTRAP);
+    sigaddset(&set, own_number);
     return set;
 }
 
 bool trap_is_blocked() {
     sigset_t now;
     pthread_sigmask(SIG_SETMASK, nullptr, &now);
-    return sigismember(&now, SIGTRAP) == 1;
+    return sigismember(&now, own_number) == 1;
 }
 
 bool trap_is_pending() {
     sigset_t now;
     sigpending(&now);
-    return sigismember(&now, SIGTRAP) == 1;
+    return sigismember(&now, own_number) == 1;
 }
 
 void block_trap() {
@@ -65,14 +69,14 @@ void block_trap() {
 void raise_five() {
     for (int time = 0; time < 5; ++time) {
         targets::burn(kWorkNs / 5);
-        raise(SIGTRAP);
+        raise(own_number);
     }
 }
 
 void handler() {
     struct sigaction action {};
     action.sa_handler = count_trap;
-    sigaction(SIGTRAP, &action, nullptr);
+    sigaction(own_number, &action, nullptr);
     raise_five();
     std::printf("met %d\n", static_cast<int>(met));
 }
@@ -81,7 +85,7 @@ void info() {
     struct sigaction action {};
     action.sa_sigaction = count_own_trap;
     action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, nullptr);
+    sigaction(own_number, &action, nullptr);
     raise_five();
     std::printf("met %d own %d\n", static_cast<int>(met), static_cast<int>(own));
 }
@@ -95,7 +99,7 @@ void blocked() {
 void sigwait_mode() {
     block_trap();
     targets::burn(kWorkNs);
-    raise(SIGTRAP);
+    raise(own_number);
     const sigset_t set = only_trap();
     int signal = 0;
     sigwait(&set, &signal);
@@ -109,7 +113,7 @@ void sigtimedwait_mode() {
     for (int time = 0; time < 10; ++time) {
         targets::burn(kWorkNs / 10);
         const timespec no_time{};
-        found += sigtimedwait(&set, nullptr, &no_time) == SIGTRAP ? 1 : 0;
+        found += sigtimedwait(&set, nullptr, &no_time) == own_number ? 1 : 0;
     }
     std::printf("sigtimedwait found %d\n", found);
 }
@@ -121,16 +125,16 @@ void signalfd_mode() {
     targets::burn(kWorkNs);
     signalfd_siginfo info{};
     const bool before = read(fd, &info, sizeof info) > 0;
-    raise(SIGTRAP);
+    raise(own_number);
     const bool after = read(fd, &info, sizeof info) > 0;
     std::printf("signalfd before %d after %d signal %u\n", before, after, info.ssi_signo);
 }
 
 void ignored() {
-    std::signal(SIGTRAP, SIG_IGN);
+    std::signal(own_number, SIG_IGN);
     raise_five();
     struct sigaction action {};
-    sigaction(SIGTRAP, nullptr, &action);
+    sigaction(own_number, nullptr, &action);
     std::printf("still ignored %d\n", action.sa_handler == SIG_IGN);
 }
 
@@ -141,13 +145,13 @@ void asked() {
     mine.sa_handler = count_trap;
     mine.sa_flags = SA_RESTART;
     sigaddset(&mine.sa_mask, SIGUSR1);
-    sigaction(SIGTRAP, &mine, &first);
+    sigaction(own_number, &mine, &first);
     targets::burn(kWorkNs);
-    sigaction(SIGTRAP, nullptr, &second);
+    sigaction(own_number, nullptr, &second);
     std::printf("first default %d second mine %d flags %d mask %d", first.sa_handler == SIG_DFL,
                 second.sa_handler == count_trap, (second.sa_flags & SA_RESTART) != 0,
                 sigismember(&second.sa_mask, SIGUSR1));
-    std::printf(" signal %d\n", std::signal(SIGTRAP, SIG_DFL) == count_trap);
+    std::printf(" signal %d\n", std::signal(own_number, SIG_DFL) == count_trap);
 }
 
 void ppoll_mode() {
@@ -167,7 +171,7 @@ void raise_mode() {
     targets::burn(kWorkNs);
     std::printf("before the raise\n");
     std::fflush(stdout);
-    raise(SIGTRAP);
+    raise(own_number);
     std::printf("after the raise\n");
 }
 
@@ -186,8 +190,11 @@ constexpr Mode kModes[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 3 && std::strcmp(argv[2], "urg") == 0) {
+        own_number = SIGURG;
+    }
     for (const Mode& mode : kModes) {
-        if (argc == 2 && std::strcmp(argv[1], mode.name) == 0) {
+        if (argc >= 2 && std::strcmp(argv[1], mode.name) == 0) {
             mode.run();
             return 0;
         }

@@ -2,15 +2,22 @@
 //
 //     sleepy WORK_MS SLEEP_MS SECONDS
 //
-// Truth: the thread "sleepy" works by the wall clock in busy_part() and sleeps in idle_part(), each
-// about so many milliseconds a turn (half as many to half as many more, at random); `busy_wall_ns=`
-// and `idle_wall_ns=` are what each took by the wall clock, `busy_cpu_ns=` what the thread used of
-// the CPU. A sleep is one clock_nanosleep to an absolute time. The main thread only waits.
+// Truth: the thread "worker" works by the wall clock in busy_part() and sleeps in idle_part(), each
+// about so many milliseconds a turn (half as many to half as many more, at random). By the wall
+// clock `busy_ns=` and `idle_ns=` are what each took, without the time in which the thread could
+// have run and had no processor, which is `delayed_ns=`: next to nothing on an idle machine.
+// `cpu_ns=` is what it used of the CPU. A sleep is one clock_nanosleep to an absolute time. The
+// main thread only waits. Source: Linux, Documentation/scheduler/sched-stats.rst,
+// /proc/PID/schedstat.
 #include "work.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <array>
 #include <functional>
+#include <string>
 #include <thread>
 
 namespace {
@@ -24,7 +31,48 @@ struct Plan {
 struct Truth {
     std::uint64_t busy_ns = 0;
     std::uint64_t idle_ns = 0;
+    std::uint64_t delayed_ns = 0;
     std::uint64_t cpu_ns = 0;
+};
+
+/// The wall clock, and how long the calling thread has waited for a processor until then.
+class Clocks {
+public:
+    struct Reading {
+        std::uint64_t wall_ns = 0;
+        std::uint64_t delayed_ns = 0;
+    };
+
+    Clocks() {
+        const std::string path = "/proc/self/task/" + std::to_string(gettid()) + "/schedstat";
+        file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    }
+
+    /// Both at one moment: without a delay between the one and the other.
+    [[nodiscard]] Reading read() const {
+        for (std::uint64_t before = delayed_ns();;) {
+            const std::uint64_t wall_ns = targets::wall_ns();
+            const std::uint64_t after = delayed_ns();
+            if (before == after) {
+                return {wall_ns, after};
+            }
+            before = after;
+        }
+    }
+
+private:
+    [[nodiscard]] std::uint64_t delayed_ns() const {
+        std::array<char, 128> text{};
+        unsigned long long delayed_ns = 0;
+        if (pread(file_, text.data(), text.size() - 1, 0) <= 0 ||
+            std::sscanf(text.data(), "%*u %llu", &delayed_ns) != 1) {
+            std::perror("schedstat");
+            std::exit(1);
+        }
+        return delayed_ns;
+    }
+
+    int file_ = -1;
 };
 
 std::uint64_t about(std::uint64_t ns, std::uint64_t& state) {
@@ -52,17 +100,21 @@ TARGET_KEEP void idle_part(std::uint64_t until_ns) {
 }
 
 static void live(Plan plan, Truth& truth) {
-    pthread_setname_np(pthread_self(), "sleepy");
+    pthread_setname_np(pthread_self(), "worker");
     std::uint64_t state = 88172645463325252U;
-    const std::uint64_t end = targets::wall_ns() + plan.wall_ns;
-    std::uint64_t now = targets::wall_ns();
-    while (now < end) {
-        busy_part(now + about(plan.work_ns, state));
-        const std::uint64_t between = targets::wall_ns();
-        idle_part(between + about(plan.sleep_ns, state));
-        const std::uint64_t after = targets::wall_ns();
-        truth.busy_ns += between - now;
-        truth.idle_ns += after - between;
+    const Clocks clocks;
+    Clocks::Reading now = clocks.read();
+    const std::uint64_t end_ns = now.wall_ns + plan.wall_ns;
+    while (now.wall_ns < end_ns) {
+        busy_part(now.wall_ns + about(plan.work_ns, state));
+        const Clocks::Reading between = clocks.read();
+        idle_part(between.wall_ns + about(plan.sleep_ns, state));
+        const Clocks::Reading after = clocks.read();
+        const std::uint64_t busy_delayed_ns = between.delayed_ns - now.delayed_ns;
+        const std::uint64_t idle_delayed_ns = after.delayed_ns - between.delayed_ns;
+        truth.busy_ns += between.wall_ns - now.wall_ns - busy_delayed_ns;
+        truth.idle_ns += after.wall_ns - between.wall_ns - idle_delayed_ns;
+        truth.delayed_ns += busy_delayed_ns + idle_delayed_ns;
         now = after;
     }
     truth.cpu_ns = targets::thread_cpu_ns();
@@ -76,7 +128,8 @@ int main(int argc, char** argv) {
                     targets::seconds_to_ns(argv[3])};
     Truth truth;
     std::thread{live, plan, std::ref(truth)}.join();
-    targets::tell("busy_wall_ns", truth.busy_ns);
-    targets::tell("idle_wall_ns", truth.idle_ns);
-    targets::tell("busy_cpu_ns", truth.cpu_ns);
+    targets::tell("busy_ns", truth.busy_ns);
+    targets::tell("idle_ns", truth.idle_ns);
+    targets::tell("delayed_ns", truth.delayed_ns);
+    targets::tell("cpu_ns", truth.cpu_ns);
 }

@@ -24,7 +24,7 @@
 
 namespace {
 
-constexpr std::size_t kLargestBuffer = std::size_t{64} << 20U;
+constexpr std::size_t kLargestBuffer = std::size_t{16} << 20U;
 
 std::uint64_t system_us() {
     rusage usage{};

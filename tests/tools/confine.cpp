@@ -99,11 +99,8 @@ void give_up(const char* what) {
     _exit(kCannotConfine);
 }
 
-}  // namespace sample::tools
-
-int main(int, char** argv) {
-    using namespace sample::tools;
-    const Options options = parse(argv + 1);
+void run_as(char** words) {
+    const Options options = parse(words);
     limit_perf(options.perf, options.perf_errno);
     if (options.user != 0) {
         become_user(options.user);
@@ -114,5 +111,11 @@ int main(int, char** argv) {
     execvp(options.command[0], options.command);
     std::fprintf(stderr, "confine: cannot run %s: %s\n", options.command[0],
                  strerrordesc_np(errno));
-    return 127;
+    _exit(127);
+}
+
+}  // namespace sample::tools
+
+int main(int, char** argv) {
+    sample::tools::run_as(argv + 1);
 }

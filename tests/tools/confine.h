@@ -23,6 +23,9 @@ void limit_perf(PerfRule rule, int errno_value);
 /// all that it starts. Ends as the command does, or with kStoppedByTrap.
 [[noreturn]] void run_traced(char** command);
 
+/// All of it: `words` are confine's options and the command.
+[[noreturn]] void run_as(char** words);
+
 /// "confine: WHAT: errno's text", then ends with kCannotConfine.
 [[noreturn]] void give_up(const char* what);
 

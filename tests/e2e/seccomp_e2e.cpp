@@ -1,0 +1,105 @@
+// Programs that confine themselves with seccomp: never killed by a system call of ours, sampled as
+// long as the filter allows it, and what is not sampled is said.
+#include "each_source.h"
+
+namespace sample::e2e {
+namespace {
+
+constexpr const char* kSeconds = "0.1";
+
+class Seccomp : public EachSource {
+protected:
+    [[nodiscard]] std::string notes() const {
+        const Outcome stats = sample({"report", "--view", "stats", "--json", recording()});
+        return nlohmann::json::parse(stats.out, nullptr, false).value("notes", Words{}).empty()
+                   ? ""
+                   : stats.out;
+    }
+
+    void expect_stopped() const {
+        const Recording seen = recorded();
+        EXPECT_GT(seen.total_us("before_confinement"), 0);
+        EXPECT_EQ(seen.total_us("after_confinement"), 0);
+        // Half of the work, at least, is known to be missing.
+        EXPECT_GT(seen.total_us("[not sampled]"), 0.3 * seen.roots_us());
+        EXPECT_NE(notes().find("seccomp"), std::string::npos) << notes();
+    }
+
+    void expect_sampled_on() const {
+        const Recording seen = recorded();
+        EXPECT_GT(seen.total_us("after_confinement"), 0.7 * seen.total_us("before_confinement"));
+        EXPECT_LT(seen.total_us("[not sampled]"), 0.3 * seen.roots_us());
+    }
+};
+
+TEST_P(Seccomp, a_filter_that_kills_ends_the_sampling_only) {
+    for (const char* way : {"prctl", "seccomp", "raw-prctl"}) {
+        SCOPED_TRACE(way);
+        EXPECT_EQ(expect_same({target("confined"), "kill", way, kSeconds}).exit_code, 0);
+        expect_stopped();
+    }
+}
+
+TEST_P(Seccomp, a_filter_that_refuses_ends_the_sampling_only) {
+    EXPECT_EQ(expect_same({target("confined"), "errno", "prctl", kSeconds}).exit_code, 0);
+    expect_stopped();
+}
+
+TEST_P(Seccomp, a_filter_that_traps_shows_the_program_no_trap_of_ours) {
+    EXPECT_EQ(expect_same({target("confined"), "trap", "seccomp", kSeconds}).out, "traps 0\n");
+    expect_stopped();
+}
+
+TEST_P(Seccomp, strict_mode_ends_the_sampling_only) {
+    for (const char* way : {"prctl", "seccomp"}) {
+        SCOPED_TRACE(way);
+        EXPECT_EQ(expect_same({target("confined"), "strict", way, kSeconds}).exit_code, 0);
+        expect_stopped();
+    }
+}
+
+TEST_P(Seccomp, a_filter_for_all_threads_spares_those_inside_the_handler) {
+    for (int time = 0; time < 3; ++time) {
+        EXPECT_EQ(expect_same({target("confined"), "kill", "tsync", "0.05"}).exit_code, 0);
+    }
+}
+
+TEST_P(Seccomp, a_filter_that_forbids_nothing_of_ours_changes_nothing) {
+    expect_same({target("confined"), "wide", "prctl", kSeconds});
+    expect_sampled_on();
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.stat("processes"), 4);  // itself, its child, a shell and that one's child
+    EXPECT_GT(seen.total_us("confined_child"), 0);
+}
+
+TEST_P(Seccomp, a_filter_under_which_nobody_can_join_leaves_children_alone) {
+    for (const char* way : {"prctl", "seccomp"}) {
+        SCOPED_TRACE(way);
+        expect_same({target("confined"), "local", way, kSeconds});
+        expect_sampled_on();
+        const Recording seen{recording()};
+        EXPECT_EQ(seen.stat("processes"), 1);
+        EXPECT_NE(notes().find("children"), std::string::npos) << notes();
+    }
+}
+
+SAMPLE_FOR_EACH_SOURCE(Seccomp);
+
+using SeccompAlone = Session;
+
+TEST_F(SeccompAlone, behaves_the_same_with_the_agent_alone) {
+    for (const char* filter : {"kill", "strict", "local"}) {
+        SCOPED_TRACE(filter);
+        expect_same_behaviour({target("confined"), filter, "prctl", "0.1"});
+    }
+}
+
+using PastFork = Session;
+
+TEST_F(PastFork, children_made_past_libcs_fork_behave_the_same) {
+    expect_same_behaviour({target("raw_fork")});
+    EXPECT_GT(Recording{recording()}.stat("samples"), 0);
+}
+
+}  // namespace
+}  // namespace sample::e2e

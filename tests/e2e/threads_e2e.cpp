@@ -1,0 +1,126 @@
+// Threads of every kind: each is found, sampled where the source reaches it, and its time is
+// accounted for where not.
+#include "each_source.h"
+#include "edges.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sample::e2e {
+namespace {
+
+class Threads : public EachSource {
+protected:
+    [[nodiscard]] bool is(const char* source) const { return std::string{GetParam()} == source; }
+
+    /// The last names of the recording's threads.
+    [[nodiscard]] std::multiset<std::string> names() const {
+        const Outcome report = sample({"report", "--view", "threads", "--json", recording()});
+        std::multiset<std::string> found;
+        const auto seen = nlohmann::json::parse(report.out);
+        for (const auto& thread : seen.at("threads")) {
+            found.insert(thread.at("name").get<std::string>());
+        }
+        return found;
+    }
+
+    /// Two threads of `kind` worked: as their own clocks say, and with whole stacks.
+    void expect_two_workers(const char* kind) const {
+        SCOPED_TRACE(kind);
+        const Outcome outcome = record_by_source({target("thread_kinds"), kind, "0.15"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        const Recording seen = recorded();
+        // Of the first of the two; the other's is the same by its budget.
+        const double worked_us = 2 * told(outcome.out, "worker_cpu_ns") / 1000;
+        EXPECT_NEAR(seen.total_us("kind_work"), worked_us, 0.05 * worked_us);
+        EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
+        EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+        EXPECT_EQ(seen.stat("threads"), is("thread") ? 4 : 3);
+    }
+};
+
+TEST_P(Threads, of_libcs_and_the_languages_own_calls_are_sampled) {
+    for (const char* kind : {"pthread", "std", "c11"}) {
+        expect_two_workers(kind);
+    }
+}
+
+TEST_P(Threads, of_openmp_are_sampled) {
+    if (run_here({target("thread_kinds"), "openmp", "0.01"}).exit_code == 77) {
+        GTEST_SKIP() << "this compiler has no OpenMP";
+    }
+    expect_two_workers("openmp");
+}
+
+TEST_P(Threads, that_are_older_than_the_agent_are_sampled) {
+    const Outcome outcome = record_by_source({target("early_threads"), "0.3"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen = recorded();
+    EXPECT_NEAR(seen.total_us("early_work"), 300'000, 0.05 * 300'000);
+    EXPECT_NEAR(seen.total_us("late_work"), 150'000, 0.05 * 150'000);
+    EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+    EXPECT_EQ(names().count("early-bird"), 1U);
+}
+
+TEST_P(Threads, a_thousand_at_once_are_all_counted) {
+    const Outcome outcome = record_by_source({target("many_threads"), "1000", "1000", "2000"});
+    ASSERT_EQ(told(outcome.out, "made"), 1000) << outcome.err;
+    const Recording seen = recorded();
+    EXPECT_EQ(seen.stat("threads"), is("thread") ? 1002 : 1001);
+    EXPECT_EQ(seen.stat("lost"), 0);
+    EXPECT_NEAR(seen.roots_us(), told(outcome.out, "process_cpu_us"),
+                0.05 * told(outcome.out, "process_cpu_us"));
+}
+
+TEST_P(Threads, ten_thousand_short_ones_are_all_counted) {
+    const Outcome outcome = record_by_source({target("many_threads"), "10000", "1", "50"});
+    ASSERT_EQ(told(outcome.out, "made"), 10000) << outcome.err;
+    const Recording seen = recorded();
+    EXPECT_EQ(seen.stat("threads"), is("thread") ? 10002 : 10001);
+    EXPECT_EQ(seen.stat("lost"), 0);
+    EXPECT_NEAR(seen.roots_us(), told(outcome.out, "process_cpu_us"),
+                0.05 * told(outcome.out, "process_cpu_us"));
+}
+
+TEST_P(Threads, with_all_signals_blocked_are_sampled_and_keep_their_mask) {
+    for (const char* how : {"pthread_sigmask", "sigprocmask", "inherited", "attribute"}) {
+        SCOPED_TRACE(how);
+        const Outcome outcome = record_by_source({target("masks"), "2", "0.1", how});
+        EXPECT_EQ(told(outcome.out, "full"), 2);
+        const Recording seen = recorded();
+        EXPECT_NEAR(seen.total_us("blocked_work"), 200'000, 0.05 * 200'000);
+    }
+}
+
+TEST_P(Threads, stacks_of_contexts_and_coroutines_are_whole_or_said_not_to_be) {
+    for (const char* kind : {"ucontext", "assembly"}) {
+        SCOPED_TRACE(kind);
+        const Outcome outcome = record_by_source({target("contexts"), kind, "0.3"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.signal;
+        const Recording seen = recorded();
+        if (std::string{kind} == "assembly") {
+            EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+        }
+        const double share = seen.total_us("first_job") / seen.total_us("coroutine_body");
+        EXPECT_NEAR(share, 0.5, six_sigma(0.5, seen.stat("samples")) + 0.02);
+        for (const Edge& edge : edges_of(seen.exported())) {
+            if (edge.callee.find("_job") != std::string::npos) {
+                EXPECT_NE(edge.caller.find("coroutine_body"), std::string::npos) << edge.caller;
+            }
+        }
+    }
+}
+
+TEST_P(Threads, have_the_last_name_that_they_were_given) {
+    ASSERT_EQ(record_by_source({target("thread_names")}).exit_code, 0);
+    const auto found = names();
+    for (const char* name : {"main-last", "self-last", "prctl-last", "other-last"}) {
+        EXPECT_EQ(found.count(name), 1U) << name;
+    }
+    EXPECT_EQ(found.count("short-last"), 10U);
+}
+
+SAMPLE_FOR_EACH_SOURCE(Threads);
+
+}  // namespace
+}  // namespace sample::e2e

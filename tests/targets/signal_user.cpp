@@ -1,0 +1,349 @@
+// A program that uses signals in a way that a profiler's own could disturb.
+//
+//     signal_user MODE [trap|urg]
+//
+// With a signal of its own choice, SIGTRAP or (urg) SIGURG:
+//   jump        its handler leaves by siglongjmp, five times
+//   pending     blocked and raised: sigpending shows it, the handler runs once when it is unblocked
+//   queued      the same by sigqueue: the handler gets the value
+//   restart     a read that the signal interrupts goes on with SA_RESTART
+//   interrupt   and ends with EINTR without it
+//   deep        the handler, not on the alternate stack of 8 KiB, needs 64 KiB of stack
+//   vfork       a vfork child sets the default action and ends; the parent's handler is still there
+//   sysv        signal's System V kin: the handler is gone after the first one
+// With int3, which is SIGTRAP:
+//   int3        its handler meets five of them
+//   int3-blocked, int3-ignored: death by SIGTRAP, as such a trap cannot wait
+// With other signals:
+//   profiling   SIGPROF every 5 ms of CPU time by setitimer: its handler meets some
+//   alarm       siginterrupt and signal: SIGALRM every 50 ms ends a read with EINTR
+//   crash       a SIGSEGV handler on an alternate stack of 16 KiB prints, restores the default and
+//               raises again
+//   abort       a SIGABRT handler prints and returns: abort() goes on
+//   undumpable  PR_SET_DUMPABLE 0, and work
+//
+// Truth: what it prints, and how it ends, is the same under a profiler and without one. Every mode
+// works some 30 ms.
+#include "work.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <thread>
+
+namespace {
+
+constexpr std::uint64_t kWorkNs = 30'000'000;
+
+int own_number = SIGTRAP;
+volatile std::sig_atomic_t met = 0;
+volatile int value = 0;
+sigjmp_buf target;
+int read_end = -1;
+int write_end = -1;
+
+void count(int /*signal*/) {
+    met = met + 1;
+}
+
+void count_value(int /*signal*/, siginfo_t* info, void* /*context*/) {
+    met = met + 1;
+    value = info->si_value.sival_int;
+}
+
+void jump_out(int /*signal*/) {
+    met = met + 1;
+    siglongjmp(target, 1);
+}
+
+void need_much_stack(int /*signal*/) {
+    volatile char room[64 * 1024];
+    for (std::size_t at = 0; at < sizeof room; at += 512) {
+        room[at] = 1;
+    }
+    met = met + room[0];
+}
+
+void set_handler(int signal, void (*handler)(int), int flags) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(signal, &action, nullptr);
+}
+
+void change_mask(int how) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, own_number);
+    pthread_sigmask(how, &set, nullptr);
+}
+
+bool is_blocked() {
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    return sigismember(&now, own_number) == 1;
+}
+
+bool is_pending() {
+    sigset_t now;
+    sigpending(&now);
+    return sigismember(&now, own_number) == 1;
+}
+
+void jump() {
+    set_handler(own_number, jump_out, 0);
+    for (int time = 0; time < 5; ++time) {
+        if (sigsetjmp(target, 1) == 0) {
+            targets::burn(kWorkNs / 5);
+            raise(own_number);
+        }
+    }
+    std::printf("met %d blocked %d\n", static_cast<int>(met), is_blocked());
+}
+
+void pending() {
+    set_handler(own_number, count, 0);
+    change_mask(SIG_BLOCK);
+    targets::burn(kWorkNs / 2);
+    std::printf("pending %d", is_pending());
+    raise(own_number);
+    targets::burn(kWorkNs / 2);
+    std::printf(" %d met %d", is_pending(), static_cast<int>(met));
+    change_mask(SIG_UNBLOCK);
+    std::printf(" unblocked %d met %d\n", is_pending(), static_cast<int>(met));
+}
+
+void queued() {
+    struct sigaction action {};
+    action.sa_sigaction = count_value;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(own_number, &action, nullptr);
+    change_mask(SIG_BLOCK);
+    for (const int number : {42, 43}) {
+        sigval sent{};
+        sent.sival_int = number;
+        sigqueue(getpid(), own_number, sent);
+    }
+    targets::burn(kWorkNs);
+    change_mask(SIG_UNBLOCK);
+    std::printf("met %d value %d\n", static_cast<int>(met), value);
+}
+
+std::atomic<bool> has_read = false;
+
+/// Signals come while the main thread reads from an empty pipe, until it is interrupted; with
+/// SA_RESTART there is something to read after three.
+void read_with(int flags) {
+    set_handler(own_number, count, flags);
+    const pthread_t main_thread = pthread_self();
+    std::thread sender{[=] {
+        targets::burn(kWorkNs);
+        for (int time = 0; !has_read && (time < 3 || (flags & SA_RESTART) == 0); ++time) {
+            usleep(30'000);
+            pthread_kill(main_thread, own_number);
+        }
+        if (write(write_end, "x", 1) != 1) {
+            std::abort();
+        }
+    }};
+    char byte = 0;
+    ssize_t got = 0;
+    do {
+        got = read(read_end, &byte, 1);
+    } while (got < 0 && errno == EINTR && met == 0);
+    has_read = true;
+    std::printf("read %d met some %d\n", static_cast<int>(got), met > 0);
+    sender.join();
+}
+
+void restart() {
+    read_with(SA_RESTART);
+}
+
+void interrupt() {
+    read_with(0);
+}
+
+void deep() {
+    static char small[8192];
+    stack_t stack{};
+    stack.ss_sp = small;
+    stack.ss_size = sizeof small;
+    sigaltstack(&stack, nullptr);
+    set_handler(own_number, need_much_stack, 0);
+    targets::burn(kWorkNs);
+    raise(own_number);
+    std::printf("met %d\n", static_cast<int>(met));
+}
+
+void vfork_mode() {
+    set_handler(own_number, count, 0);
+    targets::burn(kWorkNs);
+    const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+    if (child == 0) {
+        set_handler(own_number, SIG_DFL, 0);
+        change_mask(SIG_BLOCK);
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    raise(own_number);
+    std::printf("met %d blocked %d\n", static_cast<int>(met), is_blocked());
+}
+
+void sysv() {
+    sysv_signal(own_number, count);
+    targets::burn(kWorkNs);
+    raise(own_number);
+    struct sigaction now {};
+    sigaction(own_number, nullptr, &now);
+    std::printf("met %d default %d\n", static_cast<int>(met), now.sa_handler == SIG_DFL);
+}
+
+void trap() {
+    asm volatile("int3");
+}
+
+void int3() {
+    set_handler(SIGTRAP, count, 0);
+    for (int time = 0; time < 5; ++time) {
+        targets::burn(kWorkNs / 5);
+        trap();
+    }
+    std::printf("met %d\n", static_cast<int>(met));
+}
+
+void int3_blocked() {
+    set_handler(SIGTRAP, count, 0);
+    change_mask(SIG_BLOCK);
+    targets::burn(kWorkNs);
+    trap();
+    std::printf("lived\n");
+}
+
+void int3_ignored() {
+    set_handler(SIGTRAP, SIG_IGN, 0);
+    targets::burn(kWorkNs);
+    trap();
+    std::printf("lived\n");
+}
+
+void profiling() {
+    set_handler(SIGPROF, count, SA_RESTART);
+    itimerval timer{};
+    timer.it_interval.tv_usec = 5000;
+    timer.it_value.tv_usec = 5000;
+    setitimer(ITIMER_PROF, &timer, nullptr);
+    targets::burn(3 * kWorkNs);
+    timer = {};
+    setitimer(ITIMER_PROF, &timer, nullptr);
+    std::printf("met some %d not too many %d\n", met > 0, met <= 30);
+}
+
+void alarm_mode() {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    siginterrupt(SIGALRM, 1);
+#pragma GCC diagnostic pop
+    std::signal(SIGALRM, count);
+    targets::burn(kWorkNs);
+    itimerval timer{};
+    timer.it_interval.tv_usec = 50'000;
+    timer.it_value.tv_usec = 50'000;
+    setitimer(ITIMER_REAL, &timer, nullptr);
+    char byte = 0;
+    ssize_t got = 0;
+    do {
+        got = read(read_end, &byte, 1);
+    } while (got < 0 && errno == EINTR && met == 0);
+    std::printf("read %d met some %d\n", static_cast<int>(got), met > 0);
+}
+
+void say(const char* text) {
+    if (write(1, text, std::strlen(text)) < 0) {
+        _exit(9);
+    }
+}
+
+void report_crash(int signal) {
+    say("crashed, and says so\n");
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+}
+
+void crash() {
+    static char small[16384];
+    stack_t stack{};
+    stack.ss_sp = small;
+    stack.ss_size = sizeof small;
+    sigaltstack(&stack, nullptr);
+    set_handler(SIGSEGV, report_crash, SA_ONSTACK);
+    targets::burn(kWorkNs);
+    *static_cast<volatile int*>(nullptr) = 1;
+}
+
+void report_abort(int /*signal*/) {
+    say("aborts, and says so\n");
+}
+
+void abort_mode() {
+    set_handler(SIGABRT, report_abort, 0);
+    targets::burn(kWorkNs);
+    std::abort();
+}
+
+void undumpable() {
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    targets::burn(2 * kWorkNs);
+    std::printf("dumpable %d\n", prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+}
+
+struct Mode {
+    const char* name;
+    void (*run)();
+};
+
+constexpr Mode kModes[] = {
+    {"jump", jump},
+    {"pending", pending},
+    {"queued", queued},
+    {"restart", restart},
+    {"interrupt", interrupt},
+    {"deep", deep},
+    {"vfork", vfork_mode},
+    {"sysv", sysv},
+    {"int3", int3},
+    {"int3-blocked", int3_blocked},
+    {"int3-ignored", int3_ignored},
+    {"profiling", profiling},
+    {"alarm", alarm_mode},
+    {"crash", crash},
+    {"abort", abort_mode},
+    {"undumpable", undumpable},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 3 && std::strcmp(argv[2], "urg") == 0) {
+        own_number = SIGURG;
+    }
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return 3;
+    }
+    read_end = ends[0];
+    write_end = ends[1];
+    for (const Mode& mode : kModes) {
+        if (argc >= 2 && std::strcmp(argv[1], mode.name) == 0) {
+            mode.run();
+            return 0;
+        }
+    }
+    return targets::usage("MODE [urg]");
+}
