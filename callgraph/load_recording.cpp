@@ -16,6 +16,9 @@ public:
     void on_session_start(const trace::SessionStart& session) override { recording_.add(session); }
     void on_process(const trace::Process& process) override { recording_.add(process); }
     void on_process_end(const trace::ProcessEnd& end) override { recording_.add(end); }
+    void on_unprofiled(const trace::UnprofiledProgram& program) override {
+        recording_.add(program);
+    }
     void on_thread(const trace::Thread& thread) override { recording_.add(thread); }
     void on_thread_name(const trace::ThreadName& name) override { recording_.add(name); }
     void on_module(const trace::Module& module) override { recording_.add(module); }

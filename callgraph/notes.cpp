@@ -95,12 +95,24 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
 
 }  // namespace
 
+void note_unprofiled(std::vector<std::string>& notes, const Recording& recording) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> programs;
+    for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
+        ++programs[{program.executable, program.reason}];
+    }
+    for (const auto& [program, count] : programs) {
+        notes.push_back(program.first + " (" + counted(count, "process", "processes") +
+                        ") was not profiled: " + program.second);
+    }
+}
+
 std::vector<std::string> make_notes(const Recording& recording, const Truth& truth) {
     std::vector<std::string> notes;
     note_missing_end(notes, recording, truth);
     note_end(notes, recording);
     note_sources(notes, recording);
     note_unsampled(notes, recording);
+    note_unprofiled(notes, recording);
     if (truth.lost > 0) {
         std::string note = counted(truth.lost, "sample was lost", "samples were lost");
         if (is_time(recording)) {

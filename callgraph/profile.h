@@ -78,6 +78,14 @@ struct ProcessTotals {
     std::uint64_t cpu_ns = 0;
 };
 
+/// A program of the session that nothing is known of but that it ran.
+struct UnprofiledProgram {
+    std::string executable;
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::string reason;
+};
+
 /// Samples whose stacks end for one reason in one module.
 struct BrokenStacks {
     StackBreak reason = StackBreak::unknown;
@@ -131,6 +139,7 @@ struct Profile {
     std::optional<FunctionId> gc;     ///< The pseudo-function that stands for memory management.
     std::vector<ThreadTotals> threads;
     std::vector<ProcessTotals> processes;
+    std::vector<UnprofiledProgram> unprofiled;
     Truth truth;
     std::string event;  ///< The perf event that was sampled; empty: the usual clock.
     /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.

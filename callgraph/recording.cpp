@@ -50,6 +50,11 @@ void Recording::add(const trace::ProcessEnd& record) {
     }
 }
 
+void Recording::add(const trace::UnprofiledProgram& record) {
+    saw_time(record.start_ns);
+    unprofiled_.push_back(record);
+}
+
 void Recording::add(const trace::Thread& record) {
     saw_time(record.start_ns);
     if (!define(threads_, record.id.value, record)) {

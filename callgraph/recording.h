@@ -52,6 +52,7 @@ public:
     void add(const trace::SessionEnd& record);
     void add(const trace::Process& record);
     void add(const trace::ProcessEnd& record);
+    void add(const trace::UnprofiledProgram& record);
     void add(const trace::Thread& record);
     void add(const trace::ThreadName& record);
     void add(const trace::Module& record);
@@ -76,6 +77,9 @@ public:
     /// Processes, threads and modules by id: [id.value - 1].
     [[nodiscard]] std::span<const RecordedProcess> processes() const { return processes_; }
     [[nodiscard]] std::span<const trace::Thread> threads() const { return threads_; }
+    [[nodiscard]] std::span<const trace::UnprofiledProgram> unprofiled() const {
+        return unprofiled_;
+    }
     [[nodiscard]] std::span<const trace::Module> modules() const { return modules_; }
     /// nullptr where the id is none or was never defined.
     [[nodiscard]] const RecordedProcess* process(ProcessId id) const;
@@ -118,6 +122,7 @@ private:
     std::optional<trace::SessionStart> start_;
     std::optional<trace::SessionEnd> end_;
     std::vector<RecordedProcess> processes_;
+    std::vector<trace::UnprofiledProgram> unprofiled_;
     std::vector<trace::Thread> threads_;
     std::vector<trace::Module> modules_;
     std::vector<StackFrame> nodes_;

@@ -204,6 +204,10 @@ void fill_truth(Profile& profile, const Recording& recording) {
     fill_processes(profile, recording, add_weights(profile, recording));
     fill_agent_figures(profile.truth, recording);
     fill_achieved_hz(profile.truth, profile.is_time());
+    for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
+        profile.unprofiled.push_back(
+            {program.executable, program.pid, program.parent_pid, program.reason});
+    }
     profile.truth.notes = make_notes(recording, profile.truth);
 }
 

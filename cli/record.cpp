@@ -80,6 +80,9 @@ private:
 /// exit code stays the command's.
 void show_result(const RecordOptions& options, const std::string& file,
                  const LaunchedCommand& command) {
+    if (options.quiet && options.exports.empty()) {
+        return;
+    }
     auto profile = load_profile(file, {});
     if (!profile) {
         print_error(profile.error().message());

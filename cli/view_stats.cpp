@@ -132,6 +132,14 @@ std::string stats_json(const callgraph::Profile& profile) {
                              {"cpu_us", microseconds(process.cpu_ns)}});
     }
     out["process_list"] = std::move(processes);
+    Json unprofiled = Json::array();
+    for (const callgraph::UnprofiledProgram& program : profile.unprofiled) {
+        unprofiled.push_back({{"pid", program.pid},
+                              {"parent_pid", program.parent_pid},
+                              {"executable", program.executable},
+                              {"reason", program.reason}});
+    }
+    out["unprofiled"] = std::move(unprofiled);
     out["notes"] = profile.truth.notes;
     return dump(out);
 }

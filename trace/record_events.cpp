@@ -137,6 +137,17 @@ void RecordEvents::process_end(const ProcessEnd& end) {
     add(schema::kProcessEnd);
 }
 
+void RecordEvents::unprofiled(const UnprofiledProgram& program) {
+    begin(schema::kUnprofiled)
+        .number(program.pid)
+        .number(program.parent_pid)
+        .number(program.start_ns)
+        .text(bounded_text(program.executable, schema::kMaxPathBytes))
+        .text(bounded_text(program.reason, schema::kMaxTextBytes))
+        .finish();
+    add(schema::kUnprofiled);
+}
+
 void RecordEvents::standard_thread_info(std::uint32_t id, std::uint32_t tid,
                                         std::string_view name) {
     if (id > wire::kLastThreadStream) {

@@ -30,6 +30,7 @@ public:
     void session_end(const SessionEnd& end);
     void process(const Process& process);
     void process_end(const ProcessEnd& end);
+    void unprofiled(const UnprofiledProgram& program);
     void thread(const Thread& thread);
     /// `tid` is the thread's.
     void thread_name(const ThreadName& name, std::uint32_t tid);

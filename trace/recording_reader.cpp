@@ -37,6 +37,7 @@ private:
     Problem session_end(const EventView& event);
     Problem process(const EventView& event);
     Problem process_end(const EventView& event);
+    Problem unprofiled(const EventView& event);
     Problem thread(const EventView& event);
     Problem thread_name(const EventView& event);
     Problem module(const EventView& event);
@@ -72,6 +73,7 @@ void RecordingAnalyzer::subscribe(EventReader& reader) {
     on(schema::kSessionEnd, &RecordingAnalyzer::session_end);
     on(schema::kProcess, &RecordingAnalyzer::process);
     on(schema::kProcessEnd, &RecordingAnalyzer::process_end);
+    on(schema::kUnprofiled, &RecordingAnalyzer::unprofiled);
     on(schema::kThread, &RecordingAnalyzer::thread);
     on(schema::kThreadName, &RecordingAnalyzer::thread_name);
     on(schema::kModule, &RecordingAnalyzer::module);
@@ -151,6 +153,17 @@ Problem RecordingAnalyzer::process_end(const EventView& event) {
     end.agent_rss_bytes = event.number<std::uint64_t>("AgentRss");
     end.unwind_table_bytes = event.number<std::uint64_t>("UnwindTables");
     visitor_.on_process_end(end);
+    return std::nullopt;
+}
+
+Problem RecordingAnalyzer::unprofiled(const EventView& event) {
+    UnprofiledProgram program;
+    program.pid = event.number<std::uint32_t>("Pid");
+    program.parent_pid = event.number<std::uint32_t>("ParentPid");
+    program.start_ns = event.number<std::uint64_t>("StartTime");
+    program.executable = event.text("Executable");
+    program.reason = event.text("Reason");
+    visitor_.on_unprofiled(program);
     return std::nullopt;
 }
 

@@ -22,6 +22,7 @@ public:
     virtual void on_session_start(const SessionStart& /*session*/) {}  ///< Once, and first.
     virtual void on_process(const Process& /*process*/) {}
     virtual void on_process_end(const ProcessEnd& /*end*/) {}  ///< Samples may still follow it.
+    virtual void on_unprofiled(const UnprofiledProgram& /*program*/) {}
     virtual void on_thread(const Thread& /*thread*/) {}
     virtual void on_thread_name(const ThreadName& /*name*/) {}
     virtual void on_module(const Module& /*module*/) {}

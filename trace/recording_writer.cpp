@@ -104,6 +104,12 @@ void RecordingWriter::process_end(const ProcessEnd& end) {
     }
 }
 
+void RecordingWriter::unprofiled(const UnprofiledProgram& program) {
+    if (impl_->require(true, "")) {
+        impl_->records_.unprofiled(program);
+    }
+}
+
 void RecordingWriter::thread(const Thread& thread) {
     if (impl_->require(thread.id.value == impl_->tids_.size() + 1, "a thread id out of order") &&
         impl_->require(impl_->is_process(thread.process), "a thread of an undefined process")) {

@@ -49,6 +49,7 @@ public:
     void process(const Process& process);
     /// Also writes out the samples of the process's threads.
     void process_end(const ProcessEnd& end);
+    void unprofiled(const UnprofiledProgram& program);
     void thread(const Thread& thread);
     void thread_name(const ThreadName& name);
     void module(const Module& module);

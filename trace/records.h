@@ -72,6 +72,15 @@ struct ProcessEnd {
         0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
 };
 
+/// A program that ran without the agent, and so without samples.
+struct UnprofiledProgram {
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::uint64_t start_ns = 0;
+    std::string executable;  ///< As whoever started it named it.
+    std::string reason;      ///< For people.
+};
+
 struct Thread {
     ThreadId id;
     ProcessId process;

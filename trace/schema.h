@@ -174,12 +174,22 @@ inline constexpr auto kSampleBatchFields = std::to_array<FieldSpec>({
 inline constexpr EventSpec kSampleBatch{41, kThreadStream, "Sample", "SampleBatch",
                                         kSampleBatchFields};
 
+inline constexpr auto kUnprofiledFields = std::to_array<FieldSpec>({
+    {"Pid", FieldType::u32},
+    {"ParentPid", FieldType::u32},
+    {"StartTime", FieldType::u64},
+    {"Executable", FieldType::text},
+    {"Reason", FieldType::text},
+});
+inline constexpr EventSpec kUnprofiled{42, kVariable, "Sample", "Unprofiled", kUnprofiledFields};
+
 inline constexpr std::array kStandardEvents{kNewTrace, kThreadInfo, kSession2, kModuleInit,
                                             kDiagnosticsModuleLoad};
 /// All that a recording declares; together they fit into one packet.
 inline constexpr std::array kEvents{
     kNewTrace,   kThreadInfo, kSession2,   kModuleInit, kDiagnosticsModuleLoad,
     kSession,    kSessionEnd, kProcess,    kProcessEnd, kThread,
-    kThreadName, kModule,     kModuleLoad, kStackNodes, kSampleBatch};
+    kThreadName, kModule,     kModuleLoad, kStackNodes, kSampleBatch,
+    kUnprofiled};
 
 }  // namespace sample::trace::schema

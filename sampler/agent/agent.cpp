@@ -4,6 +4,7 @@
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
 #include "sampler/agent/arming.h"
+#include "sampler/agent/child_environment.h"
 #include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/session_client.h"
@@ -26,7 +27,7 @@ void in_forked_child() {
     forget_fork();
     signals_after_fork();
     set_up_confinement();
-    if (was_profiled && may_join()) {
+    if (was_profiled && children_wanted() && may_join()) {
         join_session(JoinKind::after_fork);
     }
 }

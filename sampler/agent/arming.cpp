@@ -8,6 +8,8 @@
 #include "sampler/source/sampling_thread.h"
 #include "sampler/source/task_list.h"
 
+#include <sys/single_threaded.h>
+
 #include <cerrno>
 #include <csignal>
 
@@ -165,6 +167,10 @@ int try_source(Source source, const control::Welcome& welcome, const ThreadList&
 
 ThreadList list_threads() noexcept {
     ThreadList list;
+    if (__libc_single_threaded != 0) {
+        list.tids[list.count++] = current_tid();
+        return list;
+    }
     const int folder = source::open_task_folder();
     if (folder < 0) {
         list.tids[list.count++] = current_tid();

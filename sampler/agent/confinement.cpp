@@ -33,6 +33,7 @@ constexpr long kEveryImage = -1;
 
 constinit std::atomic<bool> g_may_join{true};
 constinit std::atomic<bool> g_may_rehearse{true};
+constinit std::atomic<bool> g_is_confined{false};
 constinit std::atomic<long> g_leaves_environment{0};
 constinit long g_own_pid = 0;
 constinit const char* g_own_name = nullptr;
@@ -162,6 +163,10 @@ bool may_join() noexcept {
     return g_may_join.load(std::memory_order_relaxed);
 }
 
+bool is_confined() noexcept {
+    return g_is_confined.load(std::memory_order_relaxed);
+}
+
 bool must_leave_environment() noexcept {
     const long who = g_leaves_environment.load(std::memory_order_relaxed);
     return who == kEveryImage || (who != 0 && raw_syscall(SYS_getpid) == who);
@@ -188,6 +193,7 @@ void before_confinement(const ConfiningCall& call) noexcept {
     if (sampling == Verdict::not_installed) {
         return;
     }
+    g_is_confined.store(true);
     const bool stops = stops_anyway || sampling == Verdict::refused;
     const bool leaves =
         stops || !may_join() || rehearse(call, Needs::joining) != Verdict::permitted;

@@ -34,6 +34,9 @@ void before_confinement(const ConfiningCall& call) noexcept;
 /// False: a filter forbids what joining a session, or arming a thread, needs. Async-signal-safe.
 [[nodiscard]] bool may_join() noexcept;
 
+/// Whether this image has set a filter, whatever it forbids. Async-signal-safe.
+[[nodiscard]] bool is_confined() noexcept;
+
 /// Whether the program's next image is to start without us, as it could not join.
 /// Async-signal-safe.
 [[nodiscard]] bool must_leave_environment() noexcept;

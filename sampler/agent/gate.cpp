@@ -40,10 +40,6 @@ void ring_doorbell() noexcept {
     raw_syscall(SYS_futex, as_argument(&g_page->doorbell), FUTEX_WAKE, 1);
 }
 
-bool is_own_process() noexcept {
-    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) == g_own_pid;
-}
-
 bool collector_lives() noexcept {
     return raw_syscall(SYS_kill, g_collector_pid, 0) != -ESRCH;
 }
@@ -142,6 +138,10 @@ void take_sample_here() noexcept {
 }
 
 }  // namespace
+
+bool is_own_process() noexcept {
+    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) == g_own_pid;
+}
 
 void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept {
     g_page = page;

@@ -21,6 +21,10 @@ namespace sample::agent {
 /// Called once when the process has joined a session; not async-signal-safe.
 void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept;
 
+/// False in a vfork child, whose memory is its parent's, and in a forked child that has joined no
+/// session. Async-signal-safe.
+[[nodiscard]] bool is_own_process() noexcept;
+
 /// Events off, until the exec succeeds or this object goes. Async-signal-safe.
 class ClosedGate {
 public:

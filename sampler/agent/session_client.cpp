@@ -1,6 +1,7 @@
 #include "sampler/agent/session_client.h"
 
 #include "sampler/agent/arming.h"
+#include "sampler/agent/child_environment.h"
 #include "sampler/agent/collector_start.h"
 #include "sampler/agent/confinement.h"
 #include "sampler/agent/gate.h"
@@ -96,6 +97,7 @@ const char* converse(int socket, control::Hello& hello) noexcept {
         return "no address space for the sample buffers; raise `ulimit -v`";
     }
     g_session_name = welcome.session_name;
+    set_up_children(g_session_name.data(), welcome.children != 0);
 
     const ThreadList threads = list_threads();
     area->header.observes_waits.store(welcome.observes_waits);
@@ -114,6 +116,10 @@ const char* converse(int socket, control::Hello& hello) noexcept {
 }
 
 }  // namespace
+
+const char* session_name() noexcept {
+    return g_session_name.data();
+}
 
 void join_session(JoinKind kind) noexcept {
     const char* problem = nullptr;

@@ -18,4 +18,7 @@ void join_session(JoinKind kind) noexcept;
 /// The calling thread is a new one: it gets what the session's source wants of each.
 void begin_thread() noexcept;
 
+/// Empty: none was joined.
+[[nodiscard]] const char* session_name() noexcept;
+
 }  // namespace sample::agent

@@ -1,17 +1,18 @@
-// Every exec entry point: the gate is closed, the real function called, the gate opened if it
-// failed.
+// Every exec entry point: the environment is put right, the gate is closed, the real function
+// called, the gate opened if it failed.
 //
 // glibc's exec family calls execve internally, past any wrapper of it, so each name is wrapped. The
 // variadic ones collect their arguments and go on as the vector ones.
-#include "sampler/agent/confinement.h"
+#include "sampler/agent/child_environment.h"
+#include "sampler/agent/exec_plan.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/gate.h"
 #include "sampler/agent/real.h"
 
 #include <alloca.h>
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdarg>
 
 namespace sample::agent {
@@ -24,23 +25,59 @@ constinit Real<int(const char*, Strings, Strings)> g_execvpe{"execvpe"};
 constinit Real<int(int, Strings, Strings)> g_fexecve{"fexecve"};
 constinit Real<int(int, const char*, Strings, Strings, int)> g_execveat{"execveat"};
 
-template <class Function, class... Arguments>
-int exec_behind_gate(Real<Function>& real, Arguments... arguments) noexcept {
-    Function* function = real.get();
-    if (function == nullptr) {
-        errno = ENOSYS;
-        return -1;
+/// Calls `exec` with the environment that the new image is to have, behind the gate.
+template <class Exec>
+[[gnu::noinline]] int replace_image(ExecPlan& plan, Strings envp, Exec exec) noexcept {
+    const std::size_t room = environment_room(envp, plan.inherit);
+    if (room != 0) {
+        envp = make_environment(envp, plan.inherit, alloca(room));
     }
-    const ClosedGate gate;
-    return function(arguments...);
+    announce(plan.target, 0);
+    int result = -1;
+    {
+        const ClosedGate gate;
+        result = exec(envp);
+    }
+    take_back(plan.target);
+    return result;
 }
 
-std::size_t count_strings(Strings strings) noexcept {
-    std::size_t count = 0;
-    while (strings != nullptr && strings[count] != nullptr) {
-        ++count;
+int exec_file(const char* path, Strings argv, Strings envp) noexcept {
+    ExecPlan plan{is_own_process()};
+    plan.look_at(AT_FDCWD, path);
+    return replace_image(plan, envp,
+                         [&](Strings with) { return g_execve.get()(path, argv, with); });
+}
+
+int exec_found(const char* file, Strings argv, Strings envp) noexcept {
+    ExecPlan plan{is_own_process()};
+    plan.look_for(file);
+    return replace_image(plan, envp,
+                         [&](Strings with) { return g_execvpe.get()(file, argv, with); });
+}
+
+int exec_descriptor(int fd, Strings argv, Strings envp) noexcept {
+    ExecPlan plan{is_own_process()};
+    plan.look_at(fd);
+    return replace_image(plan, envp, [&](Strings with) { return g_fexecve.get()(fd, argv, with); });
+}
+
+struct FileAt {
+    int folder;
+    const char* path;
+    int flags;
+};
+
+int exec_at(const FileAt& file, Strings argv, Strings envp) noexcept {
+    ExecPlan plan{is_own_process()};
+    if ((file.flags & AT_EMPTY_PATH) != 0 && file.path != nullptr && *file.path == '\0') {
+        plan.look_at(file.folder);
+    } else {
+        plan.look_at(file.folder, file.path);
     }
-    return count;
+    return replace_image(plan, envp, [&](Strings with) {
+        return g_execveat.get()(file.folder, file.path, argv, with, file.flags);
+    });
 }
 
 std::size_t count_arguments(va_list list) noexcept {
@@ -70,47 +107,33 @@ namespace agent = sample::agent;
     for (std::size_t i = 1; i <= count; ++i) {                              \
         argv[i] = va_arg(list, char*);                                      \
     }
-
-// Where the next image could not join, `kept` is a copy of `envp` without what makes it try.
-#define SAMPLE_ENVIRONMENT(kept, envp)                                                     \
-    agent::Strings kept = envp;                                                            \
-    if ((envp) != nullptr && agent::must_leave_environment()) {                            \
-        auto** copy =                                                                      \
-            static_cast<char**>(alloca((agent::count_strings(envp) + 1) * sizeof(char*))); \
-        agent::copy_environment_without_us(envp, copy);                                    \
-        kept = copy;                                                                       \
-    }
 // NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 
 SAMPLE_WRAPPER int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
-    SAMPLE_ENVIRONMENT(kept, envp)
-    return agent::exec_behind_gate(agent::g_execve, path, argv, kept);
+    return agent::exec_file(path, argv, envp);
 }
 
 SAMPLE_WRAPPER int execv(const char* path, char* const argv[]) noexcept {
-    return execve(path, argv, environ);
+    return agent::exec_file(path, argv, environ);
 }
 
 SAMPLE_WRAPPER int execvp(const char* file, char* const argv[]) noexcept {
-    return execvpe(file, argv, environ);
+    return agent::exec_found(file, argv, environ);
 }
 
 SAMPLE_WRAPPER int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
-    SAMPLE_ENVIRONMENT(kept, envp)
-    return agent::exec_behind_gate(agent::g_execvpe, file, argv, kept);
+    return agent::exec_found(file, argv, envp);
 }
 
 SAMPLE_WRAPPER int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
-    SAMPLE_ENVIRONMENT(kept, envp)
-    return agent::exec_behind_gate(agent::g_fexecve, fd, argv, kept);
+    return agent::exec_descriptor(fd, argv, envp);
 }
 
 SAMPLE_WRAPPER int execveat(int fd, const char* path, char* const argv[], char* const envp[],
                             int flags) noexcept {
-    SAMPLE_ENVIRONMENT(kept, envp)
-    return agent::exec_behind_gate(agent::g_execveat, fd, path, argv, kept, flags);
+    return agent::exec_at({fd, path, flags}, argv, envp);
 }
 
 SAMPLE_WRAPPER int execl(const char* path, const char* first, ...) noexcept {

@@ -300,6 +300,11 @@ bool Session::serve(Connection& connection) {
     if (parse(*received, control::MessageKind::armed, armed)) {
         return arm(connection, armed, std::move(received->fds));
     }
+    control::Unprofiled unprofiled;
+    if (parse(*received, control::MessageKind::unprofiled, unprofiled)) {
+        unprofiled_.announced(unprofiled, connection.pid, monotonic_ns());
+        return false;
+    }
     control::ArmThread arm_thread;
     if (parse(*received, control::MessageKind::arm_thread, arm_thread)) {
         serve_waiting(connection.pid);
@@ -348,13 +353,15 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     connection.identity.same_pid_namespace = connection.pid == static_cast<pid_t>(hello.pid);
     // The image before this one need not have waited for us.
     serve_waiting(connection.pid);
+    unprofiled_.has_run(connection.pid);
+    list_unprofiled();
     const auto replaced = std::find_if(processes_.begin(), processes_.end(), [&](const Live& live) {
         return live.process->pid() == connection.pid;
     });
     if (replaced != processes_.end()) {
         const std::uint64_t said = replaced->process->said_cpu_ns();
         connection.identity.carried_cpu_ns =
-            said != 0 ? said : process_cpu_ns(connection.pid).value_or(0);
+            said != 0 && !replaced->unprofiled ? said : process_cpu_ns(connection.pid).value_or(0);
     }
     auto mapping = spare_area_.take(clock_.ticks_per_ns(), is_root && root_waits_);
     if (!mapping) {
@@ -378,6 +385,7 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     answer.event_config = options_.event.config;
     answer.period = period_of(options_);
     answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
+    answer.children = options_.children ? 1 : 0;
     copy_text(answer.session_name, name_);
     const auto sources = sources_for(connection.pid, connection.identity.source_reason);
     // Once it has the answer it may be gone at any time.
@@ -457,6 +465,9 @@ void Session::note_confinement(Live& live) {
 }
 
 void Session::end_process(Live& live, trace::EndKind kind, int code) {
+    if (live.unprofiled) {
+        return;  // it has ended
+    }
     const pid_t pid = live.process->pid();
     const std::uint64_t said = live.process->said_cpu_ns();
     std::optional<std::uint64_t> cpu;
@@ -482,6 +493,10 @@ void Session::process_died(Live& live) {
     if (fate.kind == trace::EndKind::unknown && header.exit_known.load() != 0) {
         fate = {trace::EndKind::exited, header.exit_status.load()};
     }
+    if (header.exit_known.load() == 0 && live.process->said_cpu_ns() != 0) {
+        // Its last word was that it execs: what died is a program that said no Hello.
+        fate = {trace::EndKind::replaced, 0};
+    }
     end_process(live, fate.kind, fate.code);
     if (live.process->pid() == root_) {
         root_ended_ = true;
@@ -489,22 +504,41 @@ void Session::process_died(Live& live) {
     }
 }
 
+void Session::list_unprofiled() {
+    for (const trace::UnprofiledProgram& program : unprofiled_.settle(monotonic_ns())) {
+        for (Live& live : processes_) {
+            if (live.process->pid() == static_cast<pid_t>(program.pid)) {
+                end_process(live, trace::EndKind::replaced, 0);
+                live.unprofiled = true;
+            }
+        }
+        if (recorder_.has_begun()) {
+            recorder_.writer().unprofiled(program);
+        }
+    }
+}
+
 void Session::housekeeping() {
     ++drains_;
     clock_.update();
-    for (Live& live : processes_) {
-        live.process->drain();
-    }
-    gatekeeper_->close_ended_events();
-    if (drains_ % kDrainsASecond == kDrainsASecond / 2) {
+    const bool is_second = drains_ % kDrainsASecond == kDrainsASecond / 2;
+    if (is_second) {
         throttling_.look();
         give_way_to_tracers();
-        for (Live& live : processes_) {
+    }
+    for (Live& live : processes_) {
+        if (live.unprofiled) {
+            continue;
+        }
+        live.process->drain();
+        if (is_second) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
             live.process->measure_memory();
         }
     }
+    gatekeeper_->close_ended_events();
+    list_unprofiled();
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         over_ = true;
@@ -524,6 +558,7 @@ void Session::give_way_to_tracers() {
 SessionOutcome Session::finish() {
     SessionOutcome outcome;
     listener_.reset();
+    list_unprofiled();
     // A root that waits for us at its exit has said how it ends.
     std::string left;
     for (Live& live : processes_) {

@@ -15,6 +15,7 @@
 #include "sampler/collector/spare_area.h"
 #include "sampler/collector/throttling.h"
 #include "sampler/collector/tick_clock.h"
+#include "sampler/collector/unprofiled.h"
 #include "sampler/control/protocol.h"
 #include "sampler/source/event_spec.h"
 
@@ -87,6 +88,7 @@ private:
         std::unique_ptr<ProfiledProcess> process;
         std::shared_ptr<AreaMapping> mapping;
         Fd pidfd;
+        bool unprofiled = false;  ///< Its image was replaced by one that we do not hear from.
     };
 
     Session(SessionOptions options, Fd recording);
@@ -103,6 +105,7 @@ private:
     void note_confinement(Live& live);
     void end_process(Live& live, trace::EndKind kind, int code);
     void process_died(Live& live);
+    void list_unprofiled();
     void housekeeping();
     /// A debugger that comes later would stop at each sample, too.
     void give_way_to_tracers();
@@ -113,6 +116,7 @@ private:
     TickClock clock_;
     SpareArea spare_area_;
     ProgramKinds programs_;
+    UnprofiledPrograms unprofiled_;
     Recorder recorder_;
     ThrottleWatch throttling_;
     Fd listener_;

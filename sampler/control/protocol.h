@@ -8,6 +8,7 @@
 // The agent does not wait for the last step: it closes its socket and holds no descriptor of ours.
 // Whatever it asks later, by its gate or as its next image, is answered after that.
 //
+// Who starts a program that cannot be profiled says Unprofiled and waits for nothing.
 // A thread that needs an event of its own later says ArmThread + 1 fd and waits for Go.
 // Plain structs, one a datagram, both sides from the same build: `version` is checked first.
 #pragma once
@@ -22,7 +23,7 @@ inline constexpr std::uint32_t kProtocolVersion = 3;
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
 inline constexpr std::size_t kMaxPassedFds = 65;
 
-enum class MessageKind : std::uint32_t { hello = 1, welcome, armed, go, arm_thread };
+enum class MessageKind : std::uint32_t { hello = 1, welcome, armed, go, arm_thread, unprofiled };
 
 /// What interrupts the program's threads; docs/sources.md.
 enum class Source : std::uint32_t { none = 0, sigtrap = 1, perf = 2, thread = 3, timer = 4 };
@@ -42,6 +43,7 @@ struct Welcome {
     std::uint32_t accepted = 0;
     std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
     std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
+    std::uint32_t children = 1;        ///< 0: only the session's first process is wanted.
     std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
     /// perf_event_attr's type and config, for the sources sigtrap and perf.
     std::uint32_t event_type = 0;
@@ -64,6 +66,28 @@ struct ArmThread {
     MessageKind kind = MessageKind::arm_thread;
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
+};
+
+/// Why the agent cannot be loaded into a program.
+enum class NotProfiled : std::uint32_t {
+    none,  ///< It can; or: a program that was announced was not started after all.
+    static_program,
+    privileged,  ///< Setuid or setgid.
+    capabilities,
+    other_machine,
+    musl,
+};
+
+/// A program is about to be started, or was, which the collector will hear nothing from. No answer.
+struct Unprofiled {
+    MessageKind kind = MessageKind::unprofiled;
+    NotProfiled reason = NotProfiled::none;
+    std::uint32_t pid = 0;
+    std::uint32_t parent_pid = 0;
+    std::uint32_t sender_pid = 0;  ///< As its own namespace numbers it, like the others.
+    std::uint64_t device = 0;      ///< Of the file that the kernel will run.
+    std::uint64_t inode = 0;
+    std::array<char, 512> path{};  ///< Cut to fit.
 };
 
 struct Go {

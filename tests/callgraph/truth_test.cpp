@@ -221,6 +221,22 @@ TEST(Truth, says_that_the_end_is_missing) {
     EXPECT_EQ(profile.truth.wall_ns, 100'000U);
 }
 
+TEST(Truth, names_the_programs_that_were_not_profiled_once) {
+    RecordingMaker fixture;
+    for (const std::uint32_t pid : {7U, 8U, 9U}) {
+        fixture.recording.add(trace::UnprofiledProgram{
+            pid, 1, 5, pid == 9 ? "/bin/su" : "/bin/busybox", pid == 9 ? "setuid" : "static"});
+    }
+    fixture.end();
+    const Profile profile = fixture.profile();
+    ASSERT_EQ(profile.unprofiled.size(), 3U);
+    EXPECT_EQ(profile.unprofiled[1].pid, 8U);
+    EXPECT_EQ(profile.unprofiled[1].parent_pid, 1U);
+    EXPECT_EQ(profile.unprofiled[2].reason, "setuid");
+    EXPECT_TRUE(has_note(profile, "/bin/busybox (2 processes) was not profiled: static"));
+    EXPECT_TRUE(has_note(profile, "/bin/su (1 process) was not profiled: setuid"));
+}
+
 TEST(Truth, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);

@@ -44,6 +44,7 @@ public:
     /// All bits of the flags of the functions whose name contains `name`.
     [[nodiscard]] unsigned flags(std::string_view name) const;
     [[nodiscard]] const nlohmann::json& exported() const { return exported_; }
+    [[nodiscard]] const nlohmann::json& stats() const { return stats_; }
 
 private:
     nlohmann::json stats_;

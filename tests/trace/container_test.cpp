@@ -123,7 +123,7 @@ TEST(Container, our_own_events_are_declared_and_parse) {
     for (const char* name :
          {"Sample.Session", "Sample.SessionEnd", "Sample.Process", "Sample.ProcessEnd",
           "Sample.Thread", "Sample.ThreadName", "Sample.Module", "Sample.ModuleLoad",
-          "Sample.StackNodes", "Sample.SampleBatch"}) {
+          "Sample.StackNodes", "Sample.SampleBatch", "Sample.Unprofiled"}) {
         EXPECT_FALSE(events_named(file, name).empty()) << name;
     }
     for (const plain::Event* batch : events_named(file, "Sample.SampleBatch")) {

@@ -60,6 +60,7 @@ public:
     std::vector<SessionStart> sessions;
     std::vector<Process> processes;
     std::vector<ProcessEnd> process_ends;
+    std::vector<UnprofiledProgram> unprofiled;
     std::vector<Thread> threads;
     std::vector<ThreadName> thread_names;
     std::vector<Module> modules;
@@ -78,6 +79,9 @@ public:
     }
     void on_process_end(const ProcessEnd& end) override {
         keep(process_ends, end, "process end " + std::to_string(end.id.value));
+    }
+    void on_unprofiled(const UnprofiledProgram& program) override {
+        keep(unprofiled, program, "unprofiled " + program.executable);
     }
     void on_thread(const Thread& thread) override {
         keep(threads, thread, "thread " + std::to_string(thread.id.value));
@@ -147,6 +151,7 @@ inline void write_small_recording(RecordingWriter& writer) {
             ASSERT_TRUE(writer.flush(FlushMode::everything));
         }
     }
+    writer.unprofiled(UnprofiledProgram{77, 76, start + 4'000'000, "/bin/busybox", "it is static"});
     const NodeId rest = writer.node(NodeId{}, ModuleId{2}, 0);
     writer.booking(Booking{ThreadId{2}, start + 5'000'000, rest, 77'777});
     writer.process_end(ProcessEnd{ProcessId{1}, EndKind::signaled, 11, start + 6'000'000, 5'900'000,

@@ -28,6 +28,7 @@ bool write_recording(const std::string& path, std::uint32_t samples, bool is_end
         return false;
     }
     writer->process(Process{ProcessId{1}, 10, 9, 5, "/bin/app", "app", "sigtrap", ""});
+    writer->unprofiled(UnprofiledProgram{11, 10, 6, "/bin/static", "static"});
     writer->module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/app", {1, 2, 3}});
     writer->module(Module{ModuleId{2}, ModuleKind::pseudo, false, kNotSampled, {}});
     writer->module_load(ModuleLoad{ModuleId{1}, ProcessId{1}, 0x1000, 0x2000, 0x3000, 5});

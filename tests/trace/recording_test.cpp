@@ -109,6 +109,13 @@ TEST(Recording, gives_back_every_record) {
     EXPECT_EQ(end.agent_rss_bytes, 1U << 20);
     EXPECT_EQ(end.unwind_table_bytes, 1U << 18);
 
+    ASSERT_EQ(kept.unprofiled.size(), 1U);
+    EXPECT_EQ(kept.unprofiled[0].pid, 77U);
+    EXPECT_EQ(kept.unprofiled[0].parent_pid, 76U);
+    EXPECT_EQ(kept.unprofiled[0].start_ns, start + 4'000'000);
+    EXPECT_EQ(kept.unprofiled[0].executable, "/bin/busybox");
+    EXPECT_EQ(kept.unprofiled[0].reason, "it is static");
+
     ASSERT_EQ(kept.session_ends.size(), 1U);
     EXPECT_EQ(kept.session_ends[0].end_ns, start + 7'000'000);
     EXPECT_TRUE(kept.session_ends[0].stopped_early);

@@ -1,0 +1,34 @@
+// The file that is about to be exec'ed: can the agent be loaded into it, and if not, why?
+//
+// A static, setuid or foreign program runs untouched, so nobody but whoever starts it can tell that
+// it ran: the agent looks at the file, and tells the collector of those that it will not see again.
+// System calls only, nothing is written but the caller's stack: async-signal-safe, and right in a
+// vfork child.
+#pragma once
+
+#include "sampler/control/protocol.h"
+
+#include <cstddef>
+
+namespace sample::agent {
+
+/// Longer paths are not looked at: the stack may be small.
+inline constexpr std::size_t kMaxPathBytes = 1024;
+
+/// What is known of the file; `reason` none: the agent can be loaded, or it is not known.
+[[nodiscard]] control::Unprofiled inspect_program(int folder, const char* path) noexcept;
+
+/// Likewise of an open file.
+[[nodiscard]] control::Unprofiled inspect_descriptor(int fd) noexcept;
+
+/// Looks `file` up as execvp(3) does. False: not found.
+[[nodiscard]] bool search_path(const char* file, char (&path)[kMaxPathBytes]) noexcept;
+
+/// Tells the collector, if there is something to tell. `pid` 0: the calling process becomes it.
+/// Does not wait for an answer.
+void announce(control::Unprofiled& program, int pid) noexcept;
+
+/// The exec failed after all.
+void take_back(control::Unprofiled& program) noexcept;
+
+}  // namespace sample::agent

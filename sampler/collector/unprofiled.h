@@ -1,0 +1,43 @@
+// Programs of the session that run without the agent: static, setuid, another machine's.
+//
+// Whoever starts one announces it just before (agent/exec_target.h). It is listed once it is seen
+// to run, or has been and is gone; an exec that failed is taken back, or never seen to run. Not
+// thread-safe.
+#pragma once
+
+#include "sampler/control/protocol.h"
+#include "trace/records.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace sample::collector {
+
+class UnprofiledPrograms {
+public:
+    /// `peer`: who said it, as this process's namespace numbers it.
+    void announced(const control::Unprofiled& said, pid_t peer, std::uint64_t now_ns);
+
+    /// The process says Hello: the program before it did run.
+    void has_run(pid_t pid);
+
+    /// What is certain by now; it is forgotten here. `now_ns` at the session's end: whatever still
+    /// runs another program than was announced never ran it.
+    [[nodiscard]] std::vector<trace::UnprofiledProgram> settle(std::uint64_t now_ns);
+
+private:
+    struct Pending {
+        trace::UnprofiledProgram program;
+        std::uint64_t device = 0;
+        std::uint64_t inode = 0;
+        bool ran = false;
+    };
+    std::vector<Pending> pending_;
+};
+
+/// For people.
+[[nodiscard]] const char* describe(control::NotProfiled reason);
+
+}  // namespace sample::collector
