@@ -97,11 +97,12 @@ TEST_F(WallClock, work_and_sleep_have_their_shares) {
     const Outcome outcome = observe({target("sleepy"), "6", "14", "2"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen{recording()};
-    const double busy_us = told(outcome.out, "busy_wall_ns") / 1000;
-    const double idle_us = told(outcome.out, "idle_wall_ns") / 1000;
-    const double busy_cpu_us = told(outcome.out, "busy_cpu_ns") / 1000;
-    const double life = life_us(seen.exported(), "sleepy");
-    EXPECT_NEAR(life / (busy_us + idle_us), 1, 0.03);
+    const double busy_us = told(outcome.out, "busy_ns") / 1000;
+    const double idle_us = told(outcome.out, "idle_ns") / 1000;
+    const double delayed_us = told(outcome.out, "delayed_ns") / 1000;
+    const double busy_cpu_us = told(outcome.out, "cpu_ns") / 1000;
+    const double life = life_us(seen.exported(), "worker");
+    EXPECT_NEAR(life / (busy_us + idle_us + delayed_us), 1, 0.03);
     // What the others on this machine took of the thread's time is told apart.
     const double for_processor_us = seen.total_us("[waiting for a processor]");
     EXPECT_NEAR(seen.total_us("busy_part") / life, busy_cpu_us / life,
