@@ -5,6 +5,7 @@
 #include "sampler/capture/library_guard.h"
 #include "sampler/capture/library_records.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/weight.h"
 #include "unwind/walk/walk.h"
 
 #include <sys/prctl.h>
@@ -204,11 +205,6 @@ bool has_thread_locals() noexcept {
     return block != 0 && block == self;
 }
 
-bool kernel_counts(const AreaHeader& header) noexcept {
-    return header.kernel_count != KernelCount::none &&
-           header.kernel_excluded.load(std::memory_order_relaxed) == 0;
-}
-
 /// Of the calling thread, so far: they are not the next sample's.
 void forget_own_events(const AreaHeader& header) noexcept {
     if (t_thread.slot != nullptr && t_thread.busy == 0 && kernel_counts(header)) {
@@ -223,45 +219,6 @@ void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
     out.value = {get(REG_RAX), get(REG_RDX), get(REG_RCX), get(REG_RBX), get(REG_RSI), get(REG_RDI),
                  get(REG_RBP), get(REG_RSP), get(REG_R8),  get(REG_R9),  get(REG_R10), get(REG_R11),
                  get(REG_R12), get(REG_R13), get(REG_R14), get(REG_R15), get(REG_RIP)};
-}
-
-/// CPU time that this sample stands for, and (apart) the part that the source could not see.
-struct Weight {
-    std::uint64_t seen_ns = 0;
-    std::uint64_t unseen_ns = 0;
-    std::uint64_t accounted_ns = 0;  ///< The slot's new value, once the sample is published.
-};
-
-/// What happened since the thread's last sample, where the kernel says; else a period.
-Weight weigh_event(const AreaHeader& header, const ThreadSlot& slot) noexcept {
-    if (!kernel_counts(header)) {
-        return {header.period_ns, 0, 0};
-    }
-    const std::uint64_t now = thread_count(header.kernel_count);
-    if (slot.last_ticks == 0) {
-        return {header.period_ns, 0, now};  // how many before the events were on is not known
-    }
-    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
-    return {now > accounted ? now - accounted : 0, 0, now};
-}
-
-Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t ticks) noexcept {
-    if (header.gap_ticks == kCountsEvents) {
-        return weigh_event(header, slot);
-    }
-    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
-    if (ticks - slot.last_ticks < header.gap_ticks) {
-        return {header.period_ns, 0, accounted + header.period_ns};
-    }
-    const std::uint64_t now = thread_cpu_ns();
-    if (now <= accounted) {
-        return {0, 0, accounted};
-    }
-    const std::uint64_t elapsed = now - accounted;
-    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > header.period_ns) {
-        return {header.period_ns, elapsed - header.period_ns, now};
-    }
-    return {elapsed, 0, now};
 }
 
 bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::WalkResult walked,

@@ -44,6 +44,11 @@ struct SessionOptions {
     int wake_fd = -1;                                         ///< When readable, on_wake is asked.
     std::function<bool()> on_wake;                            ///< True: stop the session now.
     std::function<void(std::chrono::nanoseconds)> on_second;  ///< Time left, about once a second.
+
+    /// Nanoseconds of a clock, else occurrences of the event.
+    [[nodiscard]] std::uint64_t period() const {
+        return event.is_clock ? 1'000'000'000U / frequency_hz : event.period;
+    }
 };
 
 /// How a session ended.
