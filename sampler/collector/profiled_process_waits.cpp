@@ -74,10 +74,15 @@ void ProfiledProcess::book_waits(ThreadState& thread, std::uint64_t time_ns) {
     // It may have woken up since it was last seen to wait, but not for long.
     const bool still_there =
         thread.waits_at && thread.waits.cpu_ns() < thread.wait_cpu_ns + area().header.period_ns;
-    const NodeId node =
-        still_there ? *thread.waits_at : recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{});
-    if (const std::uint64_t ns = thread.waits.take_asleep(); ns != 0) {
-        recorder_.writer().booking({thread.id, time_ns, node, ns});
+    const std::uint64_t ns = thread.waits.take_asleep();
+    if (ns == 0) {
+        return;
+    }
+    if (still_there) {
+        recorder_.writer().sample({thread.id, time_ns, *thread.waits_at, ns});
+    } else {
+        recorder_.writer().booking(
+            {thread.id, time_ns, recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{}), ns});
     }
 }
 
