@@ -36,7 +36,8 @@ inline Weight weigh_event(const AreaHeader& header, const ThreadSlot& slot) noex
     return {now > accounted ? now - accounted : 0, 0, now};
 }
 
-inline Weight weigh(const AreaHeader& header, const ThreadSlot& slot, std::uint64_t ticks) noexcept {
+inline Weight weigh(const AreaHeader& header, const ThreadSlot& slot,
+                    std::uint64_t ticks) noexcept {
     if (header.gap_ticks == kCountsEvents) {
         return weigh_event(header, slot);
     }

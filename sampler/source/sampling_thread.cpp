@@ -31,7 +31,7 @@ constexpr std::uint32_t kMostIdleChecks = 16;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 
-enum Orders : std::uint32_t { kWait, kBegin, kEnd };
+enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
 
 std::uint64_t monotonic_ns() noexcept {
     return capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
@@ -71,7 +71,7 @@ public:
 
     SamplingThreadJob job;
     bool interrupts = false;
-    std::atomic<std::uint32_t> orders{kWait};
+    std::atomic<std::uint32_t> orders{wait_for_orders};
 
 private:
     void look_at_all() noexcept;
@@ -120,7 +120,7 @@ void SamplingThread::sleep_until_next_tick() noexcept {
     const std::uint64_t wake = next_ns_ + random_part_of(job.period_ns);
     const timespec until{static_cast<time_t>(wake / kSecondNs),
                          static_cast<long>(wake % kSecondNs)};
-    raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, kBegin,
+    raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, look_on,
                 as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
 }
 
@@ -222,15 +222,15 @@ void SamplingThread::run() noexcept {
     raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
     raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
     ask_for_prompt_scheduling();
-    while (orders.load(std::memory_order_acquire) == kWait) {
-        raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, kWait, 0);
+    while (orders.load(std::memory_order_acquire) == wait_for_orders) {
+        raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, wait_for_orders, 0);
     }
-    if (orders.load(std::memory_order_acquire) == kEnd) {
+    if (orders.load(std::memory_order_acquire) == end_thread) {
         return;
     }
     begin();
     std::uint64_t next_look_around_ns = 0;
-    while (folder_ >= 0 && orders.load(std::memory_order_relaxed) == kBegin) {
+    while (folder_ >= 0 && orders.load(std::memory_order_relaxed) == look_on) {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
@@ -256,13 +256,13 @@ void run_thread(void* thread) noexcept {
 
 int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.job = job;
-    g_thread.orders.store(kWait, std::memory_order_relaxed);
+    g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
     return start_raw_thread(run_thread, &g_thread, kStackBytes);
 }
 
 void release_sampling_thread(bool begins, bool interrupts) noexcept {
     g_thread.interrupts = interrupts;
-    g_thread.orders.store(begins ? kBegin : kEnd, std::memory_order_release);
+    g_thread.orders.store(begins ? look_on : end_thread, std::memory_order_release);
     raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);
 }
 

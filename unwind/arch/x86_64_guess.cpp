@@ -326,7 +326,7 @@ std::uint64_t find_frame_record(const ModuleTable& modules, std::uint64_t addres
                                 StackMemory& memory) noexcept {
     // The ABI keeps rsp a multiple of 16 at calls, so a frame pointer that was pushed first is one.
     const std::uint64_t first = (address + 15) & ~std::uint64_t{15};
-    for (std::uint64_t at = first; at < first + 8 * kScannedWords; at += 16) {
+    for (std::uint64_t at = first; at < first + std::uint64_t{8} * kScannedWords; at += 16) {
         std::uint64_t above = 0;
         if (!memory.scan(at + 8, above)) {
             return 0;
