@@ -17,14 +17,14 @@ _sample_values() {
     case $1 in
         -f | --freq) echo "1k 10k" ;;
         -t | --time) echo "10s 1m 5m 10m" ;;
-        --source) echo "auto sigtrap perf" ;;
+        --source) echo "auto sigtrap perf thread timer" ;;
         --event)
             echo "cpu-clock task-clock page-faults minor-faults major-faults context-switches
                 cpu-migrations cycles instructions cache-references cache-misses branches
                 branch-misses help"
             ;;
         --max-stack) echo "64 256 1024 8192" ;;
-        --clock) echo "cpu" ;;
+        --clock) echo "cpu wall" ;;
         --color) echo "auto always never" ;;
         --view) echo "summary callgraph functions threads stats" ;;
         --average) echo "1s 1m 5m 10m" ;;

@@ -17,10 +17,10 @@ _sample_record() {
         '(-o --output)'{-o,--output=}'[the recording]:file:_files' \
         '--force[replace files that exist]' \
         '*--export=[also write at the end]:format=file:(json= folded=)' \
-        '--source=[what triggers samples]:source:(auto sigtrap perf)' \
+        '--source=[what triggers samples]:source:(auto sigtrap perf thread timer)' \
         '--event=[what is sampled]:event:(cpu-clock task-clock page-faults minor-faults major-faults context-switches cpu-migrations cycles instructions cache-references cache-misses branches branch-misses help)' \
         '--max-stack=[frames kept of a stack]:frames:(64 256 1024 8192)' \
-        '--clock=[what time is measured]:clock:(cpu)' \
+        '--clock=[what time is measured]:clock:(cpu wall)' \
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
         '--quiet[no countdown and no summary]' \

@@ -229,6 +229,16 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KernelUser,
 
 using Confined = Session;
 
+TEST_F(Confined, a_debugger_that_comes_later_is_given_way) {
+    const Outcome outcome = sample({"--quiet", "--source", "sigtrap", "--freq", "10k", "-o",
+                                    recording(), "--", target("traced_later")});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(told(outcome.out, "quiet"), 1) << told(outcome.out, "stops") << " stops";
+    const Outcome report = sample({"report", recording()});
+    EXPECT_NE(report.out.find("while a debugger or tracer was attached"), std::string::npos)
+        << report.out;
+}
+
 TEST_F(Confined, a_traced_program_would_be_stopped_by_sigtrap) {
     const Outcome outcome =
         run_here({SAMPLE_CONFINE, "--traced", sample_path(), "--quiet", "--source", "sigtrap", "-o",
