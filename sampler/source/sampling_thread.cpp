@@ -71,6 +71,9 @@ public:
 
     SamplingThreadJob job;
     bool interrupts = false;
+    int owner = 0;  ///< The process that made it.
+    int id = 0;
+    std::atomic<std::uint32_t> has_ended{0};
     std::atomic<std::uint32_t> orders{wait_for_orders};
 
 private:
@@ -94,6 +97,7 @@ private:
     std::uint64_t next_ns_ = 0;
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
+    std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for unshare or setns.
     WaitWatch waits_;
     ThreadTable table_;
 };
@@ -213,6 +217,7 @@ void SamplingThread::begin() noexcept {
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
     table_.clear();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
+    spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     if (job.reports_waits) {
         waits_.begin(*job.area, folder_);
     }
@@ -235,7 +240,8 @@ void SamplingThread::run() noexcept {
             break;
         }
         look_at_all();
-        job.area->header.observer_cpu_ns.store(capture::thread_cpu_ns(), std::memory_order_relaxed);
+        job.area->header.observer_cpu_ns.store(spent_before_ns_ + capture::thread_cpu_ns(),
+                                               std::memory_order_relaxed);
         if (next_ns_ >= next_look_around_ns) {
             if (is_over()) {
                 break;
@@ -248,16 +254,21 @@ void SamplingThread::run() noexcept {
     raw_syscall(SYS_close, folder_);
 }
 
-void run_thread(void* thread) noexcept {
-    static_cast<SamplingThread*>(thread)->run();
+void run_thread(void* pointer) noexcept {
+    auto* thread = static_cast<SamplingThread*>(pointer);
+    thread->run();
+    thread->has_ended.store(1, std::memory_order_release);
 }
 
 }  // namespace
 
 int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.job = job;
+    g_thread.owner = static_cast<int>(raw_syscall(SYS_getpid));
+    g_thread.has_ended.store(0, std::memory_order_relaxed);
     g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
-    return start_raw_thread(run_thread, &g_thread, kStackBytes);
+    g_thread.id = start_raw_thread(run_thread, &g_thread, kStackBytes);
+    return g_thread.id;
 }
 
 void release_sampling_thread(bool begins, bool interrupts) noexcept {
@@ -267,13 +278,16 @@ void release_sampling_thread(bool begins, bool interrupts) noexcept {
 }
 
 bool end_sampling_thread() noexcept {
+    // In a child of fork or vfork it is the parent's, and so is the area.
     const long process = raw_syscall(SYS_getpid);
-    const auto tid = static_cast<long>(g_thread.job.area->header.observer_tid.load());
-    if (tid == 0 || raw_syscall(SYS_tgkill, process, tid, 0) != 0) {
+    if (process != g_thread.owner || g_thread.has_ended.load(std::memory_order_acquire) != 0) {
         return false;
     }
+    const auto tid = static_cast<long>(g_thread.id);
     release_sampling_thread(false, g_thread.interrupts);
-    while (raw_syscall(SYS_tgkill, process, tid, 0) == 0) {
+    // Its id may be another thread's once it is gone, so this does not wait for ever.
+    constexpr int kMostLooks = 10'000;
+    for (int look = 0; look < kMostLooks && raw_syscall(SYS_tgkill, process, tid, 0) == 0; ++look) {
         raw_syscall(SYS_sched_yield);
     }
     return true;

@@ -119,6 +119,14 @@ TEST_F(WallClock, the_main_thread_lives_as_long_as_the_process) {
     EXPECT_EQ(seen.total_us("[sampling thread]"), 0);
 }
 
+// Only a process with one thread may make a user namespace: ours ends before.
+TEST_F(WallClock, a_program_that_must_have_one_thread_has_it) {
+    const Outcome bare = run_here({"unshare", "--user", "true"});
+    EXPECT_EQ(observe({"unshare", "--user", "true"}).exit_code, bare.exit_code);
+    EXPECT_EQ(observe({"unshare", "--user", "true"}, {"--source", "thread"}).exit_code,
+              bare.exit_code);
+}
+
 TEST_F(WallClock, no_system_call_is_interrupted) {
     const Outcome outcome = observe({target("eintr"), "100"}, {"--freq", "10k"});
     const Recording seen{recording()};
