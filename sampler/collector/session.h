@@ -102,6 +102,8 @@ private:
     void accept_connections();
     bool serve(Connection& connection);
     bool welcome(Connection& connection, const control::Hello& hello);
+    /// What a process that may join is told; why not the first source goes to its identity.
+    control::Welcome answer_to(Connection& connection);
     void describe(Connection& connection, const control::Hello& hello) const;
     /// What `pid` has said and nobody has heard yet.
     void serve_waiting(pid_t pid);

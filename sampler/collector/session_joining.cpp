@@ -152,6 +152,22 @@ std::vector<control::Source> Session::sources_for(pid_t pid, std::string& reason
     return sources;
 }
 
+control::Welcome Session::answer_to(Connection& connection) {
+    control::Welcome answer;
+    answer.accepted = 1;
+    answer.collector_pid =
+        connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
+    answer.event_type = options_.event.type;
+    answer.event_config = options_.event.config;
+    answer.period = options_.period();
+    answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
+    answer.children = options_.children ? 1 : 0;
+    copy_text(answer.session_name, name_);
+    const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    std::copy(sources.begin(), sources.end(), answer.sources.begin());
+    return answer;
+}
+
 bool Session::welcome(Connection& connection, const control::Hello& hello) {
     if (connection.pid == 0) {
         connection.pid = static_cast<pid_t>(hello.pid);
@@ -190,21 +206,10 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     if (is_root) {
         root_mapping_ = connection.mapping;
     }
-    control::Welcome answer;
-    answer.accepted = 1;
-    answer.collector_pid =
-        connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
-    answer.event_type = options_.event.type;
-    answer.event_config = options_.event.config;
-    answer.period = options_.period();
-    answer.observes_waits = options_.clock == trace::Clock::wall ? 1 : 0;
-    answer.children = options_.children ? 1 : 0;
-    copy_text(answer.session_name, name_);
-    const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    const control::Welcome answer = answer_to(connection);
     // Once it has the answer it may be gone at any time.
     connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
     describe(connection, hello);
-    std::copy(sources.begin(), sources.end(), answer.sources.begin());
     const bool sent = send_with_fds(connection.socket.get(), &answer, sizeof answer,
                                     {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
     // Not before: the new image waits for the answer.
