@@ -37,10 +37,11 @@ protected:
     }
 
     static void expect_no_names(const ModuleSymbols& result, const std::string& name) {
-        ASSERT_EQ(result.symbols.size(), 2U);
-        EXPECT_FALSE(result.symbols[0].found);
-        EXPECT_EQ(result.symbols[0].name, name + "+0x1234");
-        EXPECT_EQ(result.symbols[1].name, name + "+0x10");
+        const std::vector<Symbol> symbols = symbols_in(result);
+        ASSERT_EQ(symbols.size(), 2U);
+        EXPECT_FALSE(symbols[0].found);
+        EXPECT_EQ(symbols[0].name, name + "+0x1234");
+        EXPECT_EQ(symbols[1].name, name + "+0x10");
     }
     const std::vector<std::uint64_t> addresses_{0x1234, 0x10};
 };
@@ -128,7 +129,7 @@ TEST_F(ModuleFileTest, is_used_if_its_build_id_is_the_recorded_one) {
     const std::vector<std::uint64_t> addresses{symbols_of(file).at("leaf")};
     const ModuleSymbols result = symbolize({file, build_id_of(file)}, addresses);
     EXPECT_EQ(result.problem, "");
-    EXPECT_EQ(result.symbols.at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
 }
 
 TEST_F(ModuleFileTest, is_not_used_if_it_was_replaced) {
@@ -154,9 +155,9 @@ TEST_F(ModuleFileTest, may_be_back_after_a_deletion) {
     const std::string file = fixture("dwarf5_pie");
     const std::vector<std::uint64_t> addresses{symbols_of(file).at("leaf")};
     const std::string deleted = file + " (deleted)";
-    EXPECT_EQ(symbolize({deleted, build_id_of(file)}, addresses).symbols.at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(symbolize({deleted, build_id_of(file)}, addresses)).at(0).name, "leaf");
     // Nobody can tell whether it is the same, without a build-id.
-    EXPECT_FALSE(symbolize({deleted, {}}, addresses).symbols.at(0).found);
+    EXPECT_FALSE(symbols_in(symbolize({deleted, {}}, addresses)).at(0).found);
     EXPECT_NE(symbolize({deleted, {}}, addresses).problem, "");
 }
 
