@@ -35,7 +35,7 @@ public:
     Namer(const ModuleImage& image, const std::string& path, Dwarf* dwarf, Dwarf_Addr bias)
         : image_{image},
           module_name_{base_name(path)},
-          extents_{path},
+          extents_{image.unwind_path()},
           table_{image.module()},
           debug_{dwarf, bias} {}
 
@@ -124,7 +124,7 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
         return result;
     }
     const std::string module_name = base_name(module.path);
-    const auto image = ModuleImage::open(module.path, module.build_id, options.debug_root);
+    const auto image = ModuleImage::open(module, options);
     if (!image) {
         result.problem = image.error().message();
         for (const std::uint64_t address : addresses) {
