@@ -36,7 +36,7 @@ public:
     Namer(const ModuleImage& image, const std::string& path, Dwarf* dwarf, Dwarf_Addr bias)
         : image_{image},
           module_name_{base_name(path)},
-          extents_{path},
+          extents_{image.unwind_path()},
           table_{image.module()},
           debug_{dwarf, bias} {}
 
@@ -127,7 +127,7 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
         return result;
     }
     const std::string module_name = base_name(module.path);
-    const auto image = ModuleImage::open(module.path, module.build_id, options.debug_root);
+    const auto image = ModuleImage::open(module, options);
     if (!image) {
         result.problem = image.error().message();
         SymbolsBuilder names;
