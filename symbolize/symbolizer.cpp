@@ -50,7 +50,7 @@ public:
             last_entry_ = entry;
         }
         Symbol symbol = last_;
-        symbol.call_line = debug_.line(address);
+        symbol.call_line = debug_.place(address).line;
         return symbol;
     }
 
@@ -59,7 +59,13 @@ public:
 private:
     Symbol describe(std::uint64_t address, std::span<const ElfSymbol> aliases,
                     const DebugFunction* function) {
-        const std::string debug_name = function != nullptr ? function->linkage_name() : "";
+        std::string debug_name;
+        if (function != nullptr) {
+            debug_name = linkage_name_of(function->die);
+            if (debug_name.empty()) {
+                debug_name = plain_name_of(function->die);
+            }
+        }
         Symbol symbol;
         // A symbol without a size is a guess, if a good one: what DWARF says goes first.
         if (!aliases.empty() && (aliases.front().sized || debug_name.empty())) {
@@ -73,11 +79,11 @@ private:
         }
         symbol.found = true;
         symbol.name = demangle(symbol.linkage_name);
-        SourcePlace place = function != nullptr ? function->declaration() : SourcePlace{};
+        SourcePlace place = function != nullptr ? declaration_of(function->die) : SourcePlace{};
         if (place.line == 0 || place.file.empty()) {
             place = debug_.place(symbol.start);  // Assembly, and what the compiler made up.
         }
-        symbol.source = std::move(place.file);
+        symbol.source = place.file;
         symbol.line = place.line;
         return symbol;
     }
