@@ -110,8 +110,7 @@ bool has_flag(Dwarf_Die die, unsigned name) {
 std::optional<std::uint64_t> number_at(Dwarf_Die die, unsigned name) {
     Dwarf_Attribute attribute{};
     Dwarf_Word value = 0;
-    if (dwarf_attr(&die, name, &attribute) == nullptr ||
-        dwarf_formudata(&attribute, &value) != 0) {
+    if (dwarf_attr(&die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0) {
         return std::nullopt;
     }
     return value;

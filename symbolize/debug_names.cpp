@@ -2,6 +2,7 @@
 
 #include "symbolize/debug_entry.h"
 #include "symbolize/debug_names_level.h"
+#include "symbolize/demangle.h"
 
 #include <dwarf.h>
 
@@ -129,7 +130,8 @@ public:
     /// As the C++ ABI counts: the first is 1.
     std::size_t number_of(const Dwarf_Die& die) {
         const auto place = [](const Dwarf_Die& entry) {
-            return std::tuple{number_at(entry, DW_AT_decl_line), number_at(entry, DW_AT_decl_column)};
+            return std::tuple{number_at(entry, DW_AT_decl_line),
+                              number_at(entry, DW_AT_decl_column)};
         };
         return 1 + static_cast<std::size_t>(std::count_if(
                        found_.begin(), found_.end(),
@@ -159,6 +161,18 @@ std::size_t arguments_in(std::string_view name) {
     return open == std::string_view::npos ? name.size() : open;
 }
 
+/// The name of a function that something else is named in: demangled as the scope of a variable x.
+std::string demangled_scope(std::string_view linkage_name) {
+    constexpr std::string_view kVariable = "::x";
+    if (linkage_name.starts_with("_Z")) {
+        const std::string name = demangle("_ZZ" + std::string{linkage_name.substr(2)} + "E1x");
+        if (name.ends_with(kVariable)) {
+            return name.substr(0, name.size() - kVariable.size());
+        }
+    }
+    return demangle(linkage_name);
+}
+
 }  // namespace
 
 std::string DebugNames::function(const Dwarf_Die& function) {
@@ -168,14 +182,16 @@ std::string DebugNames::function(const Dwarf_Die& function) {
     }
     depth_ = 0;
     steps_ = 0;
-    std::string name = qualified_function(function);
-    return Level::is_out_of_bounds(*this) || name.size() > Level::kLongestName
-               ? std::string{plain}
-               : name;
+    std::string name = qualified_function(function, As::name);
+    return Level::is_out_of_bounds(*this) || name.size() > Level::kLongestName ? std::string{plain}
+                                                                               : name;
 }
 
-std::string DebugNames::qualified_function(const Dwarf_Die& function) {
+std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
     const Level level{*this};
+    if (const std::string_view linkage = linkage_name_of(function); !linkage.empty()) {
+        return as == As::scope ? demangled_scope(linkage) : demangle(linkage);
+    }
     const Language language = language_of(function);
     const std::string plain{plain_name_of(function)};
     if (!level.is_inside() || language == Language::plain) {
@@ -187,8 +203,8 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function) {
     if (language == Language::scoped) {
         return scopes + plain;
     }
-    const bool is_member = entry_at(declaration, DW_AT_object_pointer).has_value() ||
-                           origin.addr != declaration.addr;
+    const bool is_member =
+        entry_at(declaration, DW_AT_object_pointer).has_value() || origin.addr != declaration.addr;
     if (has_flag(declaration, DW_AT_external) && !is_member &&
         scopes.find(')') == std::string::npos) {
         return plain;  // extern "C": a C++ function would have a linkage name.
@@ -197,9 +213,13 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function) {
     const std::string whole = scopes + name + arguments_of(origin, declaration);
     // The mangled names of templates hold the return type, but for constructors and conversions.
     const bool has_return_type =
-        arguments_in(plain) < plain.size() && !plain.starts_with("operator ") &&
+        as == As::name && arguments_in(plain) < plain.size() && !plain.starts_with("operator ") &&
         (!scopes.ends_with(name.substr(0, arguments_in(name)) + "::") || plain.starts_with('~'));
-    return has_return_type ? type(entry_at(declaration, DW_AT_type)) + " " + whole : whole;
+    if (!has_return_type) {
+        return whole;
+    }
+    const bool is_generic_lambda = scopes.find("{lambda(auto:") != std::string::npos;
+    return (is_generic_lambda ? "auto" : type(entry_at(declaration, DW_AT_type))) + " " + whole;
 }
 
 std::string DebugNames::arguments_of(const Dwarf_Die& function, const Dwarf_Die& declaration) {
@@ -216,7 +236,8 @@ std::string DebugNames::prefix(const Dwarf_Die& die) {
     for (std::size_t i = around.size(); i-- > 1;) {
         Dwarf_Die entry = around[i];
         if (is_function(dwarf_tag(&entry))) {
-            return qualified_function(entry) + "::" + text;  // Which knows what it stands in.
+            return qualified_function(entry, As::scope) +
+                   "::" + text;  // Which knows what it stands in.
         }
         const std::string name = scope(entry);
         if (!name.empty()) {
@@ -263,7 +284,8 @@ std::string DebugNames::lambda_arguments(const Dwarf_Die& die) {
         std::string generic;
         for (Dwarf_Die entry : scopes_.children(member)) {
             if (dwarf_tag(&entry) == DW_TAG_template_type_parameter &&
-                plain_name_of(entry).starts_with("auto:")) {
+                plain_name_of(entry).starts_with("auto:") &&
+                generic.find(plain_name_of(entry)) == std::string::npos) {
                 generic += (generic.empty() ? "" : ", ") + std::string{plain_name_of(entry)};
             }
         }

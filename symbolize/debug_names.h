@@ -35,7 +35,10 @@ public:
 private:
     class Level;
 
-    std::string qualified_function(const Dwarf_Die& function);
+    /// As what: a name of its own says the return type of a template, a scope never does.
+    enum class As { name, scope };
+
+    std::string qualified_function(const Dwarf_Die& function, As as);
     std::string arguments_of(const Dwarf_Die& function, const Dwarf_Die& declaration);
     std::string prefix(const Dwarf_Die& die);
     std::string scope(const Dwarf_Die& die);

@@ -206,7 +206,13 @@ std::string DebugNames::parameter_list(const Dwarf_Die& function) {
 
 bool DebugNames::add_template_arguments(const Dwarf_Die& die, std::string& text) {
     bool found = false;
+    std::string_view previous;
     for (Dwarf_Die entry : scopes_.children(die)) {
+        // g++ 12 writes the parameters of generic lambdas twice.
+        const std::string_view name = plain_name_of(entry);
+        if (!name.empty() && std::exchange(previous, name) == name) {
+            continue;
+        }
         switch (dwarf_tag(&entry)) {
             case DW_TAG_GNU_template_parameter_pack:
                 add_template_arguments(entry, text);

@@ -4,7 +4,7 @@
 // Works on the module's file, outside the program that was profiled, and never over a network.
 #pragma once
 
-#include "core/symbol.h"
+#include "core/symbols.h"
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ struct ModuleFile {
 };
 
 struct ModuleSymbols {
-    std::vector<Symbol> symbols;  ///< One per address, in the addresses' order.
+    Symbols symbols;      ///< Its runs are one per address, in the addresses' order.
     std::string problem;  ///< One line for people: what is missing, and what to do; else empty.
 };
 
