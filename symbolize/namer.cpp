@@ -34,7 +34,7 @@ FunctionSymbol unnamed_function(const std::string& module_path, std::uint64_t ad
 Namer::Namer(const ModuleImage& image, const std::string& path, const DebugSource& debug)
     : image_{image},
       module_path_{path},
-      extents_{path},
+      extents_{image.unwind_path()},
       table_{image.module()},
       debug_{debug.dwarf, debug.bias} {}
 
@@ -59,8 +59,8 @@ std::uint32_t Namer::outer_function(std::uint64_t address) {
     const auto [place, is_new] = functions_.try_emplace(key);
     if (is_new) {
         FunctionSymbol described = describe(aliases, function);
-        place->second =
-            described.name.empty() ? stub_or_unnamed(address) : symbols_.function(std::move(described));
+        place->second = described.name.empty() ? stub_or_unnamed(address)
+                                               : symbols_.function(std::move(described));
     }
     return place->second;
 }

@@ -2,9 +2,11 @@
 
 #include "symbolize/module_image.h"
 #include "symbolize/namer.h"
+#include "symbolize/symbols_builder.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace sample::symbolize {
 namespace {
@@ -18,14 +20,16 @@ std::vector<std::size_t> ascending(std::span<const std::uint64_t> addresses) {
 }
 
 /// Each address a function of its own.
-void leave_unnamed(const std::string& path, std::span<const std::uint64_t> addresses,
-                   Symbols& symbols) {
+Symbols unnamed_symbols(const std::string& path, std::span<const std::uint64_t> addresses) {
+    SymbolsBuilder builder;
+    std::vector<FrameRun> runs;
     for (const std::uint64_t address : addresses) {
-        const auto index = static_cast<std::uint32_t>(symbols.functions.size());
-        symbols.functions.push_back(unnamed_function(path, address));
-        symbols.frames.push_back({index, 0, 0});
-        symbols.runs.push_back({index, 1});
+        const SymbolFrame frame{builder.function(unnamed_function(path, address)), 0, 0};
+        runs.push_back(builder.run({&frame, 1}));
     }
+    Symbols symbols = builder.take();
+    symbols.runs = std::move(runs);
+    return symbols;
 }
 
 }  // namespace
@@ -36,24 +40,21 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     if (addresses.empty()) {
         return result;
     }
-    const auto image = ModuleImage::open(module.path, module.build_id, options.debug_root);
+    const auto image = ModuleImage::open(module, options);
     if (!image) {
         result.problem = image.error().message();
-        leave_unnamed(module.path, addresses, result.symbols);
+        result.symbols = unnamed_symbols(module.path, addresses);
         return result;
     }
     DebugSource debug;
     debug.dwarf = image->debug_info(debug.bias, result.problem);
-    Namer namer{*image, module.path, debug, result.symbols};
-    result.symbols.runs.resize(addresses.size());
-    std::size_t previous = 0;
-    bool has_previous = false;
+    Namer namer{*image, module.path, debug};
+    std::vector<FrameRun> runs(addresses.size());
     for (const std::size_t i : ascending(addresses)) {
-        const bool again = has_previous && addresses[previous] == addresses[i];
-        result.symbols.runs[i] = again ? result.symbols.runs[previous] : namer.name(addresses[i]);
-        previous = i;
-        has_previous = true;
+        runs[i] = namer.name(addresses[i]);
     }
+    result.symbols = namer.take();
+    result.symbols.runs = std::move(runs);
     if (namer.is_damaged() && result.problem.empty()) {
         result.problem = "part of the debug information of " + module.path +
                          " does not parse: source lines may be missing; build it again";
