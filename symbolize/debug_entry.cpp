@@ -21,7 +21,7 @@ std::string_view text_at(Dwarf_Die* die, unsigned name) {
 
 /// A file by its number in a unit's line table. Not dwarf_decl_file, which aborts on split DWARF
 /// and on damaged line tables (elfutils 0.188).
-std::string_view file_of(Dwarf_Attribute* attribute) {
+const char* file_of(Dwarf_Attribute* attribute) {
     Dwarf_Word number = 0;
     Dwarf_Die unit{};
     Dwarf_Files* files = nullptr;
@@ -31,10 +31,20 @@ std::string_view file_of(Dwarf_Attribute* attribute) {
         dwarf_cu_info(attribute->cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) !=
             0 ||
         dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) {
+        return nullptr;
+    }
+    return dwarf_filesrc(files, number, nullptr, nullptr);
+}
+
+/// A split unit's is written in its skeleton.
+std::string_view folder_of(Dwarf_CU* cu) {
+    Dwarf_Die unit{};
+    Dwarf_Die other{};
+    if (dwarf_cu_info(cu, nullptr, nullptr, &unit, &other, nullptr, nullptr, nullptr) != 0) {
         return {};
     }
-    const char* const name = dwarf_filesrc(files, number, nullptr, nullptr);
-    return name != nullptr ? name : std::string_view{};
+    const std::string_view folder = text_at(&unit, DW_AT_comp_dir);
+    return folder.empty() && other.cu != nullptr ? text_at(&other, DW_AT_comp_dir) : folder;
 }
 
 std::uint32_t line_of(Dwarf_Attribute* attribute) {
@@ -45,6 +55,20 @@ std::uint32_t line_of(Dwarf_Attribute* attribute) {
 }
 
 }  // namespace
+
+std::string SourcePlace::path() const {
+    return folder.empty() ? std::string{file} : std::string{folder} + "/" + std::string{file};
+}
+
+SourcePlace place_in(Dwarf_CU* cu, const char* file, std::uint32_t line) {
+    SourcePlace place;
+    place.line = line;
+    if (file != nullptr && *file != '\0') {
+        place.file = file;
+        place.folder = *file != '/' ? folder_of(cu) : std::string_view{};
+    }
+    return place;
+}
 
 Dwarf_Die origin_of(Dwarf_Die die) {
     for (int i = 0; i < kLongestChain; ++i) {
@@ -75,19 +99,16 @@ SourcePlace declaration_of(Dwarf_Die die) {
     if (line == 0 || dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute) == nullptr) {
         return {};
     }
-    return {file_of(&attribute), line};
+    return place_in(attribute.cu, file_of(&attribute), line);
 }
 
 SourcePlace call_of(Dwarf_Die die) {
-    SourcePlace place;
     Dwarf_Attribute attribute{};
-    if (dwarf_attr(&die, DW_AT_call_file, &attribute) != nullptr) {
-        place.file = file_of(&attribute);
-    }
-    if (dwarf_attr(&die, DW_AT_call_line, &attribute) != nullptr) {
-        place.line = line_of(&attribute);
-    }
-    return place;
+    const std::uint32_t line =
+        dwarf_attr(&die, DW_AT_call_line, &attribute) != nullptr ? line_of(&attribute) : 0;
+    const char* const file =
+        dwarf_attr(&die, DW_AT_call_file, &attribute) != nullptr ? file_of(&attribute) : nullptr;
+    return place_in(die.cu, file, line);
 }
 
 std::optional<Dwarf_Die> entry_at(Dwarf_Die die, unsigned name) {

@@ -9,15 +9,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sample::symbolize {
 
-/// `file` lives as long as the debug information it was read from.
+/// The texts live as long as the debug information they were read from.
 struct SourcePlace {
-    std::string_view file;   ///< As the compiler wrote it; empty if unknown.
-    std::uint32_t line = 0;  ///< 0 if unknown.
+    std::string_view file;    ///< As the compiler wrote it; empty if unknown.
+    std::string_view folder;  ///< Where the compiler ran, if `file` is relative to it.
+    std::uint32_t line = 0;   ///< 0 if unknown.
+
+    [[nodiscard]] std::string path() const;
 };
+
+/// A file of the unit `cu`, by its name in the line table; nullptr is none.
+[[nodiscard]] SourcePlace place_in(Dwarf_CU* cu, const char* file, std::uint32_t line);
 
 /// The entry that DW_AT_abstract_origin leads to in the end; `die` itself if to none. Ends also
 /// where the references go in a circle.

@@ -217,15 +217,12 @@ SourcePlace DebugInfo::place(std::uint64_t address) {
     if (row == nullptr) {
         return {};
     }
-    SourcePlace place;
-    if (const char* const file = dwarf_linesrc(row, nullptr, nullptr)) {
-        place.file = file;
-    }
     int line = 0;
-    if (dwarf_lineno(row, &line) == 0 && line > 0) {
-        place.line = static_cast<std::uint32_t>(line);
+    if (dwarf_lineno(row, &line) != 0 || line < 0) {
+        line = 0;
     }
-    return place;
+    return place_in(home->root.cu, dwarf_linesrc(row, nullptr, nullptr),
+                    static_cast<std::uint32_t>(line));
 }
 
 std::span<const std::uint64_t> DebugInfo::copies(const Dwarf_Die& origin) const {

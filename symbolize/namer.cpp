@@ -42,10 +42,10 @@ FrameRun Namer::name(std::uint64_t address) {
     frames_.clear();
     SourcePlace place = debug_.place(address);
     for (const InlinedFrame& inlined : debug_.inlined(address)) {
-        frames_.push_back({inlined_function(inlined.callee), file(place.file), place.line});
+        frames_.push_back({inlined_function(inlined.callee), file(place), place.line});
         place = inlined.call;
     }
-    frames_.push_back({outer_function(address), file(place.file), place.line});
+    frames_.push_back({outer_function(address), file(place), place.line});
     return symbols_.run(frames_);
 }
 
@@ -107,7 +107,7 @@ FunctionSymbol Namer::describe_inlined(const Dwarf_Die& callee) {
     }
     result.origin = NameOrigin::known;
     const SourcePlace place = declaration_of(callee);
-    result.source = place.file;
+    result.source = place.path();
     result.line = place.line;
     return result;
 }
@@ -140,7 +140,7 @@ void Namer::set_declaration(FunctionSymbol& function, SourcePlace place) {
         place = debug_.place(function.start);  // Assembly, and what the compiler made up.
     }
     if (place.line != 0) {
-        function.source = place.file;
+        function.source = place.path();
         function.line = place.line;
     }
 }
@@ -161,15 +161,15 @@ std::uint32_t Namer::stub_or_unnamed(std::uint64_t address) {
     return symbols_.function(std::move(function));
 }
 
-std::uint32_t Namer::file(std::string_view path) {
-    if (path.empty()) {
+std::uint32_t Namer::file(const SourcePlace& place) {
+    if (place.file.empty()) {
         return 0;
     }
-    const auto [place, is_new] = files_.try_emplace(path.data());
+    const auto [known, is_new] = files_.try_emplace(place.file.data());
     if (is_new) {
-        place->second = symbols_.file(path);
+        known->second = symbols_.file(place.path());
     }
-    return place->second;
+    return known->second;
 }
 
 }  // namespace sample::symbolize

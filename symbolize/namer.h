@@ -65,7 +65,7 @@ private:
     std::uint32_t stub_or_unnamed(std::uint64_t address);
     void set_name(FunctionSymbol& function, const Dwarf_Die& entry);
     void set_declaration(FunctionSymbol& function, SourcePlace place);
-    std::uint32_t file(std::string_view path);
+    std::uint32_t file(const SourcePlace& place);
 
     const ModuleImage& image_;
     SymbolsBuilder symbols_;
