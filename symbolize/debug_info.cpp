@@ -152,7 +152,8 @@ SourcePlace DebugFunction::declaration() const {
     return {declared_file(&copy), static_cast<std::uint32_t>(line)};
 }
 
-DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias) : dwarf_{dwarf}, bias_{bias} {}
+DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, SplitUnits& split)
+    : dwarf_{dwarf}, bias_{bias}, split_{split} {}
 
 DebugInfo::~DebugInfo() = default;
 
@@ -216,11 +217,7 @@ DebugInfo::Unit* DebugInfo::unit(std::uint64_t address) {
 
 void DebugInfo::read_functions(Unit& unit, bool nested) {
     if (!unit.functions_read) {
-        Dwarf_Die split{};
-        const bool is_split = dwarf_cu_info(unit.root.cu, nullptr, nullptr, nullptr, &split,
-                                            nullptr, nullptr, nullptr) == 0 &&
-                              split.cu != nullptr;
-        unit.body = is_split ? split : unit.root;
+        unit.body = split_.body_of(unit.root);
     }
     unit.functions_read = true;
     unit.nested_read = nested;

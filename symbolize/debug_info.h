@@ -10,6 +10,7 @@
 #pragma once
 
 #include "symbolize/interval_index.h"
+#include "symbolize/split_units.h"
 
 #include <elfutils/libdw.h>
 
@@ -39,9 +40,9 @@ struct DebugFunction {
 /// Not thread-safe: one per module and thread.
 class DebugInfo {
 public:
-    /// `dwarf` may be nullptr (no debug information) and must outlive this. Its addresses plus
-    /// `bias` are the module's.
-    DebugInfo(Dwarf* dwarf, Dwarf_Addr bias);
+    /// `dwarf` may be nullptr (no debug information). Its addresses plus `bias` are the module's.
+    /// `split` finds the functions of skeleton units. Both must outlive this.
+    DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, SplitUnits& split);
     ~DebugInfo();
     DebugInfo(const DebugInfo&) = delete;
     DebugInfo& operator=(const DebugInfo&) = delete;
@@ -70,6 +71,7 @@ private:
 
     Dwarf* dwarf_;
     Dwarf_Addr bias_;
+    SplitUnits& split_;
     bool units_read_ = false;
     bool damaged_ = false;
     std::uint64_t ranges_read_ = 0;

@@ -33,12 +33,13 @@ FunctionSymbol unnamed(const std::string& module_name, std::uint64_t address) {
 /// Names the addresses of one module, best asked in ascending order: neighbours share their answer.
 class Namer {
 public:
-    Namer(const ModuleImage& image, const std::string& path, Dwarf* dwarf, Dwarf_Addr bias)
+    Namer(const ModuleImage& image, const std::string& path, Dwarf* dwarf, Dwarf_Addr bias,
+          SplitUnits& split)
         : image_{image},
           module_name_{base_name(path)},
           extents_{image.unwind_path()},
           table_{image.module()},
-          debug_{dwarf, bias} {}
+          debug_{dwarf, bias, split} {}
 
     FrameRun name(std::uint64_t address) {
         const std::span<const ElfSymbol> aliases = table_.find(address);
@@ -142,13 +143,17 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     }
     Dwarf_Addr bias = 0;
     Dwarf* const dwarf = image->debug_info(bias, result.problem);
-    Namer namer{*image, module.path, dwarf, bias};
+    const auto split = image->split_units(dwarf);
+    Namer namer{*image, module.path, dwarf, bias, *split};
     std::vector<FrameRun> runs(addresses.size());
     for (const std::size_t i : ascending(addresses)) {
         runs[i] = namer.name(addresses[i]);
     }
     result.symbols = namer.take();
     result.symbols.runs = std::move(runs);
+    if (result.problem.empty()) {
+        result.problem = split->problem();
+    }
     if (namer.is_damaged() && result.problem.empty()) {
         result.problem = "part of the debug information of " + module.path +
                          " does not parse: source lines may be missing; build it again";
