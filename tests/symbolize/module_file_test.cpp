@@ -139,7 +139,7 @@ TEST_F(DebuginfodCacheTest, has_programs_that_are_gone_elsewhere) {
     std::filesystem::copy_file(file, folder + "/executable");
     ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
     const std::vector<std::uint64_t> leaf{symbols_of(file).at("leaf")};
-    EXPECT_EQ(symbolize({path("gone"), build_id_of(file)}, leaf).symbols.at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(symbolize({path("gone"), build_id_of(file)}, leaf)).at(0).name, "leaf");
 }
 
 // The client notes by an empty file that no server had it.
@@ -251,7 +251,7 @@ TEST_F(ModuleFileTest, is_found_by_another_way_if_its_path_is_gone_or_replaced) 
           fixture("dwarf4_fixed") + " (deleted)"}) {
         const ModuleSymbols result = symbolize({gone, build_id_of(file), ways}, leaf);
         EXPECT_EQ(result.problem, "");
-        EXPECT_EQ(result.symbols.at(0).name, "leaf") << gone;
+        EXPECT_EQ(symbols_in(result).at(0).name, "leaf") << gone;
     }
 }
 
@@ -266,16 +266,18 @@ TEST_F(ModuleFileTest, is_found_by_a_descriptor_that_holds_it) {
     const std::vector<std::uint64_t> addresses{symbols.at("leaf"), 0x10};
     const ModuleSymbols result = symbolize({file + " (deleted)", build_id, {way}}, addresses);
     EXPECT_EQ(result.problem, "");
-    EXPECT_EQ(result.symbols.at(0).name, "leaf");
-    EXPECT_EQ(result.symbols.at(1).name, "app (deleted)+0x10") << "named after the recorded path";
+    EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(result).at(1).name, "app (deleted)+0x10")
+        << "named after the recorded path";
 }
 
 TEST_F(ModuleFileTest, without_build_id_is_taken_from_where_the_program_ran) {
     const std::string ran = fixture("no_build_id");
     const std::vector<std::uint64_t> leaf{symbols_of(ran).at("leaf")};
     std::filesystem::copy_file(fixture("dwarf4_fixed"), path("app"));
-    EXPECT_EQ(symbolize({path("app"), {}, {path("gone"), ran}}, leaf).symbols.at(0).name, "leaf");
-    EXPECT_EQ(symbolize({ran, {}, {path("gone")}}, leaf).symbols.at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(symbolize({path("app"), {}, {path("gone"), ran}}, leaf)).at(0).name,
+              "leaf");
+    EXPECT_EQ(symbols_in(symbolize({ran, {}, {path("gone")}}, leaf)).at(0).name, "leaf");
 }
 
 TEST_F(ModuleFileTest, is_not_used_if_no_way_leads_to_the_right_build) {
@@ -300,15 +302,15 @@ TEST_F(ModuleFileTest, is_found_by_build_id_if_its_path_is_gone) {
     const Options options{{path("root")}};
     const ModuleSymbols whole = symbolize({path("gone"), build_id}, addresses, options);
     EXPECT_EQ(whole.problem, "");
-    EXPECT_EQ(whole.symbols.at(0).name, "leaf");
-    EXPECT_FALSE(whole.symbols.at(1).found);
+    EXPECT_EQ(symbols_in(whole).at(0).name, "leaf");
+    EXPECT_FALSE(symbols_in(whole).at(1).found);
     // The debug file alone has the symbols, but no code.
     std::filesystem::rename(file + ".debug", kept + ".debug");
     std::filesystem::remove(kept);
     const ModuleSymbols debug_file = symbolize({path("gone"), build_id}, addresses, options);
     EXPECT_EQ(debug_file.problem, "");
-    EXPECT_EQ(debug_file.symbols.at(0).name, "leaf");
-    expect_hidden_is_named(debug_file.symbols.at(1));
+    EXPECT_EQ(symbols_in(debug_file).at(0).name, "leaf");
+    expect_hidden_is_named(symbols_in(debug_file).at(1));
 }
 
 TEST_F(ModuleFileTest, may_be_anything_else) {
