@@ -1,5 +1,6 @@
 #include "cli/symbolize_recording.h"
 
+#include "core/symbols.h"
 #include "symbolize/symbolizer.h"
 #include "trace/records.h"
 
@@ -80,12 +81,9 @@ RecordingSymbols symbolize_recording(const callgraph::Recording& recording) {
     std::vector<Job> jobs = make_jobs(recording);
     run_jobs(jobs);
     RecordingSymbols result;
-    result.symbols.resize(recording.addresses().size());
+    result.symbols.runs.resize(recording.addresses().size());
     for (Job& job : jobs) {
-        const std::size_t count = std::min(job.places.size(), job.result.symbols.size());
-        for (std::size_t i = 0; i < count; ++i) {
-            result.symbols[job.places[i]] = std::move(job.result.symbols[i]);
-        }
+        merge(result.symbols, std::move(job.result.symbols), job.places);
         if (!job.result.problem.empty()) {
             result.problems.push_back(std::move(job.result.problem));
         }

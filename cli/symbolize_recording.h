@@ -1,8 +1,8 @@
 // The names of all addresses of a recording.
 #pragma once
 
-#include "callgraph/build_profile.h"
 #include "callgraph/recording.h"
+#include "core/symbols.h"
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace sample::cli {
 
 struct RecordingSymbols {
-    callgraph::SymbolTable symbols;     ///< By index into Recording::addresses().
+    Symbols symbols;                    ///< By index into Recording::addresses().
     std::vector<std::string> problems;  ///< One line a module whose names are missing or poor.
 };
 
