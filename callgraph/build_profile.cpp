@@ -15,15 +15,16 @@ namespace {
 /// Hangs address-level stacks under categories, function by function.
 class Merger {
 public:
-    Merger(const Recording& recording, const SymbolTable& symbols)
+    Merger(const Recording& recording, const Symbols& symbols, const BuildOptions& options)
         : nodes_{recording.nodes()},
+          options_{options},
           functions_{recording, symbols},
           merged_(recording.nodes().size() + 1) {}
 
     void begin_category(std::string name) {
         category_ = tree_.add_category(std::move(name));
         ++generation_;
-        merged_[0] = {generation_, category_};
+        merged_[0] = {generation_, category_, 0};
     }
 
     void add(const StackWeight& weight) {
@@ -46,7 +47,8 @@ private:
     };
     struct Merged {
         std::uint32_t generation = 0;  ///< The category that `node` is valid in.
-        TreeBuilder::Index node = 0;
+        TreeBuilder::Index node = 0;   ///< Of the innermost frame.
+        std::uint32_t line = 0;        ///< Where that frame is.
     };
 
     TreeBuilder::Index merge(NodeId stack) {
@@ -55,26 +57,41 @@ private:
             path_.push_back(stack);
             stack = nodes_[stack.value - 1].parent;
         }
-        TreeBuilder::Index node = merged_[stack.value].node;
+        Merged at = merged_[stack.value];
         while (!path_.empty()) {
-            node = descend(node, nodes_[path_.back().value - 1].address);
-            merged_[path_.back().value] = {generation_, node};
+            at = descend(at, nodes_[path_.back().value - 1].address);
+            merged_[path_.back().value] = at;
             path_.pop_back();
         }
-        return node;
+        return at.node;
     }
 
-    TreeBuilder::Index descend(TreeBuilder::Index parent, std::uint32_t address) {
+    /// From a caller to the innermost frame of what it calls.
+    Merged descend(Merged caller, std::uint32_t address) {
+        const std::uint32_t frames = functions_.frames_at(address);
+        for (std::uint32_t frame = frames; frame-- > 0;) {
+            const Inlining inlining = frame + 1 < frames ? Inlining::all : Inlining::none;
+            if (inlining == Inlining::none || !options_.fold_inlined) {
+                caller = descend(caller, FrameIndex{address, frame}, inlining);
+            }
+        }
+        return caller;
+    }
+
+    Merged descend(const Merged& caller, FrameIndex at, Inlining inlining) {
+        TreeBuilder::Index parent = caller.node;
         Inherited inherited = inherited_by(parent);
-        inherited.flags |= functions_.own_flags(address) & kPlugin;
-        if (functions_.is_gc_entry(address) && !inherited.in_gc) {
+        inherited.flags |= functions_.own_flags(at.address) & kPlugin;
+        if (functions_.is_gc_entry(at) && !inherited.in_gc) {
             inherited.in_gc = true;
             parent = tree_.child(parent, functions_.gc());
         }
+        const std::uint32_t line = functions_.line(at);
+        const CallSite site{options_.by_line ? line : 0, caller.line, inlining};
         const TreeBuilder::Index node =
-            tree_.child(parent, functions_.function(address, inherited.flags));
+            tree_.child(parent, functions_.function(at, inherited.flags), site);
         inherited_by(node) = inherited;
-        return node;
+        return {generation_, node, line};
     }
 
     Inherited& inherited_by(TreeBuilder::Index node) {
@@ -85,6 +102,7 @@ private:
     }
 
     std::span<const StackFrame> nodes_;
+    BuildOptions options_;
     FunctionTable functions_;
     TreeBuilder tree_;
     TreeBuilder::Index category_ = 0;
@@ -112,11 +130,11 @@ std::vector<std::uint32_t> by_category(const Categories& categories) {
 
 }  // namespace
 
-Profile build_profile(const Recording& recording, const SymbolTable& symbols,
+Profile build_profile(const Recording& recording, const Symbols& symbols,
                       const BuildOptions& options) {
     Profile profile;
     Categories categories = categorize(recording, options.category);
-    Merger merger{recording, symbols};
+    Merger merger{recording, symbols, options};
     std::uint32_t current = static_cast<std::uint32_t>(categories.names.size());
     for (const std::uint32_t index : by_category(categories)) {
         const std::uint32_t category = categories.of_weight[index];
@@ -127,6 +145,7 @@ Profile build_profile(const Recording& recording, const SymbolTable& symbols,
         merger.add(recording.weights()[index]);
     }
     std::move(merger).finish(profile);
+    profile.by_line = options.by_line;
     fill_truth(profile, recording);
     return profile;
 }

@@ -1,30 +1,31 @@
 // From a recording's stacks of addresses to a Profile of functions.
 //
 // A function is a name, a source, a module and flags: the same function under other flags is
-// another one. Address-level nodes whose paths name the same functions become one node. The rules
+// another one. Address-level nodes whose paths name the same functions become one node; an address
+// in inlined code is several functions, one below the other. The rules
 // are those of docs/format-json.md.
 #pragma once
 
 #include "callgraph/categories.h"
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
-#include "core/symbol.h"
-
-#include <vector>
+#include "core/symbols.h"
 
 namespace sample::callgraph {
 
-/// What each of Recording::addresses() is called, by the same index. Entries of pseudo modules are
-/// not looked at. May be shorter: what is missing is shown as "module+0xoffset".
-using SymbolTable = std::vector<Symbol>;
-
 struct BuildOptions {
     CategoryBy category = CategoryBy::thread;
+    /// Inlined frames are no nodes: their time is their outermost caller's own.
+    bool fold_inlined = false;
+    /// A node for each line of a function, not only for each function: Node::line.
+    bool by_line = false;
 };
 
-/// The sum of the categories' totals is the sum of all weights. O(nodes of the recording ×
-/// categories that reach them); no recursion, so a stack may be as deep as memory allows.
-[[nodiscard]] Profile build_profile(const Recording& recording, const SymbolTable& symbols,
+/// `symbols` says what each of Recording::addresses() is called, by the same index; pseudo modules'
+/// are not looked at, and what was not looked up is shown as "module+0xoffset". The sum of the
+/// categories' totals is the sum of all weights. O(nodes of the recording × categories that reach
+/// them); no recursion, so a stack may be as deep as memory allows.
+[[nodiscard]] Profile build_profile(const Recording& recording, const Symbols& symbols,
                                     const BuildOptions& options = {});
 
 }  // namespace sample::callgraph

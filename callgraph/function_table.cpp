@@ -11,6 +11,7 @@ namespace sample::callgraph {
 namespace {
 
 constexpr std::string_view kGcName = "GC";
+constexpr std::string_view kGuessMark = " [guessed]";
 
 }  // namespace
 
@@ -24,44 +25,76 @@ bool FunctionTable::CodeTraits::equal(const Code& left, const Code& right) {
            left.module_path == right.module_path;
 }
 
-FunctionTable::FunctionTable(const Recording& recording, const SymbolTable& symbols)
-    : recording_{recording} {
-    const auto addresses = recording.addresses();
-    places_.reserve(addresses.size());
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-        add_place(addresses[i], i < symbols.size() ? &symbols[i] : nullptr);
+FunctionTable::FunctionTable(const Recording& recording, const Symbols& symbols)
+    : recording_{recording},
+      symbols_{symbols},
+      code_of_function_(symbols.functions.size(), kNoCode) {
+    const auto count = static_cast<std::uint32_t>(recording.addresses().size());
+    places_.reserve(count);
+    for (std::uint32_t address = 0; address < count; ++address) {
+        add_place(address);
     }
 }
 
-void FunctionTable::add_place(const CodeAddress& place, const Symbol* symbol) {
+void FunctionTable::add_place(std::uint32_t address) {
+    const CodeAddress& place = recording_.addresses()[address];
     const trace::Module* module = recording_.module_of(place);
-    Code code;
     Place added;
-    if (module == nullptr) {
-        code.name = trace::kUnknownCode;
-    } else if (module->kind == trace::ModuleKind::pseudo) {
-        code.name = module->path;
-    } else {
-        code.module_path = module->path;
-        if (symbol != nullptr && !symbol->name.empty()) {
-            code.name = symbol->name;
-            code.source = symbol->source;
-            code.line = symbol->line;
-            code.is_gc_entry =
-                symbol->found && is_memory_management(symbol->linkage_name, symbol->name);
-        } else {
-            code.name = offset_name(place, module->path);
-        }
-        added.flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
-                      (module->plugin ? kPlugin : kNoFlags);
+    if (module == nullptr || module->kind == trace::ModuleKind::pseudo) {
+        Code code;
+        code.name = module == nullptr ? trace::kUnknownCode : std::string_view{module->path};
+        added.code = codes_.intern(code);
+        places_.push_back(added);
+        return;
     }
-    added.code = codes_.intern(code);
-    Code& known = codes_[added.code];
+    added.flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
+                  (module->plugin ? kPlugin : kNoFlags);
+    const std::string_view path = module->kind == trace::ModuleKind::jit
+                                      ? std::string_view{trace::kJitCode}
+                                      : std::string_view{module->path};
+    const std::span<const SymbolFrame> frames = symbols_.frames_of(address);
+    if (frames.empty()) {
+        Code code;
+        code.module_path = path;
+        code.name = offset_name(place, path);
+        added.code = codes_.intern(code);
+    }
+    for (const SymbolFrame& frame : frames) {
+        if (code_of_function_[frame.function] == kNoCode) {
+            add_code(frame.function, path);
+        }
+    }
+    places_.push_back(added);
+}
+
+void FunctionTable::add_code(std::uint32_t function, std::string_view module_path) {
+    const FunctionSymbol& symbol = symbols_.functions[function];
+    Code code;
+    code.name = symbol.origin == NameOrigin::guessed
+                    ? made_names_.emplace_back(symbol.name + std::string{kGuessMark})
+                    : std::string_view{symbol.name};
+    code.source = symbol.source;
+    code.module_path = module_path;
+    code.line = symbol.line;
+    code.is_gc_entry =
+        symbol.origin != NameOrigin::none && is_memory_management(symbol.linkage_name, symbol.name);
+    code_of_function_[function] = codes_.intern(code);
+    Code& known = codes_[code_of_function_[function]];
     known.is_gc_entry = known.is_gc_entry || code.is_gc_entry;
     if (known.line == 0 || (code.line != 0 && code.line < known.line)) {
         known.line = code.line;
     }
-    places_.push_back(added);
+}
+
+std::uint32_t FunctionTable::code(FrameIndex at) const {
+    const Place& place = places_[at.address];
+    return place.code != kNoCode
+               ? place.code
+               : code_of_function_[symbols_.frames_of(at.address)[at.frame].function];
+}
+
+std::uint32_t FunctionTable::line(FrameIndex at) const {
+    return places_[at.address].code != kNoCode ? 0 : symbols_.frames_of(at.address)[at.frame].line;
 }
 
 std::string_view FunctionTable::offset_name(const CodeAddress& place, std::string_view path) {
@@ -74,9 +107,8 @@ std::string_view FunctionTable::offset_name(const CodeAddress& place, std::strin
     return name.append("+0x").append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-FunctionId FunctionTable::function(std::uint32_t address, std::uint32_t inherited) {
-    const Place& place = places_[address];
-    return FunctionId{flagged_.intern({place.code, place.flags | inherited}) + 1};
+FunctionId FunctionTable::function(FrameIndex at, std::uint32_t inherited) {
+    return FunctionId{flagged_.intern({code(at), places_[at.address].flags | inherited}) + 1};
 }
 
 FunctionId FunctionTable::gc() {

@@ -7,6 +7,7 @@
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -15,21 +16,30 @@
 
 namespace sample::callgraph {
 
+/// One of the functions at work in an address: frame 0 is the innermost.
+struct FrameIndex {
+    std::uint32_t address = 0;  ///< Index into Recording::addresses().
+    std::uint32_t frame = 0;    ///< Below frames_at(address).
+};
+
 /// Keeps references to both arguments of its constructor.
 class FunctionTable {
 public:
-    FunctionTable(const Recording& recording, const SymbolTable& symbols);
+    FunctionTable(const Recording& recording, const Symbols& symbols);
 
-    /// The function at an address (index into Recording::addresses()), with `inherited` flags added
-    /// to its own.
-    [[nodiscard]] FunctionId function(std::uint32_t address, std::uint32_t inherited);
+    /// At least 1; all but the last were inlined.
+    [[nodiscard]] std::uint32_t frames_at(std::uint32_t address) const {
+        return std::max(run(address).count, 1U);
+    }
+    /// With `inherited` flags added to its own.
+    [[nodiscard]] FunctionId function(FrameIndex at, std::uint32_t inherited);
+    /// Where in the function the frame is; 0 if unknown.
+    [[nodiscard]] std::uint32_t line(FrameIndex at) const;
     [[nodiscard]] std::uint32_t own_flags(std::uint32_t address) const {
         return places_[address].flags;
     }
     /// True for an entry into memory management.
-    [[nodiscard]] bool is_gc_entry(std::uint32_t address) const {
-        return codes_[places_[address].code].is_gc_entry;
-    }
+    [[nodiscard]] bool is_gc_entry(FrameIndex at) const { return codes_[code(at)].is_gc_entry; }
     /// The pseudo-function that stands for memory management, made when first asked for.
     [[nodiscard]] FunctionId gc();
 
@@ -40,7 +50,7 @@ public:
 
 private:
     struct Place {
-        std::uint32_t code = 0;
+        std::uint32_t code = kNoCode;  ///< Of an address without symbols.
         std::uint32_t flags = 0;
     };
     /// A function without flags. The module is told apart by its path.
@@ -66,12 +76,22 @@ private:
         }
     };
 
-    void add_place(const CodeAddress& place, const Symbol* symbol);
+    static constexpr std::uint32_t kNoCode = 0xffffffff;
+
+    void add_place(std::uint32_t address);
+    /// The code of a function of `symbols_`, made when it is first seen.
+    void add_code(std::uint32_t function, std::string_view module_path);
+    [[nodiscard]] FrameRun run(std::uint32_t address) const {
+        return places_[address].code == kNoCode ? symbols_.runs[address] : FrameRun{};
+    }
+    [[nodiscard]] std::uint32_t code(FrameIndex at) const;
     /// "module+0xoffset", kept for as long as this table lives.
     std::string_view offset_name(const CodeAddress& place, std::string_view path);
 
     const Recording& recording_;
+    const Symbols& symbols_;
     std::vector<Place> places_;
+    std::vector<std::uint32_t> code_of_function_;  ///< By index into symbols_.functions.
     InternTable<Code, CodeTraits> codes_;
     InternTable<Flagged, FlaggedTraits> flagged_;
     FunctionId gc_;

@@ -3,10 +3,11 @@
 //
 // Nodes form one tree. Node 0 is the root; its children are the categories' nodes (no function);
 // below them every node is one function reached by one path. Under one node there is at most one
-// child per function. Durations are nanoseconds; whoever shows microseconds floors at the edge, so
-// that children never exceed their parent. total = self + the children's totals, exactly. In a
-// profile of an event (Profile::unit) all that is called a duration in nanoseconds, but for the
-// session's length and CPU times by the kernel, counts that event.
+// child per function (in a profile by lines: per function and line). Durations are nanoseconds;
+// whoever shows microseconds floors at the edge, so that children never exceed their parent. total
+// = self + the children's totals, exactly. In a profile of an event (Profile::unit) all that is
+// called a duration in nanoseconds, but for the session's length and CPU times by the kernel,
+// counts that event.
 #pragma once
 
 #include "core/ids.h"
@@ -40,9 +41,22 @@ struct Function {
     std::uint64_t self_samples = 0;  ///< Samples in which it was the leaf.
 };
 
+/// Whether the code of a node's function was inlined into its caller.
+enum class Inlining : std::uint8_t {
+    none,
+    all,
+    some,  ///< At some of the places where this caller calls it.
+};
+
 struct Node {
     NodeId parent;
     FunctionId function;  ///< None for the root and the categories' nodes.
+    Inlining inlining = Inlining::none;
+    /// Where its caller calls it; 0: unknown, or several lines.
+    std::uint32_t call_line = 0;
+    /// In a profile by lines, where the function itself was, or made the call that its children
+    /// are; 0: unknown, or not a profile by lines.
+    std::uint32_t line = 0;
     std::uint64_t total_ns = 0;
     std::uint64_t self_ns = 0;
     std::uint64_t samples = 0;       ///< Below and at this node.
@@ -144,6 +158,7 @@ struct Profile {
     std::string event;  ///< The perf event that was sampled; empty: the usual clock.
     /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.
     std::string unit;
+    bool by_line = false;  ///< A node for each line of a function: Node::line.
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
 

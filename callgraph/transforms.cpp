@@ -45,8 +45,9 @@ public:
             return id == NodeId{};
         }
         std::string* category = categories_[id.value];
-        index_of_[id.value] = category != nullptr ? tree_.add_category(*category)
-                                                  : tree_.child(parent, node.function);
+        index_of_[id.value] = category != nullptr
+                                  ? tree_.add_category(*category)
+                                  : tree_.child(parent, node.function, call_site(node));
         return true;
     }
     void add_self(NodeId id, std::uint64_t ns, std::uint64_t samples) {
@@ -200,7 +201,9 @@ Profile focus(Profile profile, std::string_view name) {
             parent = category;
         }
         if (parent != kOutside) {
-            index_of[id.value] = tree.child(parent, node.function);
+            index_of[id.value] =
+                tree.child(parent, node.function,
+                           parent == category ? CallSite{node.line, 0, {}} : call_site(node));
             tree.add_self(index_of[id.value], node.self_ns, node.self_samples);
         }
     }

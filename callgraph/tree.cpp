@@ -53,19 +53,31 @@ void drop_unused_functions(Profile& profile) {
 
 }  // namespace
 
+CallSite call_site(const Node& node) {
+    return {node.line, node.call_line, node.inlining};
+}
+
 TreeBuilder::TreeBuilder() {
-    entries_.intern(Entry{kRoot, FunctionId{}});
+    entries_.intern(Entry{kRoot, FunctionId{}, {}});
 }
 
 TreeBuilder::Index TreeBuilder::add_category(std::string name) {
     const auto number = static_cast<std::uint32_t>(categories_.size());
-    const Index node = entries_.intern(Entry{kRoot, FunctionId{kCategoryKey + number}});
+    const Index node = entries_.intern(Entry{kRoot, FunctionId{kCategoryKey + number}, {}});
     categories_.emplace_back(node, std::move(name));
     return node;
 }
 
-TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function) {
-    return entries_.intern(Entry{parent, function});
+TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const CallSite& site) {
+    const Index node = entries_.intern(Entry{parent, function, site});
+    CallSite& known = entries_[node].site;
+    if (known.call_line != site.call_line) {
+        known.call_line = 0;
+    }
+    if (known.inlining != site.inlining) {
+        known.inlining = Inlining::some;
+    }
+    return node;
 }
 
 void TreeBuilder::add_self(Index node, std::uint64_t ns, std::uint64_t samples) {
@@ -129,6 +141,9 @@ void TreeBuilder::finish(Profile& profile) && {
         const auto children = sums.children_of(index);
         Node& node = profile.nodes.emplace_back();
         node.parent = parent;
+        node.line = entry.site.line;
+        node.call_line = entry.site.call_line;
+        node.inlining = entry.site.inlining;
         node.total_ns = sums.total_ns[index];
         node.samples = sums.samples[index];
         node.self_ns = entry.self_ns;

@@ -15,6 +15,16 @@
 
 namespace sample::callgraph {
 
+/// How a node's function was called.
+struct CallSite {
+    std::uint32_t line = 0;       ///< As Node::line: another line is another node.
+    std::uint32_t call_line = 0;  ///< As Node::call_line.
+    Inlining inlining = Inlining::none;
+};
+
+/// What `node` says of its call.
+[[nodiscard]] CallSite call_site(const Node& node);
+
 /// A tree that grows: a node under a parent that is there already. Nodes are numbered here by their
 /// own indices, which finish() replaces by NodeIds.
 class TreeBuilder {
@@ -26,8 +36,9 @@ public:
 
     /// A new node under the root.
     Index add_category(std::string name);
-    /// The node of `function` under `parent`, made if there is none.
-    Index child(Index parent, FunctionId function);
+    /// The node of `function` at `site.line` under `parent`, made if there is none. One that is
+    /// there and was called otherwise is now called in both ways.
+    Index child(Index parent, FunctionId function, const CallSite& site = {});
     void add_self(Index node, std::uint64_t ns, std::uint64_t samples);
 
     /// Replaces `profile`'s nodes and categories by this tree, and `profile`'s functions by those
@@ -40,15 +51,18 @@ private:
     struct Entry {
         Index parent = 0;
         FunctionId function;
+        CallSite site;
         std::uint64_t self_ns = 0;
         std::uint64_t self_samples = 0;
     };
     struct Traits {
         static std::uint64_t hash(const Entry& entry) {
-            return mix_bits((std::uint64_t{entry.parent} << 32) | entry.function.value);
+            return hash_pair((std::uint64_t{entry.parent} << 32) | entry.function.value,
+                             entry.site.line);
         }
         static bool equal(const Entry& left, const Entry& right) {
-            return left.parent == right.parent && left.function == right.function;
+            return left.parent == right.parent && left.function == right.function &&
+                   left.site.line == right.site.line;
         }
     };
     struct Sums;

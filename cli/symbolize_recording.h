@@ -1,20 +1,26 @@
 // The names of all addresses of a recording.
 #pragma once
 
-#include "callgraph/build_profile.h"
 #include "callgraph/recording.h"
+#include "core/symbols.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace sample::cli {
 
+/// As collector::Session::module_files() gives them.
+using ModuleFiles = std::map<ModuleId, std::string>;
+
 struct RecordingSymbols {
-    callgraph::SymbolTable symbols;     ///< By index into Recording::addresses().
+    Symbols symbols;                    ///< By index into Recording::addresses().
     std::vector<std::string> problems;  ///< One line a module whose names are missing or poor.
 };
 
 /// Symbolizes module by module, the ones with most addresses first, two at a time.
-[[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording);
+/// `files`: under which path else a module can be read.
+[[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
+                                                   const ModuleFiles& files = {});
 
 }  // namespace sample::cli

@@ -72,6 +72,17 @@ bool parse_fixed(std::uint32_t id, std::span<const std::byte> bytes, Record& rec
 
 }  // namespace
 
+std::vector<std::uint8_t> identity_of(const Header& header) {
+    std::vector<std::uint8_t> bytes;
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+        bytes.push_back(static_cast<std::uint8_t>(header.pid >> shift));
+    }
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        bytes.push_back(static_cast<std::uint8_t>(header.timestamp >> shift));
+    }
+    return bytes;
+}
+
 std::size_t Reader::read(std::uint64_t offset, std::span<std::byte> out) const {
     std::size_t done = 0;
     while (done < out.size()) {

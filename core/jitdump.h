@@ -24,6 +24,9 @@ struct Header {
     bool has_tick_times = false;  ///< Times are the time stamp counter's, not CLOCK_MONOTONIC's.
 };
 
+/// What tells two dumps of one name apart: the pid and the time, as bytes.
+[[nodiscard]] std::vector<std::uint8_t> identity_of(const Header& header);
+
 enum class Kind : std::uint8_t { load, move, debug_info, other };
 
 /// One whole record. Sizes agree with each other and with the file's size when it was read.

@@ -1,10 +1,10 @@
-// Turns addresses of a module into names: function, source file, line. docs/symbolization.md has
-// the sources of names and their order.
+// Turns addresses of a module into names: functions, source files, lines, inlined callers.
+// docs/symbolization.md has the sources of names and their order.
 //
 // Works on the module's file, outside the program that was profiled, and never over a network.
 #pragma once
 
-#include "core/symbol.h"
+#include "core/symbols.h"
 
 #include <cstdint>
 #include <span>
@@ -13,23 +13,37 @@
 
 namespace sample::symbolize {
 
+enum class CodeKind : std::uint8_t {
+    elf,     ///< Or the vDSO.
+    jit,     ///< Made at run time: a perf map or a jitdump.
+    kernel,  ///< The running kernel's.
+};
+
 struct ModuleFile {
     std::string path;                    ///< As the kernel names it; "[vdso]" is the kernel's own.
     std::vector<std::uint8_t> build_id;  ///< Of what ran; empty: not checked.
+    /// The same file by other ways: through the process while it lives ("/proc/PID/root/usr/bin/x",
+    /// "/proc/PID/map_files/…"), or a descriptor that holds it ("/proc/self/fd/N"). Of `path` and
+    /// these the first with the right build-id is taken. Without a build-id they go before `path`,
+    /// which may name another file here than where the program ran.
+    std::vector<std::string> other_paths = {};
+    CodeKind kind = CodeKind::elf;
 };
 
 struct ModuleSymbols {
-    std::vector<Symbol> symbols;  ///< One per address, in the addresses' order.
+    Symbols symbols;      ///< One run of at least one frame per address, in the addresses' order.
     std::string problem;  ///< One line for people: what is missing, and what to do; else empty.
 };
 
 struct Options {
-    std::string debug_root = "/usr/lib/debug";  ///< Where separate debug files are installed.
+    /// Where separate debug files are installed, the first to be looked at first.
+    std::vector<std::string> debug_roots = {"/usr/lib/debug"};
 };
 
-/// Names `addresses`, ELF virtual addresses of `module`, in any order, repeats allowed.
+/// Names `addresses`, ELF virtual addresses of `module` (for other kinds of code see
+/// trace::ModuleKind), in any order, repeats allowed.
 ///
-/// Never fails as a whole: what nothing names is "module+0xoffset" with found = false. A file that
+/// Never fails as a whole: what nothing names is "module+0xoffset", of origin none. A file that
 /// is not the build that ran gives no names at all, and `problem` says so. Cost: the symbol table
 /// and the units' root entries once, then only the units that an address lies in; all memory is
 /// given back at the end. Thread-safe for distinct calls: modules can be named on several threads.

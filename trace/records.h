@@ -180,6 +180,8 @@ inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
 inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
 /// CPU time of ours inside the program.
 inline constexpr const char* kSamplingThread = "[sampling thread]";
+/// What code made at run time is shown as being part of: the files that name it are many.
+inline constexpr const char* kJitCode = "[jit]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.
 
 }  // namespace sample::trace

@@ -10,7 +10,6 @@
 #include <cctype>
 #include <cstdio>
 #include <string_view>
-#include <vector>
 
 namespace sample::collector {
 namespace {
@@ -32,18 +31,6 @@ Fd open_in(const Fd& root, const char* path, int flags) {
 
 std::string path_without_mark(const std::string& path) {
     return path.ends_with(kDeleted) ? path.substr(0, path.size() - kDeleted.size()) : path;
-}
-
-/// Two dumps under one name are two modules.
-std::vector<std::uint8_t> identity_of(const jitdump::Header& header) {
-    std::vector<std::uint8_t> bytes;
-    for (unsigned shift = 0; shift < 32; shift += 8) {
-        bytes.push_back(static_cast<std::uint8_t>(header.pid >> shift));
-    }
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        bytes.push_back(static_cast<std::uint8_t>(header.timestamp >> shift));
-    }
-    return bytes;
 }
 
 }  // namespace
@@ -122,7 +109,7 @@ void JitCode::found_dump(const Mapping& mapping) {
     trace::Module module;
     module.kind = trace::ModuleKind::jit;
     module.path = dump_path_;
-    module.build_id = identity_of(reader->header());
+    module.build_id = jitdump::identity_of(reader->header());
     dump_module_ = recorder_.module(module);
     reader_.emplace(std::move(*reader));
     read_on();

@@ -117,7 +117,7 @@ TEST(BuildProfile, keeps_functions_of_different_modules_apart) {
 TEST(BuildProfile, names_what_no_symbol_names_by_its_offset) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.frame({}, "x", maker.module("/a/lib.so")), 5);
-    maker.symbols.clear();
+    maker.symbols = {};
     EXPECT_EQ(drawing(maker.profile()), "main 5/0\n  lib.so+0x1000 5/5\n");
 }
 
@@ -145,9 +145,97 @@ TEST(BuildProfile, merges_guessed_frames_with_proved_ones) {
               "    odd 1/1\n");
     EXPECT_EQ(function_named(maker.profile(), "work").samples, 2U);
     // Also where no symbol gives them the same name.
-    maker.symbols.clear();
+    maker.symbols = {};
     EXPECT_EQ(maker.recording.addresses().size(), 4U);
     EXPECT_EQ(function_named(maker.profile(), "app+0x1100").total_ns, 42U);
+}
+
+TEST(BuildProfile, makes_a_node_of_every_inlined_frame) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.inlined_frame({}, {"run", "main"}, {70, 12});
+    maker.sample(thread, maker.inlined_frame(main, {"add", "sum", "work"}, {5, 31, 22}), 4);
+    maker.sample(thread, maker.inlined_frame(main, {"sum", "work"}, {30, 22}), 2);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile),
+              "main 6/0\n"
+              "  main 6/0\n"
+              "    run 6/0\n"
+              "      work 6/0\n"
+              "        sum 6/2\n"
+              "          add 4/4\n");
+    const auto node_of = [&](const std::string& name) {
+        for (const Node& node : profile.nodes) {
+            if (!node.function.is_none() && profile.function(node.function).name == name) {
+                return node;
+            }
+        }
+        return Node{};
+    };
+    EXPECT_EQ(node_of("main").inlining, Inlining::none);
+    EXPECT_EQ(node_of("run").inlining, Inlining::all);
+    EXPECT_EQ(node_of("run").call_line, 12U);
+    EXPECT_EQ(node_of("work").inlining, Inlining::none);
+    EXPECT_EQ(node_of("work").call_line, 70U);
+    EXPECT_EQ(node_of("sum").call_line, 22U);
+    EXPECT_EQ(node_of("add").call_line, 31U);
+    EXPECT_EQ(node_of("add").inlining, Inlining::all);
+}
+
+TEST(BuildProfile, says_where_a_function_is_inlined_at_some_of_its_calls) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.inlined_frame({}, {"main"}, {10});
+    maker.sample(thread, maker.inlined_frame({}, {"work", "main"}, {21, 14}), 1);
+    maker.sample(thread, maker.inlined_frame(main, {"work"}, {22}), 2);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(drawing(profile), "main 3/0\n  main 3/0\n    work 3/3\n");
+    EXPECT_EQ(profile.nodes.at(3).inlining, Inlining::some);
+    EXPECT_EQ(profile.nodes.at(3).call_line, 0U) << "lines 10 and 14";
+}
+
+TEST(BuildProfile, folds_inlined_frames_into_the_function_with_the_code) {
+    RecordingMaker maker;
+    const NodeId main = maker.inlined_frame({}, {"run", "main"}, {70, 12});
+    maker.sample(maker.main_thread(),
+                 maker.inlined_frame(main, {"add", "sum", "work"}, {5, 31, 22}), 4);
+    BuildOptions options;
+    options.fold_inlined = true;
+    const Profile profile = maker.profile(options);
+    EXPECT_EQ(drawing(profile), "main 4/0\n  main 4/0\n    work 4/4\n");
+    EXPECT_EQ(profile.nodes.at(3).call_line, 12U);
+}
+
+TEST(BuildProfile, splits_nodes_by_line_when_asked) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.inlined_frame(maker.inlined_frame({}, {"main"}, {10}), {"f"}, {5}),
+                 3);
+    maker.sample(thread, maker.inlined_frame(maker.inlined_frame({}, {"main"}, {10}), {"f"}, {6}),
+                 2);
+    maker.sample(thread, maker.inlined_frame(maker.inlined_frame({}, {"main"}, {11}), {"f"}, {5}),
+                 1);
+    BuildOptions options;
+    options.by_line = true;
+    const Profile profile = maker.profile(options);
+    EXPECT_EQ(drawing(profile),
+              "main 6/0\n"
+              "  main 5/0\n"
+              "    f 3/3\n"
+              "    f 2/2\n"
+              "  main 1/0\n"
+              "    f 1/1\n");
+    EXPECT_EQ(profile.nodes.at(2).line, 10U);
+    EXPECT_EQ(profile.nodes.at(4).line, 6U);
+    EXPECT_EQ(profile.nodes.at(4).call_line, 10U);
+    EXPECT_EQ(function_named(profile, "f").total_ns, 6U);
+}
+
+TEST(BuildProfile, marks_a_guessed_name) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.frame({}, "label"), 1);
+    maker.symbols.functions.at(0).origin = NameOrigin::guessed;
+    EXPECT_EQ(drawing(maker.profile()), "main 1/0\n  label [guessed] 1/1\n");
 }
 
 TEST(BuildProfile, keeps_a_stack_with_elided_frames_under_its_root) {

@@ -12,7 +12,7 @@ namespace {
 
 std::set<std::string> names(const RecordingMaker& maker, CategoryBy by = CategoryBy::thread) {
     std::set<std::string> result;
-    for (const Category& category : maker.profile(by).categories) {
+    for (const Category& category : maker.profile({by}).categories) {
         EXPECT_TRUE(result.insert(category.name).second) << category.name << " appears twice";
     }
     return result;
@@ -93,7 +93,7 @@ TEST(Categories, by_module_take_the_leafs) {
     const NodeId main = maker.frame({}, "main");
     maker.sample(thread, maker.frame(main, "read", maker.module("/lib/libc.so.6")), 5);
     maker.sample(thread, main, 3);
-    EXPECT_EQ(drawing(maker.profile(CategoryBy::module)),
+    EXPECT_EQ(drawing(maker.profile({CategoryBy::module})),
               "libc.so.6 5/0\n  main 5/0\n    read 5/5\napp 3/0\n  main 3/3\n");
 }
 

@@ -109,7 +109,7 @@ class RandomProfile : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(RandomProfile, sums_up_to_the_recorded_weights) {
     const RandomRecording random = make_random(GetParam());
     for (const CategoryBy by : {CategoryBy::thread, CategoryBy::process, CategoryBy::module}) {
-        const Profile profile = random.maker.profile(by);
+        const Profile profile = random.maker.profile({by});
         expect_consistent(profile);
         EXPECT_EQ(profile.nodes[0].total_ns, random.sum_ns);
         EXPECT_EQ(profile.nodes[0].samples, random.samples);

@@ -76,14 +76,14 @@ public:
         record.address = (found->second + offset) | guess_;
         recording.add(record);
         const auto addresses = recording.addresses().size();
-        if (addresses > symbols.size()) {
-            Symbol symbol;
+        if (addresses > symbols.runs.size()) {
+            FunctionSymbol symbol;
             symbol.name = name;
             symbol.linkage_name = name;
             symbol.source = in.is_none() ? "app.cpp" : "";
             symbol.line = in.is_none() ? static_cast<std::uint32_t>(found->second) : 0;
-            symbol.found = true;
-            symbols.push_back(symbol);
+            symbol.origin = NameOrigin::known;
+            add_run({symbol});
         }
         return record.id;
     }
@@ -99,7 +99,23 @@ public:
         const NodeId id{++nodes_};
         recording.add(
             trace::StackNode{id, NodeId{}, incomplete, static_cast<std::uint64_t>(reason)});
-        symbols.resize(recording.addresses().size());
+        symbols.runs.resize(recording.addresses().size());
+        return id;
+    }
+    /// A node at an address of its own at which several functions are at work, innermost first;
+    /// each at the line that it begins at, but for `lines`.
+    NodeId inlined_frame(NodeId parent, const std::vector<std::string>& names,
+                         const std::vector<std::uint32_t>& lines) {
+        const NodeId id{++nodes_};
+        recording.add(trace::StackNode{id, parent, app, 0x10000 + id.value});
+        std::vector<FunctionSymbol> functions;
+        for (const std::string& name : names) {
+            FunctionSymbol& symbol = functions.emplace_back();
+            symbol.name = symbol.linkage_name = name;
+            symbol.source = "app.cpp";
+            symbol.origin = NameOrigin::known;
+        }
+        add_run(functions, lines);
         return id;
     }
     NodeId stack(const std::vector<std::string>& names) {
@@ -131,15 +147,26 @@ public:
         recording.add(record);
     }
 
-    [[nodiscard]] Profile profile(CategoryBy category = CategoryBy::thread) const {
-        return build_profile(recording, symbols, BuildOptions{category});
+    [[nodiscard]] Profile profile(const BuildOptions& options = {}) const {
+        return build_profile(recording, symbols, options);
     }
 
     Recording recording;
-    SymbolTable symbols;
+    Symbols symbols;
     ModuleId app;
 
 private:
+    void add_run(const std::vector<FunctionSymbol>& functions,
+                 const std::vector<std::uint32_t>& lines = {}) {
+        symbols.runs.push_back({static_cast<std::uint32_t>(symbols.frames.size()),
+                                static_cast<std::uint32_t>(functions.size())});
+        for (std::size_t i = 0; i < functions.size(); ++i) {
+            symbols.frames.push_back({static_cast<std::uint32_t>(symbols.functions.size()), 0,
+                                      i < lines.size() ? lines[i] : functions[i].line});
+            symbols.functions.push_back(functions[i]);
+        }
+    }
+
     std::uint32_t modules_ = 0;
     std::uint32_t processes_ = 0;
     std::uint32_t threads_ = 0;

@@ -103,8 +103,8 @@ TEST_F(PeersTest, agrees_with_addr2line) {
     }
     list.close();
     const std::vector<Answer> theirs = ask_addr2line(program, path("addresses"));
-    const ModuleSymbols ours = symbolize({program, {}}, addresses);
-    ASSERT_EQ(theirs.size(), ours.symbols.size());
+    const std::vector<Symbol> ours = symbols_in(symbolize({program, {}}, addresses));
+    ASSERT_EQ(theirs.size(), ours.size());
     const auto names = names_by_address(program);
     const auto is_alias = [&](const Symbol& symbol, const std::string& name) {
         const auto [first, last] = names.equal_range(symbol.start);
@@ -114,7 +114,7 @@ TEST_F(PeersTest, agrees_with_addr2line) {
     std::size_t same = 0;
     std::string difference;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        const Symbol& symbol = ours.symbols[i];
+        const Symbol& symbol = ours[i];
         const std::string line = symbol.call_line == 0 ? "?" : std::to_string(symbol.call_line);
         if (line == theirs[i].line && is_alias(symbol, theirs[i].function)) {
             ++same;

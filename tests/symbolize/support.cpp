@@ -105,11 +105,26 @@ std::string to_hex(const std::vector<std::uint8_t>& bytes) {
     return result;
 }
 
+std::vector<Symbol> symbols_in(const ModuleSymbols& result) {
+    std::vector<Symbol> symbols;
+    for (std::size_t i = 0; i < result.symbols.runs.size(); ++i) {
+        Symbol& symbol = symbols.emplace_back();
+        if (const auto frames = result.symbols.frames_of(i); !frames.empty()) {
+            static_cast<FunctionSymbol&>(symbol) =
+                result.symbols.functions.at(frames.back().function);
+            symbol.call_line = frames.front().line;
+            symbol.found = symbol.origin != NameOrigin::none;
+        }
+    }
+    return symbols;
+}
+
 Symbol symbolize_one(const std::string& path, std::uint64_t address, const Options& options) {
     const std::vector<std::uint64_t> addresses{address};
     ModuleSymbols result = symbolize({path, {}}, addresses, options);
-    EXPECT_EQ(result.symbols.size(), 1U);
-    return result.symbols.empty() ? Symbol{} : result.symbols.front();
+    const std::vector<Symbol> symbols = symbols_in(result);
+    EXPECT_EQ(symbols.size(), 1U);
+    return symbols.empty() ? Symbol{} : symbols.front();
 }
 
 TempFolderTest::TempFolderTest() {

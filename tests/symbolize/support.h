@@ -33,6 +33,14 @@ std::uint64_t section_start(const std::string& path, const std::string& section)
 std::vector<std::uint8_t> build_id_of(const std::string& path);
 std::string to_hex(const std::vector<std::uint8_t>& bytes);
 
+/// What an address is called that lies in one function's own code.
+struct Symbol : FunctionSymbol {
+    std::uint32_t call_line = 0;  ///< Of the address itself.
+    bool found = false;
+};
+/// The function with the code, the last of each address's frames, and the line of the first.
+std::vector<Symbol> symbols_in(const ModuleSymbols& result);
+
 /// Names one address.
 Symbol symbolize_one(const std::string& path, std::uint64_t address, const Options& options = {});
 

@@ -40,9 +40,10 @@ public:
             }
         }
         for (const auto& [image, addresses] : by_image) {
-            const auto found = symbolize::symbolize({image->path(), {}}, addresses);
+            const Symbols found = symbolize::symbolize({image->path(), {}}, addresses).symbols;
             for (std::size_t i = 0; i < addresses.size(); ++i) {
-                functions_[CodePlace{image, addresses[i]}] = found.symbols[i].name;
+                functions_[CodePlace{image, addresses[i]}] =
+                    found.functions[found.frames_of(i).back().function].name;
             }
         }
     }

@@ -1,0 +1,43 @@
+#include "symbolize/symbols_builder.h"
+
+#include <algorithm>
+
+namespace sample::symbolize {
+
+std::uint32_t SymbolsBuilder::function(FunctionSymbol function) {
+    const auto next = static_cast<std::uint32_t>(symbols_.functions.size());
+    const auto [known, is_new] =
+        functions_.try_emplace({function.start, function.name, function.source}, next);
+    if (is_new) {
+        symbols_.functions.push_back(std::move(function));
+    }
+    return known->second;
+}
+
+std::uint32_t SymbolsBuilder::file(std::string_view name) {
+    if (name.empty()) {
+        return 0;
+    }
+    const auto [known, is_new] =
+        files_.try_emplace(std::string{name}, static_cast<std::uint32_t>(symbols_.files.size()));
+    if (is_new) {
+        symbols_.files.emplace_back(name);
+    }
+    return known->second;
+}
+
+FrameRun SymbolsBuilder::run(std::span<const SymbolFrame> frames) {
+    const auto is_same = [](const SymbolFrame& a, const SymbolFrame& b) {
+        return a.function == b.function && a.file == b.file && a.line == b.line;
+    };
+    const auto last = std::span{symbols_.frames}.subspan(last_.first, last_.count);
+    if (last_.count == 0 ||
+        !std::equal(last.begin(), last.end(), frames.begin(), frames.end(), is_same)) {
+        last_ = {static_cast<std::uint32_t>(symbols_.frames.size()),
+                 static_cast<std::uint32_t>(frames.size())};
+        symbols_.frames.insert(symbols_.frames.end(), frames.begin(), frames.end());
+    }
+    return last_;
+}
+
+}  // namespace sample::symbolize
