@@ -51,8 +51,8 @@ inline SymbolBlock made_up_block(std::uint32_t seed, std::size_t addresses, std:
         const std::string name = "ns::Class" + std::to_string(below(5)) + "<int>::method" +
                                  std::to_string(i) + "(char const*)";
         const std::string link = below(3) == 0 ? "" : below(2) == 0 ? name : "_ZN" + name;
-        const auto file = static_cast<std::uint32_t>(below(3) == 0 ? 0 : below(
-                              static_cast<std::uint32_t>(symbols.files.size())));
+        const auto file = static_cast<std::uint32_t>(
+            below(3) == 0 ? 0 : below(static_cast<std::uint32_t>(symbols.files.size())));
         symbols.functions.push_back({name, link, symbols.files[file], below(5000),
                                      below(4) == 0 ? 0 : std::uint64_t{random()} << below(32),
                                      static_cast<NameOrigin>(below(3))});
@@ -62,7 +62,8 @@ inline SymbolBlock made_up_block(std::uint32_t seed, std::size_t addresses, std:
         block.addresses.push_back(address);
         address += 1 + (below(3) == 0 ? std::uint64_t{random()} << below(20) : below(9));
         if (below(3) == 0 && !symbols.runs.empty()) {
-            symbols.runs.push_back(symbols.runs[below(static_cast<std::uint32_t>(symbols.runs.size()))]);
+            symbols.runs.push_back(
+                symbols.runs[below(static_cast<std::uint32_t>(symbols.runs.size()))]);
             continue;
         }
         const FrameRun run{static_cast<std::uint32_t>(symbols.frames.size()),

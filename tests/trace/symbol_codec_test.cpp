@@ -74,8 +74,10 @@ std::optional<SymbolBlock> decode_numbers(std::initializer_list<std::uint64_t> n
 }
 
 TEST(SymbolCodec, checks_every_number) {
-    //                          head                file  function             run frame    address place
-    EXPECT_TRUE(decode_numbers({1, 1, 1, 1, 1, 1, 3, 2 | 0 << 2, 1, 1, 0, 0, 1, 0, 2, 0, 16, 0}, "a.cf"));
+    //                          head                file  function             run frame    address
+    //                          place
+    EXPECT_TRUE(
+        decode_numbers({1, 1, 1, 1, 1, 1, 3, 2 | 0 << 2, 1, 1, 0, 0, 1, 0, 2, 0, 16, 0}, "a.cf"));
     // A frame's function, file and line, and a line beyond 32 bits.
     EXPECT_FALSE(decode_numbers({1, 1, 1, 1, 1, 1, 3, 2, 1, 1, 0, 0, 1, 2, 2, 0, 16, 0}, "a.cf"));
     EXPECT_FALSE(decode_numbers({1, 1, 1, 1, 1, 1, 3, 2, 1, 1, 0, 0, 1, 0, 4, 0, 16, 0}, "a.cf"));
@@ -109,7 +111,8 @@ TEST(SymbolCodec, refuses_sources_that_few_bytes_multiply) {
     SymbolBlock block;
     block.symbols.files = {"", std::string(1 << 20, 'x')};
     for (std::uint32_t i = 0; i < 300; ++i) {
-        block.symbols.functions.push_back({"f", "", block.symbols.files[1], 0, i, NameOrigin::known});
+        block.symbols.functions.push_back(
+            {"f", "", block.symbols.files[1], 0, i, NameOrigin::known});
         block.symbols.frames.push_back({i, 0, 0});
         block.symbols.runs.push_back({i, 1});
         block.addresses.push_back(i);
