@@ -1,4 +1,5 @@
-// What the addresses of a program are called. Made by symbolize/, kept by trace/, read by callgraph/.
+// What the addresses of a program are called. Made by symbolize/, kept by trace/, read by
+// callgraph/.
 //
 // One address has a run of frames: where code was inlined, several functions are at work in it at
 // once. Millions of addresses share few functions and files, so these are kept once and named by

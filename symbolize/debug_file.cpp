@@ -2,40 +2,25 @@
 
 #include "core/fd.h"
 #include "core/mapped_file.h"
+#include "symbolize/elf_file.h"
 
-#include <elfutils/libdwelf.h>
 #include <zlib.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <span>
-#include <vector>
 
 namespace sample::symbolize {
 namespace {
 
-struct ElfCloser {
-    void operator()(Elf* elf) const { elf_end(elf); }
-};
-
 /// What a debug file must agree with.
 struct Expected {
-    std::span<const unsigned char> build_id;  ///< Empty: compare `crc` instead.
+    std::span<const std::uint8_t> build_id;  ///< Empty: compare `crc` instead.
     GElf_Word crc = 0;
     struct stat module_file = {};  ///< Not a debug file, even where the link names it.
 };
-
-bool has_build_id(int fd, std::span<const unsigned char> expected) {
-    const std::unique_ptr<Elf, ElfCloser> elf{elf_begin(fd, ELF_C_READ_MMAP, nullptr)};
-    const void* bits = nullptr;
-    const auto size = elf ? dwelf_elf_gnu_build_id(elf.get(), &bits) : -1;
-    return size > 0 && static_cast<std::size_t>(size) == expected.size() &&
-           std::memcmp(bits, expected.data(), expected.size()) == 0;
-}
 
 /// Reads the whole file, as only modules without a build-id need.
 bool has_checksum(const std::string& path, GElf_Word expected) {
@@ -49,41 +34,75 @@ bool has_checksum(const std::string& path, GElf_Word expected) {
 }
 
 Fd open_if_expected(const std::string& path, const Expected& expected) {
-    // O_NONBLOCK: a FIFO of that name must not stop us.
-    Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    Fd fd = open_regular(path);
     struct stat info = {};
-    if (!fd.is_open() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+    if (!fd.is_open() || ::fstat(fd.get(), &info) != 0 ||
         (info.st_dev == expected.module_file.st_dev &&
          info.st_ino == expected.module_file.st_ino)) {
         return {};
     }
-    const bool matches = expected.build_id.empty() ? has_checksum(path, expected.crc)
-                                                   : has_build_id(fd.get(), expected.build_id);
+    const bool matches = expected.build_id.empty()
+                             ? has_checksum(path, expected.crc)
+                             : has_build_id(open_elf(fd.get()).get(), expected.build_id);
     return matches ? std::move(fd) : Fd{};
 }
 
-std::string build_id_path(const std::string& root, std::span<const unsigned char> build_id) {
-    std::string result = root + "/.build-id/";
-    for (std::size_t i = 0; i < build_id.size(); ++i) {
-        char digits[4] = {};
-        std::snprintf(digits, sizeof digits, i == 0 ? "%02x/" : "%02x", build_id[i]);
-        result += digits;
-    }
-    return result + ".debug";
+/// "ROOT/.build-id/xx/rest", to which a suffix belongs.
+std::string build_id_path(const std::string& root, std::span<const std::uint8_t> build_id) {
+    return root + "/.build-id/" + to_hex(build_id.first(1)) + "/" + to_hex(build_id.subspan(1));
 }
 
-std::vector<std::string> candidate_paths(const std::string& root, const Expected& expected,
-                                         const std::string& module_path, const char* link_name) {
+std::string environment(const char* name) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+    const char* const value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+/// debuginfod's client uses the first of these that is set, or there; which that was when it
+/// fetched a file, nobody knows.
+std::vector<std::string> debuginfod_caches() {
     std::vector<std::string> result;
-    if (expected.build_id.size() > 1) {
-        result.push_back(build_id_path(root, expected.build_id));
+    const std::string own = environment("DEBUGINFOD_CACHE_PATH");
+    const std::string xdg = environment("XDG_CACHE_HOME");
+    const std::string home = environment("HOME");
+    if (!own.empty()) {
+        result.push_back(own);
     }
-    if (link_name != nullptr && *link_name != '\0') {
-        const std::string folder = module_path.substr(0, module_path.rfind('/') + 1);
+    if (!xdg.empty()) {
+        result.push_back(xdg + "/debuginfod_client");
+    }
+    if (!home.empty()) {
+        result.push_back(home + "/.cache/debuginfod_client");
+        result.push_back(home + "/.debuginfod_client_cache");
+    }
+    return result;
+}
+
+void add_cached(std::vector<std::string>& paths, std::span<const std::uint8_t> build_id,
+                const char* kind) {
+    for (const std::string& cache : debuginfod_caches()) {
+        paths.push_back(cache + "/" + to_hex(build_id) + "/" + kind);
+    }
+}
+
+/// Where a .gnu_debuglink of that name may lead.
+std::vector<std::string> linked_paths(const DebugFileSearch& search, const std::string& opened_path,
+                                      const std::string& link_name) {
+    std::vector<std::string> folders{folder_of(opened_path), folder_of(search.module_path)};
+    if (char* const real = ::realpath(opened_path.c_str(), nullptr)) {
+        folders.push_back(folder_of(real));
+        std::free(real);  // NOLINT(cppcoreguidelines-no-malloc): realpath's.
+    }
+    std::vector<std::string> result;
+    for (const std::string& folder : folders) {
         result.push_back(folder + link_name);
         result.push_back(folder + ".debug/" + link_name);
-        if (folder.starts_with('/')) {
-            result.push_back(root + folder + link_name);
+    }
+    for (const std::string& root : search.debug_roots) {
+        for (const std::string& folder : folders) {
+            if (folder.starts_with('/')) {
+                result.push_back(root + folder + link_name);
+            }
         }
     }
     return result;
@@ -91,13 +110,44 @@ std::vector<std::string> candidate_paths(const std::string& root, const Expected
 
 }  // namespace
 
+std::string folder_of(const std::string& path) {
+    return path.substr(0, path.rfind('/') + 1);
+}
+
+std::vector<std::string> debug_files_of(std::span<const std::string> debug_roots,
+                                        std::span<const std::uint8_t> build_id) {
+    std::vector<std::string> result;
+    if (build_id.size() < 2) {
+        return result;
+    }
+    for (const std::string& root : debug_roots) {
+        result.push_back(build_id_path(root, build_id) + ".debug");
+    }
+    add_cached(result, build_id, "debuginfo");
+    return result;
+}
+
+std::vector<std::string> files_of(std::span<const std::string> debug_roots,
+                                  std::span<const std::uint8_t> build_id) {
+    std::vector<std::string> result;
+    if (build_id.size() < 2) {
+        return result;
+    }
+    for (const std::string& root : debug_roots) {
+        result.push_back(build_id_path(root, build_id));
+    }
+    add_cached(result, build_id, "executable");
+    const auto debug_files = debug_files_of(debug_roots, build_id);
+    result.insert(result.end(), debug_files.begin(), debug_files.end());
+    return result;
+}
+
 // NOLINTNEXTLINE(readability-function-size): the parameters are libdwfl's.
 int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_name*/,
                     Dwarf_Addr /*base*/, const char* file_name, const char* link_name,
                     GElf_Word link_crc, char** debug_file_name) {
     auto* const search = static_cast<DebugFileSearch*>(*userdata);
-    // Asked again, it is for the file that a dwz debug file shares with others; libdw finds that by
-    // itself.
+    // Asked again, it is for the file that a dwz debug file shares with others: shared_debug.h.
     if (search == nullptr || search->asked) {
         return -1;
     }
@@ -111,15 +161,20 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_n
         expected.build_id = {bits, static_cast<std::size_t>(size)};
     }
     expected.crc = link_crc;
-    const std::string module_path = file_name != nullptr ? file_name : "";
-    if (::stat(module_path.c_str(), &expected.module_file) != 0) {
+    const std::string opened_path = file_name != nullptr ? file_name : "";
+    if (::stat(opened_path.c_str(), &expected.module_file) != 0) {
         expected.module_file = {};
     }
-    for (const std::string& path :
-         candidate_paths(search->debug_root, expected, module_path, link_name)) {
+    std::vector<std::string> paths = debug_files_of(search->debug_roots, expected.build_id);
+    if (link_name != nullptr && *link_name != '\0') {
+        const auto linked = linked_paths(*search, opened_path, link_name);
+        paths.insert(paths.end(), linked.begin(), linked.end());
+    }
+    for (const std::string& path : paths) {
         Fd fd = open_if_expected(path, expected);
         if (fd.is_open()) {
             *debug_file_name = ::strdup(path.c_str());
+            search->debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
             return fd.release();
         }
     }

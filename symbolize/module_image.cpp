@@ -1,20 +1,20 @@
 #include "symbolize/module_image.h"
 
-#include "core/fd.h"
+#include "symbolize/elf_file.h"
+#include "symbolize/symbolizer.h"
 
-#include <elfutils/libdwelf.h>
 #include <gelf.h>
 
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace sample::symbolize {
 namespace {
@@ -48,23 +48,18 @@ Result<Fd> open_vdso() {
 }
 
 Result<Fd> open_file(const std::string& path) {
-    // O_NONBLOCK: a FIFO that took the file's name must not stop us.
-    Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (!fd.is_open()) {
-        if (errno == ENOENT || errno == ENOTDIR) {
-            return unexpected(ErrorCode::not_found,
-                              path + " is gone: put it back to see its functions' names");
-        }
-        return unexpected(Error::from_errno("cannot open " + path + " to name its functions"));
+    Fd fd = open_regular(path);
+    if (fd.is_open()) {
+        return fd;
     }
-    struct stat info = {};
-    if (::fstat(fd.get(), &info) != 0) {
-        return unexpected(Error::from_errno("cannot stat " + path));
-    }
-    if (!S_ISREG(info.st_mode)) {
+    if (errno == 0) {
         return unexpected(ErrorCode::corrupt, path + " is no longer a regular file");
     }
-    return fd;
+    if (errno == ENOENT || errno == ENOTDIR) {
+        return unexpected(ErrorCode::not_found,
+                          path + " is gone: put it back to see its functions' names");
+    }
+    return unexpected(Error::from_errno("cannot open " + path + " to name its functions"));
 }
 
 bool is_program_or_library(Elf* elf) {
@@ -73,26 +68,12 @@ bool is_program_or_library(Elf* elf) {
            (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-bool has_build_id(Elf* elf, std::span<const std::uint8_t> expected) {
-    const void* bits = nullptr;
-    const auto size = dwelf_elf_gnu_build_id(elf, &bits);
-    return size > 0 && static_cast<std::size_t>(size) == expected.size() &&
-           std::memcmp(bits, expected.data(), expected.size()) == 0;
-}
-
-bool has_debug_section(Elf* elf) {
-    std::size_t names = 0;
-    if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) {
-        return false;
-    }
+/// A debug file has the program's headers; what they speak of is not there.
+bool is_without_code(Elf* elf) {
     for (Elf_Scn* scn = elf_nextscn(elf, nullptr); scn != nullptr; scn = elf_nextscn(elf, scn)) {
         GElf_Shdr header{};
-        if (gelf_getshdr(scn, &header) == nullptr) {
-            continue;
-        }
-        const char* const name = elf_strptr(elf, names, header.sh_name);
-        if (name != nullptr && header.sh_type != SHT_NOBITS &&
-            std::string_view{name} == ".debug_info") {
+        if (gelf_getshdr(scn, &header) != nullptr && header.sh_type == SHT_NOBITS &&
+            (header.sh_flags & SHF_EXECINSTR) != 0) {
             return true;
         }
     }
@@ -102,50 +83,85 @@ bool has_debug_section(Elf* elf) {
 std::string replaced_text(const std::string& path) {
     if (path == kVdso) {
         return "[vdso] is another kernel's here: look at the recording under the kernel that it "
-               "was "
-               "made on to see its functions' names";
+               "was made on to see its functions' names";
     }
     return path +
            " was replaced since: its build-id differs; put back the build that ran, or record "
            "again, to see its functions' names";
 }
 
+/// Where the module's file may be, the best first.
+std::vector<std::string> places_of(const ModuleFile& module, const Options& options) {
+    if (module.path == kVdso) {
+        return {module.path};
+    }
+    if (module.build_id.empty()) {
+        std::vector<std::string> places = module.other_paths;
+        places.push_back(module.path);
+        return places;
+    }
+    std::vector<std::string> places{module.path};
+    // A deleted file's name may have been taken since; only a build-id can tell.
+    if (module.path.ends_with(kDeleted)) {
+        places.front().resize(module.path.size() - kDeleted.size());
+    }
+    places.insert(places.end(), module.other_paths.begin(), module.other_paths.end());
+    const auto kept = files_of(options.debug_roots, module.build_id);
+    places.insert(places.end(), kept.begin(), kept.end());
+    return places;
+}
+
 }  // namespace
 
-Result<ModuleImage> ModuleImage::open(const std::string& path,
-                                      std::span<const std::uint8_t> build_id,
-                                      const std::string& debug_root) {
-    static const unsigned version = elf_version(EV_CURRENT);  // libelf wants it once, first.
-    static_cast<void>(version);
-    ModuleImage image;
-    image.path_ = path;
-    // A deleted file's name may have been taken since; only a build-id can tell.
-    if (image.path_.ends_with(kDeleted) && !build_id.empty()) {
-        image.path_.resize(image.path_.size() - kDeleted.size());
+Result<ModuleImage> ModuleImage::open(const ModuleFile& module, const Options& options) {
+    std::optional<Error> problem;
+    for (const std::string& place : places_of(module, options)) {
+        auto image = open_one(place, module, options);
+        if (image) {
+            return image;
+        }
+        // The first says most, unless a later one is there, but another build.
+        if (!problem ||
+            (problem->code == ErrorCode::not_found && image.error().code != ErrorCode::not_found)) {
+            problem = image.error();
+        }
     }
-    auto file = path == kVdso ? open_vdso() : open_file(image.path_);
+    return unexpected(*problem);
+}
+
+Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleFile& module,
+                                          const Options& options) {
+    auto file = path == kVdso ? open_vdso() : open_file(path);
     if (!file) {
         return unexpected(file.error());
     }
-    image.search_ = std::make_unique<DebugFileSearch>(DebugFileSearch{debug_root, false});
+    // Before libdwfl looks at a byte of it: another build's file may be anything.
+    if (!module.build_id.empty()) {
+        const ElfHandle elf = open_elf(file->get());
+        if (is_program_or_library(elf.get()) && !has_build_id(elf.get(), module.build_id)) {
+            return unexpected(ErrorCode::invalid_argument, replaced_text(path));
+        }
+    }
+    ModuleImage image;
+    image.path_ = path;
+    image.file_ = Fd{::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)};
+    image.search_ = std::make_unique<DebugFileSearch>(
+        DebugFileSearch{options.debug_roots, module.path, {}, false});
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
     // Base 0 on top of the file's own addresses: module addresses are ELF virtual addresses.
-    image.module_ = dwfl_report_elf(image.dwfl_.get(), image.path_.c_str(), image.path_.c_str(),
-                                    file->get(), 0, true);
+    image.module_ =
+        dwfl_report_elf(image.dwfl_.get(), path.c_str(), path.c_str(), file->get(), 0, true);
     if (image.module_ == nullptr) {
         return unexpected(ErrorCode::corrupt,
-                          image.path_ + " is not a whole ELF file: " + dwfl_errmsg(-1));
+                          path + " is not a whole ELF file: " + dwfl_errmsg(-1));
     }
     static_cast<void>(file->release());  // dwfl_report_elf took it.
     dwfl_report_end(image.dwfl_.get(), nullptr, nullptr);
     GElf_Addr bias = 0;
     image.elf_ = dwfl_module_getelf(image.module_, &bias);
     if (!is_program_or_library(image.elf_)) {
-        return unexpected(ErrorCode::corrupt, image.path_ + " is not an ELF program or library");
-    }
-    if (!build_id.empty() && !has_build_id(image.elf_, build_id)) {
-        return unexpected(ErrorCode::invalid_argument, replaced_text(image.path_));
+        return unexpected(ErrorCode::corrupt, path + " is not an ELF program or library");
     }
     void** userdata = nullptr;
     dwfl_module_info(image.module_, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr,
@@ -154,13 +170,32 @@ Result<ModuleImage> ModuleImage::open(const std::string& path,
     return image;
 }
 
+std::string ModuleImage::unwind_path() const {
+    if (!file_.is_open() || is_without_code(elf_)) {
+        return {};
+    }
+    return "/proc/self/fd/" + std::to_string(file_.get());
+}
+
 Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
     Dwarf* const dwarf = dwfl_module_getdwarf(module_, &bias);
-    if (dwarf == nullptr && has_debug_section(elf_)) {
+    if (dwarf == nullptr && find_section(elf_, ".debug_info") != nullptr) {
         problem = "the debug information of " + path_ + " can't be read (" + dwfl_errmsg(-1) +
                   "): no source lines; build it again to see them";
     }
     return dwarf;
+}
+
+std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+    const char* debug_file = nullptr;
+    dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
+    SplitPlaces places{search_->module_path, {path_, search_->module_path}, search_->debug_roots};
+    if (debug_file != nullptr) {
+        places.files.emplace_back(debug_file);
+    }
+    const bool is_own = dwarf != nullptr && dwarf_getelf(dwarf) == elf_;
+    places.dwarf_fd = is_own ? file_.get() : search_->debug_file.get();
+    return std::make_unique<SplitUnits>(dwarf, std::move(places));
 }
 
 }  // namespace sample::symbolize

@@ -2,40 +2,49 @@
 // debug information within reach.
 #pragma once
 
+#include "core/fd.h"
 #include "core/result.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/split_units.h"
 
 #include <elfutils/libdwfl.h>
 
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
 namespace sample::symbolize {
 
+struct ModuleFile;
+struct Options;
+
 class ModuleImage {
 public:
-    /// Opens `path`, or this process's own vDSO for "[vdso]". Errors, with the text for people:
-    /// not_found (gone), invalid_argument (replaced by another build), corrupt, system. An empty
-    /// `build_id` is not checked. Cost: the ELF header and the notes; the rest is read when asked
-    /// for.
-    [[nodiscard]] static Result<ModuleImage> open(const std::string& path,
-                                                  std::span<const std::uint8_t> build_id,
-                                                  const std::string& debug_root);
+    /// Opens what fits of the module's paths, then of what is kept by build-id (debug_file.h), or
+    /// this process's own vDSO for "[vdso]". Errors, with the text for people: not_found (gone),
+    /// invalid_argument (replaced by another build), corrupt, system. An empty build-id is not
+    /// checked. Cost: the ELF header and the notes of each; the rest is read when asked for.
+    [[nodiscard]] static Result<ModuleImage> open(const ModuleFile& module, const Options& options);
 
     [[nodiscard]] Dwfl_Module* module() const { return module_; }
     [[nodiscard]] Elf* elf() const { return elf_; }
+    /// Opens the very same file again; "" if it holds no code, as a debug file does.
+    [[nodiscard]] std::string unwind_path() const;
     /// Its debug information, or its debug file's; nullptr if there is none, or if it can't be
     /// read: then `problem` says so. DWARF addresses plus `bias` are the module's own.
     [[nodiscard]] Dwarf* debug_info(Dwarf_Addr& bias, std::string& problem) const;
+    /// What finds the split units of that; must not outlive this.
+    [[nodiscard]] std::unique_ptr<SplitUnits> split_units(Dwarf* dwarf) const;
 
 private:
     struct DwflCloser {
         void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
     };
 
+    static Result<ModuleImage> open_one(const std::string& path, const ModuleFile& module,
+                                        const Options& options);
+
     std::string path_;
+    Fd file_;                                  ///< The same open file as libdwfl's.
     std::unique_ptr<DebugFileSearch> search_;  ///< At one place: the module points to it.
     std::unique_ptr<Dwfl, DwflCloser> dwfl_;
     Dwfl_Module* module_ = nullptr;

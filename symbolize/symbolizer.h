@@ -16,6 +16,11 @@ namespace sample::symbolize {
 struct ModuleFile {
     std::string path;                    ///< As the kernel names it; "[vdso]" is the kernel's own.
     std::vector<std::uint8_t> build_id;  ///< Of what ran; empty: not checked.
+    /// The same file by other ways: through the process while it lives ("/proc/PID/root/usr/bin/x",
+    /// "/proc/PID/map_files/…"), or a descriptor that holds it ("/proc/self/fd/N"). Of `path` and
+    /// these the first with the right build-id is taken. Without a build-id they go before `path`,
+    /// which may name another file here than where the program ran.
+    std::vector<std::string> other_paths = {};
 };
 
 struct ModuleSymbols {
@@ -24,7 +29,8 @@ struct ModuleSymbols {
 };
 
 struct Options {
-    std::string debug_root = "/usr/lib/debug";  ///< Where separate debug files are installed.
+    /// Where separate debug files are installed, the first to be looked at first.
+    std::vector<std::string> debug_roots = {"/usr/lib/debug"};
 };
 
 /// Names `addresses`, ELF virtual addresses of `module`, in any order, repeats allowed.

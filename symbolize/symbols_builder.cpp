@@ -31,7 +31,8 @@ FrameRun SymbolsBuilder::run(std::span<const SymbolFrame> frames) {
         return a.function == b.function && a.file == b.file && a.line == b.line;
     };
     const auto last = std::span{symbols_.frames}.subspan(last_.first, last_.count);
-    if (last_.count == 0 || !std::equal(last.begin(), last.end(), frames.begin(), frames.end(), is_same)) {
+    if (last_.count == 0 ||
+        !std::equal(last.begin(), last.end(), frames.begin(), frames.end(), is_same)) {
         last_ = {static_cast<std::uint32_t>(symbols_.frames.size()),
                  static_cast<std::uint32_t>(frames.size())};
         symbols_.frames.insert(symbols_.frames.end(), frames.begin(), frames.end());

@@ -37,7 +37,8 @@ protected:
         const pid_t child = ::fork();
         if (child == 0) {
             ::alarm(20);
-            const ModuleSymbols result = symbolize({path("damaged"), {}}, addresses_, {"/nowhere"});
+            const ModuleSymbols result =
+                symbolize({path("damaged"), {}}, addresses_, {{"/nowhere"}});
             const std::vector<Symbol> symbols = symbols_in(result);
             bool whole = symbols.size() == addresses_.size();
             for (const Symbol& symbol : symbols) {
@@ -101,7 +102,7 @@ TEST_F(HostileTest, says_that_debug_information_is_damaged) {
     std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(at), section.size(), '\x77');
     std::ofstream{path("damaged"), std::ios::binary} << damaged;
     const std::vector<std::uint64_t> leaf{symbols_of(fixture("dwarf5_pie")).at("leaf")};
-    const ModuleSymbols result = symbolize({path("damaged"), {}}, leaf, {"/nowhere"});
+    const ModuleSymbols result = symbolize({path("damaged"), {}}, leaf, {{"/nowhere"}});
     EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
     EXPECT_EQ(symbols_in(result).at(0).line, 0U);
     EXPECT_NE(result.problem.find("debug information"), std::string::npos) << result.problem;
@@ -123,7 +124,7 @@ TEST_F(HostileTest, says_that_debug_information_cannot_be_read) {
     damaged.at(at) = 0x7f;  // No such compression (Elf64_Chdr.ch_type).
     std::ofstream{path("damaged"), std::ios::binary} << damaged;
     const std::vector<std::uint64_t> leaf{symbols_of(fixture("compressed")).at("leaf")};
-    const ModuleSymbols result = symbolize({path("damaged"), {}}, leaf, {"/nowhere"});
+    const ModuleSymbols result = symbolize({path("damaged"), {}}, leaf, {{"/nowhere"}});
     EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
     EXPECT_EQ(symbols_in(result).at(0).line, 0U);
     EXPECT_NE(result.problem.find("can't be read"), std::string::npos) << result.problem;

@@ -1,12 +1,18 @@
 // Which file is taken for a module: stripped ones with their debug files, replaced, missing and
 // foreign ones.
+#include "core/fd.h"
+#include "symbolize/debug_file.h"
 #include "tests/symbolize/support.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace sample::symbolize {
 namespace {
@@ -28,7 +34,7 @@ protected:
     /// "hidden" is not exported: only .symtab or debug information names it.
     static Symbol hidden(const std::string& file, const std::string& built_as,
                          const std::string& debug_root = "/nowhere") {
-        return symbolize_one(file, symbols_of(fixture(built_as)).at("hidden"), {debug_root});
+        return symbolize_one(file, symbols_of(fixture(built_as)).at("hidden"), {{debug_root}});
     }
 
     static void expect_hidden_is_named(const Symbol& symbol) {
@@ -59,7 +65,7 @@ TEST_F(ModuleFileTest, puts_the_unnamed_addresses_of_one_function_together) {
 TEST_F(ModuleFileTest, names_what_a_stripped_program_exports) {
     const std::string file = strip("dwarf5_pie");
     const auto symbols = symbols_of(fixture("dwarf5_pie"));
-    const Symbol leaf = symbolize_one(file, symbols.at("leaf"), {"/nowhere"});
+    const Symbol leaf = symbolize_one(file, symbols.at("leaf"), {{"/nowhere"}});
     EXPECT_EQ(leaf.name, "leaf");
     EXPECT_EQ(leaf.source, "");
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
@@ -73,6 +79,78 @@ TEST_F(ModuleFileTest, finds_a_debug_file_by_build_id) {
     std::filesystem::rename(file + ".debug", folder + "/" + id.substr(2) + ".debug");
     expect_hidden_is_named(hidden(file, "dwarf5_pie", path("root")));
     EXPECT_FALSE(hidden(file, "dwarf5_pie", path("elsewhere")).found);
+}
+
+TEST_F(ModuleFileTest, finds_a_debug_file_below_any_of_the_roots) {
+    const std::string file = strip("dwarf5_pie");
+    const std::string id = to_hex(build_id_of(fixture("dwarf5_pie")));
+    const std::string folder = path("second/.build-id/") + id.substr(0, 2);
+    std::filesystem::create_directories(folder);
+    std::filesystem::rename(file + ".debug", folder + "/" + id.substr(2) + ".debug");
+    const std::uint64_t address = symbols_of(fixture("dwarf5_pie")).at("hidden");
+    expect_hidden_is_named(symbolize_one(file, address, {{path("first"), path("second")}}));
+}
+
+// The folders that the environment names, restored at the end.
+class DebuginfodCacheTest : public ModuleFileTest {
+protected:
+    DebuginfodCacheTest() {
+        for (const char* name : {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "HOME"}) {
+            const char* const value = std::getenv(name);
+            before_.emplace_back(
+                name, value != nullptr ? std::optional<std::string>{value} : std::nullopt);
+            ::unsetenv(name);
+        }
+    }
+    ~DebuginfodCacheTest() override {
+        for (const auto& [name, value] : before_) {
+            value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+        }
+    }
+
+private:
+    std::vector<std::pair<const char*, std::optional<std::string>>> before_;
+};
+
+TEST_F(DebuginfodCacheTest, has_debug_files) {
+    const std::string file = strip("dwarf5_pie");
+    const std::string id = to_hex(build_id_of(fixture("dwarf5_pie")));
+    const std::vector<std::pair<const char*, std::string>> places{
+        {"DEBUGINFOD_CACHE_PATH", ""},
+        {"XDG_CACHE_HOME", "/debuginfod_client"},
+        {"HOME", "/.cache/debuginfod_client"},
+        {"HOME", "/.debuginfod_client_cache"}};
+    for (const auto& [name, below] : places) {
+        const std::string folder = path("cache") + below + "/" + id;
+        std::filesystem::create_directories(folder);
+        std::filesystem::copy_file(file + ".debug", folder + "/debuginfo");
+        EXPECT_FALSE(hidden(file, "dwarf5_pie").found) << name << " is not set";
+        ::setenv(name, path("cache").c_str(), 1);
+        expect_hidden_is_named(hidden(file, "dwarf5_pie"));
+        ::unsetenv(name);
+        std::filesystem::remove_all(path("cache"));
+    }
+}
+
+TEST_F(DebuginfodCacheTest, has_programs_that_are_gone_elsewhere) {
+    const std::string file = fixture("dwarf5_pie");
+    const std::string folder = path("cache/") + to_hex(build_id_of(file));
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy_file(file, folder + "/executable");
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
+    const std::vector<std::uint64_t> leaf{symbols_of(file).at("leaf")};
+    EXPECT_EQ(symbols_in(symbolize({path("gone"), build_id_of(file)}, leaf)).at(0).name, "leaf");
+}
+
+// The client notes by an empty file that no server had it.
+TEST_F(DebuginfodCacheTest, may_say_that_no_server_had_it) {
+    const std::string file = strip("dwarf5_pie");
+    const std::string folder = path("cache/") + to_hex(build_id_of(fixture("dwarf5_pie")));
+    std::filesystem::create_directories(folder);
+    std::ofstream{folder + "/debuginfo"} << "";
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
+    EXPECT_EQ(symbolize_one(file, symbols_of(fixture("dwarf5_pie")).at("leaf")).name, "leaf");
+    EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
 }
 
 TEST_F(ModuleFileTest, finds_a_debug_file_by_link) {
@@ -159,6 +237,80 @@ TEST_F(ModuleFileTest, may_be_back_after_a_deletion) {
     // Nobody can tell whether it is the same, without a build-id.
     EXPECT_FALSE(symbols_in(symbolize({deleted, {}}, addresses)).at(0).found);
     EXPECT_NE(symbolize({deleted, {}}, addresses).problem, "");
+}
+
+// Copies of the program under other names, as /proc/PID/root/… names them.
+TEST_F(ModuleFileTest, is_found_by_another_way_if_its_path_is_gone_or_replaced) {
+    const std::string file = fixture("dwarf5_pie");
+    const std::vector<std::uint64_t> leaf{symbols_of(file).at("leaf")};
+    std::filesystem::create_directories(path("root/bin"));
+    std::filesystem::copy_file(file, path("root/bin/app"));
+    const std::vector<std::string> ways{path("root/nothing"), path("root/bin/app")};
+    for (const std::string& gone :
+         {path("bin/app"), path("bin/app (deleted)"), fixture("dwarf4_fixed"),
+          fixture("dwarf4_fixed") + " (deleted)"}) {
+        const ModuleSymbols result = symbolize({gone, build_id_of(file), ways}, leaf);
+        EXPECT_EQ(result.problem, "");
+        EXPECT_EQ(symbols_in(result).at(0).name, "leaf") << gone;
+    }
+}
+
+TEST_F(ModuleFileTest, is_found_by_a_descriptor_that_holds_it) {
+    const std::string file = path("app");
+    std::filesystem::copy_file(fixture("no_debug"), file);
+    const auto symbols = symbols_of(file);
+    const auto build_id = build_id_of(file);
+    const Fd held{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+    std::filesystem::remove(file);
+    const std::string way = "/proc/self/fd/" + std::to_string(held.get());
+    const std::vector<std::uint64_t> addresses{symbols.at("leaf"), 0x10};
+    const ModuleSymbols result = symbolize({file + " (deleted)", build_id, {way}}, addresses);
+    EXPECT_EQ(result.problem, "");
+    EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
+    EXPECT_EQ(symbols_in(result).at(1).name, "app (deleted)+0x10")
+        << "named after the recorded path";
+}
+
+TEST_F(ModuleFileTest, without_build_id_is_taken_from_where_the_program_ran) {
+    const std::string ran = fixture("no_build_id");
+    const std::vector<std::uint64_t> leaf{symbols_of(ran).at("leaf")};
+    std::filesystem::copy_file(fixture("dwarf4_fixed"), path("app"));
+    EXPECT_EQ(symbols_in(symbolize({path("app"), {}, {path("gone"), ran}}, leaf)).at(0).name,
+              "leaf");
+    EXPECT_EQ(symbols_in(symbolize({ran, {}, {path("gone")}}, leaf)).at(0).name, "leaf");
+}
+
+TEST_F(ModuleFileTest, is_not_used_if_no_way_leads_to_the_right_build) {
+    std::filesystem::copy_file(fixture("dwarf5_pie"), path("app"));
+    const ModuleSymbols result = symbolize(
+        {path("gone"), build_id_of(fixture("dwarf4_fixed")), {path("nowhere"), path("app")}},
+        addresses_);
+    expect_no_names(result, "gone");
+    EXPECT_NE(result.problem.find(path("app") + " was replaced"), std::string::npos)
+        << result.problem;
+}
+
+TEST_F(ModuleFileTest, is_found_by_build_id_if_its_path_is_gone) {
+    const std::string file = strip("dwarf5_pie");
+    const auto symbols = symbols_of(fixture("dwarf5_pie"));
+    const auto build_id = build_id_of(fixture("dwarf5_pie"));
+    const std::string id = to_hex(build_id);
+    const std::vector<std::uint64_t> addresses{symbols.at("leaf"), symbols.at("hidden")};
+    const std::string kept = path("root/.build-id/") + id.substr(0, 2) + "/" + id.substr(2);
+    std::filesystem::create_directories(folder_of(kept));
+    std::filesystem::copy_file(file, kept);
+    const Options options{{path("root")}};
+    const ModuleSymbols whole = symbolize({path("gone"), build_id}, addresses, options);
+    EXPECT_EQ(whole.problem, "");
+    EXPECT_EQ(symbols_in(whole).at(0).name, "leaf");
+    EXPECT_FALSE(symbols_in(whole).at(1).found);
+    // The debug file alone has the symbols, but no code.
+    std::filesystem::rename(file + ".debug", kept + ".debug");
+    std::filesystem::remove(kept);
+    const ModuleSymbols debug_file = symbolize({path("gone"), build_id}, addresses, options);
+    EXPECT_EQ(debug_file.problem, "");
+    EXPECT_EQ(symbols_in(debug_file).at(0).name, "leaf");
+    expect_hidden_is_named(symbols_in(debug_file).at(1));
 }
 
 TEST_F(ModuleFileTest, may_be_anything_else) {
