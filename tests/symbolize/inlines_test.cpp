@@ -265,6 +265,52 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"inlines_clang_split", false}, Form{"inlines_clang_profiling", false},
                       Form{"inlines_clang_lines", false, Writes::bare_names}));
 
+/// What no compiler writes: fixtures/inline_shapes.s.
+class OddInlining : public ::testing::Test {
+protected:
+    ModuleSymbols name(const std::string& function) const {
+        return symbolize({path_, {}}, addresses_of(path_, function));
+    }
+    static Chain names_at(const Symbols& symbols, std::size_t offset) {
+        Chain names;
+        for (const SymbolFrame& frame : symbols.frames_of(offset)) {
+            names.push_back(symbols.functions.at(frame.function).name + " " +
+                            std::to_string(frame.line));
+        }
+        return names;
+    }
+    const std::string path_ = fixture("inline_shapes");
+};
+
+TEST_F(OddInlining, belongs_to_the_first_and_stays_inside_its_caller) {
+    const ModuleSymbols named = name("overlapping");
+    EXPECT_EQ(named.problem, "");
+    const Symbols& symbols = named.symbols;
+    EXPECT_EQ(names_at(symbols, 7), (Chain{"one 0", "overlapping 11"}));
+    EXPECT_EQ(names_at(symbols, 15), (Chain{"one 0", "overlapping 11"}));
+    EXPECT_EQ(names_at(symbols, 16), (Chain{"outside 0", "two 13", "overlapping 12"}));
+    EXPECT_EQ(names_at(symbols, 23), (Chain{"outside 0", "two 13", "overlapping 12"}));
+    EXPECT_EQ(names_at(symbols, 24), (Chain{"overlapping 0"}));
+}
+
+TEST_F(OddInlining, may_refer_to_itself) {
+    EXPECT_EQ(names_at(name("circular").symbols, 0), (Chain{"[inlined] 0", "circular 21"}));
+    EXPECT_EQ(names_at(name("circular").symbols, 16), (Chain{"circular 0"}));
+}
+
+TEST_F(OddInlining, may_refer_to_no_function) {
+    EXPECT_EQ(names_at(name("nameless").symbols, 0), (Chain{"[inlined] 0", "nameless 41"}));
+}
+
+TEST_F(OddInlining, ends_at_some_depth) {
+    const ModuleSymbols named = name("deep");
+    EXPECT_NE(named.problem.find("does not parse"), std::string::npos) << named.problem;
+    const Chain names = names_at(named.symbols, 0);
+    EXPECT_GT(names.size(), 100U);
+    EXPECT_LT(names.size(), 1000U);
+    EXPECT_EQ(names.back(), "deep 31");
+}
+
 // NOLINTEND(readability-function-cognitive-complexity)
 
 }  // namespace
