@@ -115,7 +115,8 @@ private:
     bool nested_;
 };
 
-DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias) : dwarf_{dwarf}, ranges_{bias} {}
+DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, SplitUnits& split)
+    : dwarf_{dwarf}, split_{split}, ranges_{bias} {}
 
 DebugInfo::~DebugInfo() = default;
 
@@ -157,11 +158,7 @@ DebugInfo::Unit* DebugInfo::unit(std::uint64_t address) {
 
 void DebugInfo::read_functions(Unit& unit, bool nested) {
     if (!unit.functions_read) {
-        Dwarf_Die split{};
-        const bool is_split = dwarf_cu_info(unit.root.cu, nullptr, nullptr, nullptr, &split,
-                                            nullptr, nullptr, nullptr) == 0 &&
-                              split.cu != nullptr;
-        unit.body = is_split ? split : unit.root;
+        unit.body = split_.body_of(unit.root);
     }
     unit.functions_read = true;
     unit.nested_read = nested;

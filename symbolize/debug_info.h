@@ -13,6 +13,7 @@
 #include "symbolize/inline_tree.h"
 #include "symbolize/interval_index.h"
 #include "symbolize/range_reader.h"
+#include "symbolize/split_units.h"
 
 #include <elfutils/libdw.h>
 
@@ -40,9 +41,9 @@ struct InlinedFrame {
 /// Not thread-safe: one per module and thread.
 class DebugInfo {
 public:
-    /// `dwarf` may be nullptr (no debug information) and must outlive this. Its addresses plus
-    /// `bias` are the module's.
-    DebugInfo(Dwarf* dwarf, Dwarf_Addr bias);
+    /// `dwarf` may be nullptr (no debug information). Its addresses plus `bias` are the module's.
+    /// `split` finds the functions of skeleton units. Both must outlive this.
+    DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, SplitUnits& split);
     ~DebugInfo();
     DebugInfo(const DebugInfo&) = delete;
     DebugInfo& operator=(const DebugInfo&) = delete;
@@ -72,6 +73,7 @@ private:
     void read_functions(Unit& unit, bool nested);
 
     Dwarf* dwarf_;
+    SplitUnits& split_;
     bool units_read_ = false;
     RangeReader ranges_;
     std::vector<std::unique_ptr<Unit>> units_;

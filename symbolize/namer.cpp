@@ -36,7 +36,7 @@ Namer::Namer(const ModuleImage& image, const std::string& path, const DebugSourc
       module_path_{path},
       extents_{image.unwind_path()},
       table_{image.module()},
-      debug_{debug.dwarf, debug.bias} {}
+      debug_{debug.dwarf, debug.bias, *debug.split} {}
 
 FrameRun Namer::name(std::uint64_t address) {
     frames_.clear();

@@ -27,12 +27,13 @@ namespace sample::symbolize {
 struct DebugSource {
     Dwarf* dwarf = nullptr;
     Dwarf_Addr bias = 0;
+    SplitUnits* split = nullptr;  ///< Where its split units are.
 };
 
 /// Not thread-safe: one per module and thread.
 class Namer {
 public:
-    /// `image` and `debug.dwarf` must outlive this.
+    /// `image` and what `debug` points to must outlive this.
     Namer(const ModuleImage& image, const std::string& path, const DebugSource& debug);
 
     /// Adds the frames of `address` and what they need; the run that they are. Addresses are best

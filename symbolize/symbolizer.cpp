@@ -48,6 +48,8 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     }
     DebugSource debug;
     debug.dwarf = image->debug_info(debug.bias, result.problem);
+    const auto split = image->split_units(debug.dwarf);
+    debug.split = split.get();
     Namer namer{*image, module.path, debug};
     std::vector<FrameRun> runs(addresses.size());
     for (const std::size_t i : ascending(addresses)) {
@@ -55,6 +57,9 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     }
     result.symbols = namer.take();
     result.symbols.runs = std::move(runs);
+    if (result.problem.empty()) {
+        result.problem = split->problem();
+    }
     if (namer.is_damaged() && result.problem.empty()) {
         result.problem = "part of the debug information of " + module.path +
                          " does not parse: source lines may be missing; build it again";
