@@ -1,5 +1,6 @@
-// Split DWARF: .dwo files in a build folder that was moved, beside the program, replaced and missing,
-// and packages of them as two tools make them. Where the compiler left them is names_test.cpp's.
+// Split DWARF: .dwo files in a build folder that was moved, beside the program, replaced and
+// missing, and packages of them as two tools make them. Where the compiler left them is
+// names_test.cpp's.
 #include "tests/symbolize/support.h"
 
 #include <sys/stat.h>
@@ -68,7 +69,8 @@ TEST_P(SplitTest, is_found_if_the_build_folder_was_moved) {
 
 TEST_P(SplitTest, is_found_beside_the_program) {
     for (const auto& entry : std::filesystem::directory_iterator{path("build/obj")}) {
-        std::filesystem::rename(entry.path(), path("build/bin/") + entry.path().filename().string());
+        std::filesystem::rename(entry.path(),
+                                path("build/bin/") + entry.path().filename().string());
     }
     expect_named(app());
 }
@@ -123,7 +125,8 @@ TEST_P(SplitTest, does_not_take_another_units_file) {
 
 TEST_P(SplitTest, does_not_take_another_programs_package) {
     std::filesystem::remove_all(path("build/obj"));
-    const std::string other = std::string{GetParam()} == "gcc_dwarf4" ? "clang_dwarf4" : "gcc_dwarf4";
+    const std::string other =
+        std::string{GetParam()} == "gcc_dwarf4" ? "clang_dwarf4" : "gcc_dwarf4";
     std::filesystem::copy(std::string{SPLIT_BUILDS} + "/" + other + "/llvm.dwp", app() + ".dwp");
     expect_missing(app());
 }
