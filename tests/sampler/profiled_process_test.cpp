@@ -389,7 +389,6 @@ TEST(Recorder, gives_a_module_one_id) {
     EXPECT_EQ(read.sessions[0].source, "first");
     EXPECT_EQ(read.modules.at(plugin.value - 1).path, "/lib/one");
     EXPECT_TRUE(read.modules.at(plugin.value - 1).plugin);
-    EXPECT_EQ(read.modules.at(recorder.pseudo(Pseudo::jit).value - 1).kind, trace::ModuleKind::jit);
     EXPECT_EQ(read.modules.at(recorder.pseudo(Pseudo::before_start).value - 1).path,
               trace::kBeforeStart);
 }
