@@ -168,6 +168,17 @@ bool pipe_ends(Talk& talk) {
     return ended;
 }
 
+/// From now on the system call `number` fails with `error` in this process. Source: seccomp(2).
+bool refuse_call(std::uint32_t number, std::uint32_t error) {
+    std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{filter.size(), filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 TEST(RawThreadInAChild, keeps_no_pipe_open) {
     collector::Child child{[] {
         Talk talk;
@@ -178,14 +189,7 @@ TEST(RawThreadInAChild, keeps_no_pipe_open) {
 
 TEST(RawThreadInAChild, keeps_no_pipe_open_where_close_range_is_refused) {
     collector::Child child{[] {
-        std::array filter{
-            sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        const sock_fprog program{filter.size(), filter.data()};
-        if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ||
+        if (!refuse_call(SYS_close_range, EPERM) ||
             raw_syscall(SYS_close_range, ~0U, ~0U, 0) != -EPERM) {
             ::_exit(2);
         }
@@ -218,14 +222,9 @@ TEST(RawThreadRefused, says_why) {
 
 TEST(RawThreadRefused, leaves_no_stack_and_the_mask_as_it_was) {
     collector::Child child{[] {
-        std::array filter{
-            sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        const sock_fprog program{filter.size(), filter.data()};
-        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+        if (!refuse_call(SYS_clone, EAGAIN)) {
+            ::_exit(3);
+        }
         Talk talk;
         // As large as the machine's whole address space would hold a few of.
         for (int i = 0; i < 1'000; ++i) {
