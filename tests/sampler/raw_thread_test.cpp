@@ -142,21 +142,21 @@ TEST_F(RawThread, has_every_signal_blocked) {
 }
 
 TEST_F(RawThread, opens_nothing_in_the_programs_table) {
-    const int next = ::dup(0);
+    const int next = ::fcntl(0, F_DUPFD_CLOEXEC, 0);
     ASSERT_EQ(::close(next), 0);
     start();
     for (std::size_t i = 0; i < talk.opened.size(); ++i) {
         EXPECT_EQ(talk.opened[i].load(), static_cast<int>(i)) << "its own table was not empty";
     }
     EXPECT_EQ(::fcntl(next, F_GETFD), -1);
-    const Fd again{::dup(0)};
+    const Fd again{::fcntl(0, F_DUPFD_CLOEXEC, 0)};
     EXPECT_EQ(again.get(), next);
 }
 
 /// Whether the other end of a pipe is seen to close while a raw thread lives.
 bool pipe_ends(Talk& talk) {
     std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0 || start_raw_thread(run, &talk, kStackBytes) <= 0) {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0 || start_raw_thread(run, &talk, kStackBytes) <= 0) {
         return false;
     }
     talk.await_beginning();
