@@ -69,6 +69,7 @@ public:
     std::vector<Sample> samples;
     std::vector<Booking> bookings;
     std::vector<SessionEnd> session_ends;
+    std::vector<Attachment> attachments;
     std::vector<std::string> log;
 
     void on_session_start(const SessionStart& session) override {
@@ -106,6 +107,10 @@ public:
         keep(bookings, booking, "booking " + std::to_string(booking.time_ns));
     }
     void on_session_end(const SessionEnd& end) override { keep(session_ends, end, "session end"); }
+    void on_attachment(Attachment&& attachment) override {
+        log.push_back("attachment " + std::to_string(attachment.module.value));
+        attachments.push_back(std::move(attachment));
+    }
 
 private:
     template <class Record>
@@ -169,6 +174,37 @@ inline std::vector<std::byte> small_recording() {
     EXPECT_TRUE(finished) << finished.error().message();
     EXPECT_EQ(writer->bytes_written(), file.bytes().size());
     return file.bytes();
+}
+
+/// Records one file: `fill` gets the writer; the session's end follows.
+template <class Fill>
+std::vector<std::byte> record(const SessionStart& session, const Fill& fill) {
+    const TemporaryFile file;
+    auto writer = RecordingWriter::create(file.open(), session);
+    EXPECT_TRUE(writer) << writer.error().message();
+    fill(*writer);
+    const auto finished = writer->finish(SessionEnd{});
+    EXPECT_TRUE(finished) << finished.error().message();
+    return file.bytes();
+}
+
+inline KeepingVisitor read_whole(std::span<const std::byte> file) {
+    KeepingVisitor visitor;
+    const auto outcome = read_recording(file, visitor);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    if (outcome) {
+        EXPECT_TRUE(outcome->whole) << outcome->problem;
+        EXPECT_EQ(outcome->bytes_used, file.size());
+        EXPECT_EQ(outcome->unknown_events, 0U);
+    }
+    return visitor;
+}
+
+/// A process, a module and a thread: what samples need.
+inline void define_one_of_each(RecordingWriter& writer) {
+    writer.process(Process{ProcessId{1}, 10, 1, 0, "/bin/a", "a", "perf", "no sigtrap"});
+    writer.module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/a", {}});
+    writer.thread(Thread{ThreadId{1}, ProcessId{1}, 10, 0, "a"});
 }
 
 }  // namespace sample::trace
