@@ -59,8 +59,7 @@ private:
         jitdump::Reader records = reader_;
         while (const auto record = records.next()) {
             if (record->kind == jitdump::Kind::load) {
-                cover.add(start_of(*record), start_of(*record) + record->code_size,
-                          record->offset);
+                cover.add(start_of(*record), start_of(*record) + record->code_size, record->offset);
             }
         }
         const auto values = cover.values();
@@ -134,9 +133,9 @@ private:
                 lines.push_back(entry);
             }
         }
-        std::stable_sort(
-            lines.begin(), lines.end(),
-            [](const LineEntry& a, const LineEntry& b) { return a.address < b.address; });
+        std::stable_sort(lines.begin(), lines.end(), [](const LineEntry& a, const LineEntry& b) {
+            return a.address < b.address;
+        });
         return lines;
     }
 

@@ -79,9 +79,8 @@ std::vector<KernelSymbol> symbols_in(std::string_view text, bool& is_closed) {
             is_closed = true;
         }
     });
-    is_closed = is_closed && std::none_of(symbols.begin(), symbols.end(), [](const auto& symbol) {
-                    return symbol.is_code();
-                });
+    is_closed = is_closed && std::none_of(symbols.begin(), symbols.end(),
+                                          [](const auto& symbol) { return symbol.is_code(); });
     std::sort(symbols.begin(), symbols.end(), [](const KernelSymbol& a, const KernelSymbol& b) {
         return a.start != b.start ? a.start < b.start : a.rank() < b.rank();
     });
@@ -109,8 +108,8 @@ KernelNames read_kallsyms(std::string_view text, std::span<const std::uint64_t> 
             continue;
         }
         const KernelSymbol& symbol = *std::prev(after);
-        const auto [at, is_new] = functions.try_emplace(
-            &symbol, static_cast<std::uint32_t>(names.told.functions.size()));
+        const auto [at, is_new] =
+            functions.try_emplace(&symbol, static_cast<std::uint32_t>(names.told.functions.size()));
         if (is_new) {
             std::string name{symbol.name};
             if (!symbol.module.empty()) {

@@ -1,7 +1,8 @@
 // Which of many ranges is the last one that covers each of some addresses.
 //
-// A JIT compiler's later code replaces its earlier code. Ranges are not kept: there may be millions,
-// and a hostile file may let all of them overlap. Memory is bounded by the number of addresses.
+// A JIT compiler's later code replaces its earlier code. Ranges are not kept: there may be
+// millions, and a hostile file may let all of them overlap. Memory is bounded by the number of
+// addresses.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What a JIT compiler, or the kernel, has told of some addresses: names as they were told, and source
-// lines where it gave any.
+// What a JIT compiler, or the kernel, has told of some addresses: names as they were told, and
+// source lines where it gave any.
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,8 @@ Symbols to_symbols(const ToldCode& told, std::string_view module,
     SymbolsBuilder builder;
     std::vector<std::uint32_t> functions;
     for (const ToldCode::Function& function : told.functions) {
-        ReadableName name = are_readable ? ReadableName{function.name, {}, 0}
-                                         : readable_name(function.name);
+        ReadableName name =
+            are_readable ? ReadableName{function.name, {}, 0} : readable_name(function.name);
         FunctionSymbol symbol;
         symbol.name = name.name.empty() ? std::string{"(no name)"} : std::move(name.name);
         symbol.source = name.source.empty() ? told.files[function.file] : std::move(name.source);
@@ -124,8 +124,8 @@ std::optional<ToldCode> read_told(const ModuleFile& module, const std::string& p
         return std::nullopt;
     }
     if (!is_of(dump->header(), module.build_id)) {
-        problem = path +
-                  " was replaced since: record again, to see the names of code made at run time";
+        problem =
+            path + " was replaced since: record again, to see the names of code made at run time";
         return std::nullopt;
     }
     return read_jitdump(*dump, addresses,
