@@ -3,7 +3,6 @@
 #include "callgraph/build_profile.h"
 #include "callgraph/load_recording.h"
 #include "callgraph/transforms.h"
-#include "cli/symbolize_recording.h"
 #include "core/mapped_file.h"
 #include "export/script_profiler_json.h"
 
@@ -127,7 +126,9 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    return profile_of_recording(*recording, choice.category.value_or(CategoryKind::thread));
+    const NamingOptions naming{!choice.resymbolize, {}};
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
+                                choice.category.value_or(CategoryKind::thread));
 }
 
 bool is_session_length_known(const callgraph::Profile& profile) {
@@ -136,9 +137,15 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 
 }  // namespace
 
+Result<callgraph::Recording> load_recording_file(const std::string& path) {
+    if (const Result<void> good = check_path(path); !good) {
+        return Unexpected{good.error()};
+    }
+    return callgraph::load_recording(path);
+}
+
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        CategoryKind category) {
-    RecordingSymbols symbols = symbolize_recording(recording);
+                                        RecordingSymbols symbols, CategoryKind category) {
     callgraph::Profile profile =
         callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
     for (std::string& problem : symbols.problems) {

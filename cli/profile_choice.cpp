@@ -40,12 +40,15 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--category", "KIND", typed.category,
                  "Top level: thread (default: those named alike but\n"
                  "for a number as one), process or module");
+    parser.flag("--resymbolize", typed.resymbolize,
+                "Names from this machine's files, not from the recording");
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     ProfileChoice choice;
     choice.focus = typed.focus;
     choice.search = typed.search;
+    choice.resymbolize = typed.resymbolize;
     for (const std::string& list : typed.hide) {
         if (const Result<void> done = read_hidden(list, choice); !done) {
             return Unexpected{done.error()};

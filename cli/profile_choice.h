@@ -20,6 +20,7 @@ struct ProfileChoice {
     std::string focus;                       ///< Only what this function calls; empty: all.
     std::string search;                      ///< Only paths to names with this text; empty: all.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
+    bool resymbolize = false;                ///< Names from this machine's files alone.
 };
 
 /// The same as words.
@@ -29,9 +30,11 @@ struct TypedChoice {
     std::string focus;
     std::string search;
     std::string average;
+    bool resymbolize = false;
 };
 
-/// Adds --focus, --search, --average, --hide and --category; `typed` outlives the parse.
+/// Adds --focus, --search, --average, --hide, --category and --resymbolize; `typed` outlives the
+/// parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

@@ -153,9 +153,9 @@ std::uint64_t Encoder::file(std::string_view name) {
 
 std::vector<std::byte> Encoder::finish() {
     std::vector<std::byte> out;
-    for (const std::uint64_t number : {kVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
-                                       std::uint64_t{function_count_},
-                                       std::uint64_t{files_.size()}}) {
+    for (const std::uint64_t number :
+         {kVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
+          std::uint64_t{function_count_}, std::uint64_t{files_.size()}}) {
         append_varint(out, number);
     }
     for (const auto* column : {&file_column_, &function_column_, &run_column_, &frame_column_,
@@ -342,7 +342,8 @@ void Decoder::read_text() {
         }
         function.name = take(texts_[i].name);
         if (texts_[i].how != kNoLink) {
-            function.linkage_name = texts_[i].how == kLinkIsName ? function.name : take(texts_[i].link);
+            function.linkage_name =
+                texts_[i].how == kLinkIsName ? function.name : take(texts_[i].link);
         }
         function.source = symbols.files[texts_[i].source];
     }
@@ -372,12 +373,11 @@ std::optional<SymbolBlock> Decoder::decode() {
 }  // namespace
 
 std::vector<std::byte> encode_symbols(std::span<const std::uint64_t> addresses,
-                                      const Symbols& symbols) {
+                                      std::span<const FrameRun> runs, const Symbols& symbols) {
     Encoder encoder{symbols};
-    const std::size_t count = std::min(addresses.size(), symbols.runs.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        if (symbols.runs[i].count != 0) {
-            encoder.add(addresses[i], symbols.runs[i]);
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        if (runs[i].count != 0) {
+            encoder.add(addresses[i], runs[i]);
         }
     }
     return encoder.finish();

@@ -32,13 +32,15 @@ struct SymbolBlock {
     Symbols symbols;                       ///< runs[i] are the frames of addresses[i].
 };
 
-/// Of the addresses (ascending, none twice) those that have frames, and what these refer to.
+/// Of the addresses (ascending, none twice) those whose run in `symbols`, runs[i], has frames, and
+/// what these refer to.
 [[nodiscard]] std::vector<std::byte> encode_symbols(std::span<const std::uint64_t> addresses,
+                                                    std::span<const FrameRun> runs,
                                                     const Symbols& symbols);
 
 /// nullopt: another version's block, or a damaged one. What it claims is checked against the bytes
-/// at hand before memory is taken for it: some 30 times `bytes` at most, and 256 MiB for the sources
-/// of functions, of which each has a copy. Sources are among the files too.
+/// at hand before memory is taken for it: some 30 times `bytes` at most, and 256 MiB for the
+/// sources of functions, of which each has a copy. Sources are among the files too.
 [[nodiscard]] std::optional<SymbolBlock> decode_symbols(std::span<const std::byte> bytes);
 
 }  // namespace sample::trace
