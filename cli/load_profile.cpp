@@ -4,7 +4,6 @@
 #include "callgraph/load_recording.h"
 #include "callgraph/rename.h"
 #include "callgraph/transforms.h"
-#include "cli/symbolize_recording.h"
 #include "core/mapped_file.h"
 #include "export/script_profiler_json.h"
 #include "symbolize/function_parts.h"
@@ -130,7 +129,9 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    return profile_of_recording(*recording, choice.category.value_or(CategoryKind::thread));
+    const NamingOptions naming{!choice.resymbolize, {}};
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
+                                choice.category.value_or(CategoryKind::thread));
 }
 
 /// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
@@ -164,9 +165,15 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 
 }  // namespace
 
+Result<callgraph::Recording> load_recording_file(const std::string& path) {
+    if (const Result<void> good = check_path(path); !good) {
+        return Unexpected{good.error()};
+    }
+    return callgraph::load_recording(path);
+}
+
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        CategoryKind category) {
-    RecordingSymbols symbols = symbolize_recording(recording);
+                                        RecordingSymbols symbols, CategoryKind category) {
     callgraph::Profile profile =
         callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
     for (std::string& problem : symbols.problems) {

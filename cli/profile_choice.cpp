@@ -58,12 +58,15 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--category", "KIND", typed.category,
                  "Top level: thread (default: those named alike but\n"
                  "for a number as one), process or module");
+    parser.flag("--resymbolize", typed.resymbolize,
+                "Names from this machine's files, not from the recording");
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     ProfileChoice choice;
     choice.focus = typed.focus;
     choice.search = typed.search;
+    choice.resymbolize = typed.resymbolize;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });

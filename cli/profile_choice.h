@@ -23,6 +23,7 @@ struct ProfileChoice {
     std::string focus;                       ///< Only what this function calls; empty: all.
     std::string search;                      ///< Only paths to names with this text; empty: all.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
+    bool resymbolize = false;                ///< Names from this machine's files alone.
 };
 
 /// The same as words.
@@ -34,9 +35,10 @@ struct TypedChoice {
     std::string focus;
     std::string search;
     std::string average;
+    bool resymbolize = false;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names and --category; `typed` outlives the
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize; `typed` outlives the
 /// parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
