@@ -18,6 +18,10 @@ namespace sample::cli {
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
                                                       const ProfileChoice& choice);
 
+/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
+/// JSON.
+[[nodiscard]] Result<callgraph::Recording> load_recording_file(const std::string& path);
+
 /// A recording in memory as a Profile: symbolizes its modules, two at a time, and builds the
 /// callgraph. What could not be symbolized is in truth.notes.
 [[nodiscard]] callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
