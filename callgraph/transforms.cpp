@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace sample::callgraph {
@@ -47,8 +48,14 @@ public:
         std::string* category = categories_[id.value];
         index_of_[id.value] = category != nullptr
                                   ? tree_.add_category(*category)
-                                  : tree_.child(parent, node.function, call_site(node));
+                                  : tree_.child(parent, node.function, site_of(node));
         return true;
+    }
+    /// Puts a node in its parent's place: its children become the parent's, called where it was.
+    void fold(NodeId id) {
+        const Node& node = profile_.node(id);
+        index_of_[id.value] = index_of_[node.parent.value];
+        folded_[id.value] = site_of(node).call_line;
     }
     void add_self(NodeId id, std::uint64_t ns, std::uint64_t samples) {
         tree_.add_self(index_of_[id.value], ns, samples);
@@ -58,9 +65,18 @@ public:
 private:
     static constexpr Index kNone = 0xffffffff;
 
+    [[nodiscard]] CallSite site_of(const Node& node) const {
+        CallSite site = call_site(node);
+        if (const auto folded = folded_.find(node.parent.value); folded != folded_.end()) {
+            site.call_line = folded->second;
+        }
+        return site;
+    }
+
     Profile& profile_;
     std::vector<std::string*> categories_;
     std::vector<Index> index_of_;
+    std::unordered_map<std::uint32_t, std::uint32_t> folded_;  ///< Folded nodes' call lines.
     TreeBuilder tree_;
 };
 
@@ -134,6 +150,21 @@ Profile hide_plugins(Profile profile) {
         matching(profile, [](const Function& function) { return (function.flags & kPlugin) != 0; });
     return without(std::move(profile),
                    [&is_plugin](FunctionId function) { return is_plugin[function.value]; });
+}
+
+Profile fold_inlined(Profile profile) {
+    Copy copy{profile};
+    for (const NodeId id : preorder(profile)) {
+        const Node& node = profile.node(id);
+        if (node.inlining == Inlining::all) {
+            copy.fold(id);
+        } else {
+            copy.add(id);
+        }
+        copy.add_self(id, node.self_ns, node.self_samples);
+    }
+    std::move(copy).finish();
+    return profile;
 }
 
 Profile average(Profile profile, double seconds) {

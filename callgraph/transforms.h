@@ -27,6 +27,10 @@ namespace sample::callgraph {
 /// known, `seconds` is not positive, or the result would overflow.
 [[nodiscard]] Profile average(Profile profile, double seconds);
 
+/// Without the nodes that were inlined at every call: their time is their callers' own, and what
+/// they call is called by those.
+[[nodiscard]] Profile fold_inlined(Profile profile);
+
 /// The callgraph rooted at the functions that `name` names: the subtrees of every outermost such
 /// node, merged, under one category called `name`. A function is named by its whole name, by its
 /// name without arguments, or by that without its scope ("run" for "pool::Worker::run(int)"); if

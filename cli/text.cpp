@@ -70,6 +70,20 @@ constexpr bool is_control(std::uint32_t code) noexcept {
            (code >= 0x2066 && code <= 0x2069);
 }
 
+/// " <inlined at line 22>": the line is its caller's.
+std::string inlining_text(const callgraph::Node& node) {
+    switch (node.inlining) {
+        case callgraph::Inlining::none:
+            return "";
+        case callgraph::Inlining::some:
+            return " <partly inlined>";
+        case callgraph::Inlining::all:
+            break;
+    }
+    return node.call_line == 0 ? " <inlined>"
+                               : " <inlined at line " + std::to_string(node.call_line) + ">";
+}
+
 }  // namespace
 
 std::string milliseconds(std::uint64_t ns) {
@@ -177,7 +191,11 @@ std::string function_label(const callgraph::Function& function) {
 std::string node_label(const callgraph::Profile& profile, NodeId id) {
     const callgraph::Node& node = profile.node(id);
     if (!node.function.is_none()) {
-        return function_label(profile.function(node.function));
+        std::string label = function_label(profile.function(node.function));
+        if (node.line != 0) {
+            label += ":" + std::to_string(node.line);
+        }
+        return label + inlining_text(node);
     }
     const auto category =
         std::find_if(profile.categories.begin(), profile.categories.end(),

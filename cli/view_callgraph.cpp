@@ -221,6 +221,15 @@ std::string callgraph_json(const callgraph::Profile& profile, const ViewOptions&
                      {weight_key(profile, "self"), weight(profile, node.self_ns)},
                      {"samples", node.samples},
                      {"self_samples", node.self_samples}};
+        if (node.inlining != callgraph::Inlining::none) {
+            item["inlined"] = node.inlining == callgraph::Inlining::all ? "all" : "some";
+        }
+        if (node.call_line != 0) {
+            item["call_line"] = node.call_line;
+        }
+        if (node.line != 0) {
+            item["line"] = node.line;
+        }
         nodes.push_back(std::move(item));
         for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
             pending.emplace_back(*child, Json(index));

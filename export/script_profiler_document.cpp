@@ -165,6 +165,12 @@ bool Handler::set(std::uint64_t value) {
         case Field::node_samples:
             document_.nodes.back().samples = value;
             return true;
+        case Field::node_inlined:
+            document_.nodes.back().inlined = value;
+            return true;
+        case Field::node_call_line:
+            document_.nodes.back().call_line = value;
+            return true;
         case Field::function_total:
             document_.functions.back().total = value;
             return true;

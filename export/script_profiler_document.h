@@ -21,6 +21,8 @@ struct CategoryEntry {
 struct NodeEntry {
     std::uint64_t total = 0;  ///< Microseconds, or what `unit` says.
     std::uint64_t samples = 0;
+    std::uint64_t inlined = 0;  ///< callgraph::Inlining
+    std::uint64_t call_line = 0;
     std::vector<std::uint64_t> functions;  ///< Same length as `nodes`.
     std::vector<std::uint64_t> nodes;
 };

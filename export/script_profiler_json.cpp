@@ -67,6 +67,12 @@ void write_nodes(Writer& out, const Profile& profile) {
         if (node.samples != 0) {
             field(out, ",", "Samples", node.samples);
         }
+        if (node.inlining != callgraph::Inlining::none) {
+            field(out, ",", "Inlined", static_cast<std::uint64_t>(node.inlining));
+        }
+        if (node.call_line != 0) {
+            field(out, ",", "CallLine", node.call_line);
+        }
         out.text("}");
         before = ",\n";
     }

@@ -179,6 +179,8 @@ void TreeReader::move_to(Profile& profile) {
         if (id != 0) {
             node.total_ns = document_.nodes[id - 1].total * nanoseconds_a_unit(document_);
             node.samples = document_.nodes[id - 1].samples;
+            node.inlining = static_cast<callgraph::Inlining>(document_.nodes[id - 1].inlined);
+            node.call_line = static_cast<std::uint32_t>(document_.nodes[id - 1].call_line);
         }
         profile.nodes.push_back(std::move(node));
     }
@@ -193,6 +195,13 @@ Result<void> check_numbers(const ScriptProfilerDocument& document) {
     for (std::size_t i = 0; i < document.nodes.size(); ++i) {
         if (document.nodes[i].total > most) {
             return unexpected(ErrorCode::corrupt, node_name(i + 1) + ": TotalDuration overflows");
+        }
+        if (document.nodes[i].call_line > kMax32) {
+            return unexpected(ErrorCode::corrupt,
+                              node_name(i + 1) + ": CallLine has more than 32 bits");
+        }
+        if (document.nodes[i].inlined > static_cast<std::uint64_t>(callgraph::Inlining::some)) {
+            return unexpected(ErrorCode::corrupt, node_name(i + 1) + ": Inlined must be 0, 1 or 2");
         }
     }
     for (std::size_t i = 0; i < document.functions.size(); ++i) {

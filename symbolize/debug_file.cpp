@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -173,6 +174,7 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_n
         Fd fd = open_if_expected(path, expected);
         if (fd.is_open()) {
             *debug_file_name = ::strdup(path.c_str());
+            search->debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
             return fd.release();
         }
     }

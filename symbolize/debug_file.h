@@ -8,6 +8,8 @@
 // build-id or checksum is the right one.
 #pragma once
 
+#include "core/fd.h"
+
 #include <elfutils/libdwfl.h>
 
 #include <cstdint>
@@ -21,6 +23,7 @@ namespace sample::symbolize {
 struct DebugFileSearch {
     std::vector<std::string> debug_roots;
     std::string module_path;  ///< As recorded; the file opened may be another.
+    Fd debug_file;            ///< What was found, for whoever maps it too.
     bool asked = false;
 };
 

@@ -2,15 +2,14 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace sample::symbolize {
 namespace {
 
-/// A module with more address ranges than this is hostile: one list of ranges, named by each of
-/// many functions, would otherwise cost the product of the two. A web browser has about a million.
-constexpr std::uint64_t kMostRanges = std::uint64_t{8} << 20;
 constexpr int kDeepestNesting = 64;
+constexpr std::size_t kMostCopies = 16;
 
 /// Whether functions can be found below an entry of that kind.
 bool is_scope(int tag) {
@@ -43,35 +42,6 @@ bool is_body(int tag) {
     }
 }
 
-std::string text(Dwarf_Die* die, unsigned name) {
-    Dwarf_Attribute attribute{};
-    if (dwarf_attr_integrate(die, name, &attribute) == nullptr) {
-        return {};
-    }
-    const char* const value = dwarf_formstring(&attribute);
-    return value != nullptr ? value : "";
-}
-
-/// What dwarf_decl_file is for, which aborts on split DWARF and on damaged line tables (elfutils
-/// 0.188).
-std::string declared_file(Dwarf_Die* die) {
-    Dwarf_Attribute attribute{};
-    Dwarf_Word number = 0;
-    Dwarf_Die unit{};
-    Dwarf_Files* files = nullptr;
-    std::size_t count = 0;
-    // The number counts in the unit that holds the attribute, not always the function's own.
-    if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) == nullptr ||
-        dwarf_formudata(&attribute, &number) != 0 ||
-        dwarf_cu_info(attribute.cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) !=
-            0 ||
-        dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) {
-        return {};
-    }
-    const char* const name = dwarf_filesrc(files, number, nullptr, nullptr);
-    return name != nullptr ? name : "";
-}
-
 }  // namespace
 
 struct DebugInfo::Unit {
@@ -97,7 +67,7 @@ public:
             status = dwarf_siblingof(&child, &child);
         }
         if (status < 0) {
-            info_.damaged_ = true;
+            info_.ranges_.set_damaged();
         }
     }
 
@@ -118,12 +88,25 @@ private:
         }
         const auto value = static_cast<std::uint32_t>(unit_.functions.size());
         std::optional<std::uint64_t> start;
-        info_.each_range(die, [&](std::uint64_t low, std::uint64_t high) {
+        info_.ranges_.each(die, [&](std::uint64_t low, std::uint64_t high) {
             start = start.value_or(low);
             unit_.index.add(low, high, value);
         });
         if (start) {
-            unit_.functions.push_back({*die, *start});
+            unit_.functions.push_back({*die, *start, nullptr});
+            remember_origin(*die, *start);
+        }
+    }
+
+    void remember_origin(const Dwarf_Die& die, std::uint64_t start) {
+        const Dwarf_Die origin = origin_of(die);
+        if (origin.addr == die.addr) {
+            return;
+        }
+        std::vector<std::uint64_t>& starts = info_.copies_[origin.addr];
+        if (starts.size() < kMostCopies &&
+            std::find(starts.begin(), starts.end(), start) == starts.end()) {
+            starts.push_back(start);
         }
     }
 
@@ -132,51 +115,10 @@ private:
     bool nested_;
 };
 
-std::string DebugFunction::linkage_name() const {
-    Dwarf_Die copy = die;
-    for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
-        std::string value = text(&copy, name);
-        if (!value.empty()) {
-            return value;
-        }
-    }
-    return {};
-}
-
-SourcePlace DebugFunction::declaration() const {
-    Dwarf_Die copy = die;
-    int line = 0;
-    if (dwarf_decl_line(&copy, &line) != 0 || line <= 0) {
-        return {};
-    }
-    return {declared_file(&copy), static_cast<std::uint32_t>(line)};
-}
-
-DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias) : dwarf_{dwarf}, bias_{bias} {}
+DebugInfo::DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, SplitUnits& split)
+    : dwarf_{dwarf}, split_{split}, ranges_{bias} {}
 
 DebugInfo::~DebugInfo() = default;
-
-/// Calls add(low, high) for each of an entry's ranges of code, in module addresses. Ranges at 0 are
-/// what the linker leaves of functions that it dropped.
-template <class Add>
-void DebugInfo::each_range(Dwarf_Die* die, Add add) {
-    Dwarf_Addr base = 0;
-    Dwarf_Addr low = 0;
-    Dwarf_Addr high = 0;
-    std::ptrdiff_t next = 0;
-    while ((next = dwarf_ranges(die, next, &base, &low, &high)) > 0) {
-        if (++ranges_read_ > kMostRanges) {
-            damaged_ = true;
-            return;
-        }
-        if (low != 0 && low < high) {
-            add(low + bias_, high + bias_);
-        }
-    }
-    if (next < 0) {
-        damaged_ = true;
-    }
-}
 
 void DebugInfo::read_units() {
     units_read_ = true;
@@ -191,7 +133,7 @@ void DebugInfo::read_units() {
         }
         const auto value = static_cast<std::uint32_t>(units_.size());
         bool has_code = false;
-        each_range(&root, [&](std::uint64_t low, std::uint64_t high) {
+        ranges_.each(&root, [&](std::uint64_t low, std::uint64_t high) {
             has_code = true;
             unit_index_.add(low, high, value);
         });
@@ -201,7 +143,7 @@ void DebugInfo::read_units() {
         }
     }
     if (status < 0) {
-        damaged_ = true;
+        ranges_.set_damaged();
     }
     unit_index_.build();
 }
@@ -216,11 +158,7 @@ DebugInfo::Unit* DebugInfo::unit(std::uint64_t address) {
 
 void DebugInfo::read_functions(Unit& unit, bool nested) {
     if (!unit.functions_read) {
-        Dwarf_Die split{};
-        const bool is_split = dwarf_cu_info(unit.root.cu, nullptr, nullptr, nullptr, &split,
-                                            nullptr, nullptr, nullptr) == 0 &&
-                              split.cu != nullptr;
-        unit.body = is_split ? split : unit.root;
+        unit.body = split_.body_of(unit.root);
     }
     unit.functions_read = true;
     unit.nested_read = nested;
@@ -230,7 +168,7 @@ void DebugInfo::read_functions(Unit& unit, bool nested) {
     unit.index.build();
 }
 
-const DebugFunction* DebugInfo::function(std::uint64_t address) {
+DebugFunction* DebugInfo::find_function(std::uint64_t address) {
     Unit* const home = unit(address);
     if (home == nullptr) {
         return nullptr;
@@ -247,27 +185,46 @@ const DebugFunction* DebugInfo::function(std::uint64_t address) {
     return found ? &home->functions[*found] : nullptr;
 }
 
-Dwarf_Line* DebugInfo::row(std::uint64_t address) {
-    Unit* const home = unit(address);
-    return home != nullptr ? dwarf_getsrc_die(&home->root, address - bias_) : nullptr;
+const DebugFunction* DebugInfo::function(std::uint64_t address) {
+    return find_function(address);
+}
+
+std::span<const InlinedFrame> DebugInfo::inlined(std::uint64_t address) {
+    inlined_.clear();
+    DebugFunction* const home = find_function(address);
+    if (home == nullptr) {
+        return {};
+    }
+    if (home->inlines == nullptr) {
+        home->inlines = std::make_unique<InlineTree>(home->die, ranges_);
+    }
+    std::uint32_t number = home->inlines->innermost(address);
+    while (number != 0) {
+        const InlinedCall& call = home->inlines->call(number);
+        inlined_.push_back({origin_of(call.die), call_of(call.die)});
+        number = call.caller;
+    }
+    return inlined_;
 }
 
 SourcePlace DebugInfo::place(std::uint64_t address) {
-    Dwarf_Line* const line_row = row(address);
-    int line = 0;
-    if (line_row == nullptr || dwarf_lineno(line_row, &line) != 0 || line <= 0) {
+    Unit* const home = unit(address);
+    Dwarf_Line* const row =
+        home != nullptr ? dwarf_getsrc_die(&home->root, address - ranges_.bias()) : nullptr;
+    if (row == nullptr) {
         return {};
     }
-    const char* const file = dwarf_linesrc(line_row, nullptr, nullptr);
-    return {file != nullptr ? file : "", static_cast<std::uint32_t>(line)};
+    int line = 0;
+    if (dwarf_lineno(row, &line) != 0 || line < 0) {
+        line = 0;
+    }
+    return place_in(home->root.cu, dwarf_linesrc(row, nullptr, nullptr),
+                    static_cast<std::uint32_t>(line));
 }
 
-std::uint32_t DebugInfo::line(std::uint64_t address) {
-    Dwarf_Line* const line_row = row(address);
-    int line = 0;
-    return line_row != nullptr && dwarf_lineno(line_row, &line) == 0 && line > 0
-               ? static_cast<std::uint32_t>(line)
-               : 0;
+std::span<const std::uint64_t> DebugInfo::copies(const Dwarf_Die& origin) const {
+    const auto found = copies_.find(origin.addr);
+    return found == copies_.end() ? std::span<const std::uint64_t>{} : std::span{found->second};
 }
 
 }  // namespace sample::symbolize

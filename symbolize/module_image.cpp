@@ -145,8 +145,8 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleF
     ModuleImage image;
     image.path_ = path;
     image.file_ = Fd{::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)};
-    image.search_ =
-        std::make_unique<DebugFileSearch>(DebugFileSearch{options.debug_roots, module.path, false});
+    image.search_ = std::make_unique<DebugFileSearch>(
+        DebugFileSearch{options.debug_roots, module.path, {}, false});
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
     // Base 0 on top of the file's own addresses: module addresses are ELF virtual addresses.
@@ -184,6 +184,18 @@ Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
                   "): no source lines; build it again to see them";
     }
     return dwarf;
+}
+
+std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+    const char* debug_file = nullptr;
+    dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
+    SplitPlaces places{search_->module_path, {path_, search_->module_path}, search_->debug_roots};
+    if (debug_file != nullptr) {
+        places.files.emplace_back(debug_file);
+    }
+    const bool is_own = dwarf != nullptr && dwarf_getelf(dwarf) == elf_;
+    places.dwarf_fd = is_own ? file_.get() : search_->debug_file.get();
+    return std::make_unique<SplitUnits>(dwarf, std::move(places));
 }
 
 }  // namespace sample::symbolize

@@ -5,6 +5,7 @@
 #include "core/fd.h"
 #include "core/result.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/split_units.h"
 
 #include <elfutils/libdwfl.h>
 
@@ -31,6 +32,8 @@ public:
     /// Its debug information, or its debug file's; nullptr if there is none, or if it can't be
     /// read: then `problem` says so. DWARF addresses plus `bias` are the module's own.
     [[nodiscard]] Dwarf* debug_info(Dwarf_Addr& bias, std::string& problem) const;
+    /// What finds the split units of that; must not outlive this.
+    [[nodiscard]] std::unique_ptr<SplitUnits> split_units(Dwarf* dwarf) const;
 
 private:
     struct DwflCloser {

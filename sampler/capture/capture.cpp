@@ -5,10 +5,10 @@
 #include "sampler/capture/library_guard.h"
 #include "sampler/capture/library_records.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/thread_slots.h"
 #include "sampler/capture/weight.h"
 #include "unwind/walk/walk.h"
 
-#include <sys/prctl.h>
 #include <ucontext.h>
 
 namespace sample::capture {
@@ -18,29 +18,9 @@ namespace {
 /// only the leaf's end is walked, so that such walks take a small part of a thread's time.
 constexpr std::uint64_t kDeepWalkPause = 8;
 
-/// ThreadLocal::busy once the thread has said its last word.
-constexpr std::uint32_t kEnding = 2;
-
-struct ThreadLocal {
-    ThreadSlot* slot = nullptr;
-    std::uint64_t stack_low = 0;
-    std::uint64_t stack_high = 0;
-    std::uint32_t busy = 0;
-};
-
-constinit thread_local ThreadLocal t_thread;
-
 constinit std::atomic<Area*> g_area{nullptr};
 constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
-constinit std::array<EarlyThread, kMaxEarlyThreads> g_early_threads{};
-constinit std::size_t g_early_thread_count = 0;
-
-/// Threads that share another one's thread-local storage: thread id << 32 | slot + 1; 0: none. An
-/// entry is free again when the slot is another thread's.
-constinit std::array<std::atomic<std::uint64_t>, 64> g_guests{};
-/// There may be such threads on stacks that are taken for their maker's.
-constinit std::atomic<bool> g_shares_locals{false};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -87,109 +67,6 @@ bool is_own_event(const AreaHeader& header, const siginfo_t& info) noexcept {
     __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof flags);
     return header.gap_ticks == kCountsEvents && info.si_signo == SIGTRAP &&
            (flags & kPerfFlagAsync) != 0;
-}
-
-std::uint32_t current_tid() noexcept {
-    return static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
-}
-
-std::uint64_t early_cpu_ns(std::uint32_t tid) noexcept {
-    for (std::size_t i = 0; i < g_early_thread_count; ++i) {
-        if (g_early_threads[i].tid == tid) {
-            return g_early_threads[i].cpu_ns;
-        }
-    }
-    return 0;
-}
-
-bool write_thread_record(Area& area, ThreadSlot& slot, RecordKind kind, std::uint64_t cpu_ns,
-                         std::uint64_t ticks) noexcept {
-    ThreadRecord record;
-    record.head.kind = kind;
-    record.tid = slot.tid.load(std::memory_order_relaxed);
-    record.ticks = ticks;
-    record.cpu_ns = cpu_ns;
-    raw_syscall(SYS_prctl, PR_GET_NAME, as_argument(record.name.data()));
-    return write_record(area, slot, record);
-}
-
-/// Gives the calling thread a slot. Null: all are in use.
-ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
-    const std::uint32_t index = claim_bit(area.header.free_slots);
-    if (index == kNoIndex) {
-        return nullptr;
-    }
-    ThreadSlot& slot = area.slots[index];
-    const std::uint32_t tid = current_tid();
-    const std::uint64_t spent = early_cpu_ns(tid);
-    slot.chunk = kNoIndex;
-    slot.unchanged = 0;
-    slot.memo.reset();
-    slot.libraries.reset(0);
-    slot.last_ticks = 0;
-    slot.deep_walk_ticks = 0;
-    slot.accounted_ns.store(spent, std::memory_order_relaxed);
-    slot.tid.store(tid, std::memory_order_release);
-    write_thread_record(area, slot, RecordKind::thread_start, spent, ticks);
-    return &slot;
-}
-
-/// The slot of a thread that shares another one's thread-local storage. Null: there are too many.
-ThreadSlot* guest_slot(Area& area, std::uint32_t tid, std::uint64_t ticks) noexcept {
-    std::atomic<std::uint64_t>* free_guest = nullptr;
-    std::uint64_t free_entry = 0;
-    for (std::atomic<std::uint64_t>& guest : g_guests) {
-        const std::uint64_t entry = guest.load(std::memory_order_relaxed);
-        const auto index = static_cast<std::uint32_t>(entry) - 1;
-        const bool lives =
-            entry != 0 && area.slots[index].tid.load(std::memory_order_relaxed) == entry >> 32U;
-        if (lives && entry >> 32U == tid) {
-            return &area.slots[index];
-        }
-        if (!lives && free_guest == nullptr) {
-            free_guest = &guest;
-            free_entry = entry;
-        }
-    }
-    if (free_guest == nullptr) {
-        return nullptr;
-    }
-    ThreadSlot* slot = claim_slot(area, ticks);
-    if (slot != nullptr) {
-        const auto index = static_cast<std::uint64_t>(slot - area.slots.data());
-        free_guest->compare_exchange_strong(free_entry, std::uint64_t{tid} << 32U | (index + 1),
-                                            std::memory_order_relaxed);
-    }
-    return slot;
-}
-
-/// The calling thread's slot. A raw clone without CLONE_SETTLS shares this thread's TLS: off the
-/// known stack the kernel is asked who runs.
-ThreadSlot* own_slot(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept {
-    ThreadLocal& self = t_thread;
-    if (self.slot == nullptr) {
-        self.slot = claim_slot(area, ticks);
-        return self.slot;
-    }
-    const bool on_known_stack = sp >= self.stack_low && sp < self.stack_high;
-    if (on_known_stack && !g_shares_locals.load(std::memory_order_relaxed)) {
-        return self.slot;
-    }
-    const std::uint32_t tid = current_tid();
-    return self.slot->tid.load(std::memory_order_relaxed) == tid ? self.slot
-                                                                 : guest_slot(area, tid, ticks);
-}
-
-void claim_own_slot(Area& area) noexcept {
-    ThreadLocal& self = t_thread;
-    if (self.slot != nullptr) {
-        return;
-    }
-    self.busy = 1;
-    asm volatile("" ::: "memory");
-    self.slot = claim_slot(area, read_ticks());
-    asm volatile("" ::: "memory");
-    self.busy = 0;
 }
 
 /// Whether thread-local storage lies where compiled code expects it: libc's thread control block
@@ -309,14 +186,8 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
 
 void detach_after_fork() noexcept {
     g_area.store(nullptr, std::memory_order_release);
-    g_early_thread_count = 0;
     reset_library_guard();
-    t_thread.slot = nullptr;
-    t_thread.busy = 0;
-    g_shares_locals.store(false, std::memory_order_relaxed);
-    for (auto& guest : g_guests) {
-        guest.store(0, std::memory_order_relaxed);
-    }
+    forget_threads();
     for (auto& word : g_perf_descriptors) {
         word.store(0, std::memory_order_relaxed);
     }
@@ -326,42 +197,12 @@ Area* current_area() noexcept {
     return g_area.load(std::memory_order_acquire);
 }
 
-void add_early_thread(EarlyThread thread) noexcept {
-    if (g_early_thread_count < g_early_threads.size()) {
-        g_early_threads[g_early_thread_count++] = thread;
-    }
-}
-
-void set_stack_bounds(std::uint64_t low, std::uint64_t high) noexcept {
-    t_thread.stack_low = low;
-    t_thread.stack_high = high;
-}
-
 void add_perf_descriptor(int fd) noexcept {
     const auto number = static_cast<std::uint32_t>(fd);
     if (number / 64 < g_perf_descriptors.size()) {
         g_perf_descriptors[number / 64].fetch_or(std::uint64_t{1} << (number % 64),
                                                  std::memory_order_relaxed);
     }
-}
-
-void begin_thread() noexcept {
-    Area* area = g_area.load(std::memory_order_acquire);
-    if (area != nullptr && area->header.observes_waits.load(std::memory_order_relaxed) != 0) {
-        claim_own_slot(*area);
-    }
-}
-
-void share_thread_locals() noexcept {
-    if (Area* area = g_area.load(std::memory_order_acquire); area != nullptr) {
-        // Now: afterwards it could be the other thread that finds none.
-        claim_own_slot(*area);
-        g_shares_locals.store(true, std::memory_order_relaxed);
-    }
-}
-
-ThreadSlot* claim_observer_slot(Area& area) noexcept {
-    return claim_slot(area, read_ticks());
 }
 
 unwind::ModuleTable readable_modules(bool libraries) noexcept {
@@ -377,27 +218,6 @@ unwind::RowCache row_cache() noexcept {
 std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept {
     return static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0) |
            (named ? 0 : kStopUnnamed);
-}
-
-void end_thread() noexcept {
-    Area* area = g_area.load(std::memory_order_acquire);
-    ThreadLocal& self = t_thread;
-    if (area == nullptr || self.busy != 0 || area->header.stopped.load() != 0) {
-        return;
-    }
-    self.busy = kEnding;
-    asm volatile("" ::: "memory");
-    const std::uint64_t ticks = read_ticks();
-    if (self.slot == nullptr) {
-        self.slot = claim_slot(*area, ticks);
-    }
-    if (self.slot != nullptr) {
-        ThreadSlot& slot = *self.slot;
-        write_thread_record(*area, slot, RecordKind::thread_end, thread_cpu_ns(), ticks);
-        if (slot.chunk < kMaxChunks) {
-            area->chunks[slot.chunk].full.store(1, std::memory_order_release);
-        }
-    }
 }
 
 void begin_unload(const unwind::ModuleTable* modules) noexcept {

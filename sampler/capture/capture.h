@@ -1,9 +1,9 @@
 // What the agent sets up around the handler, and the handler itself.
 //
 // One process-wide state (the area, the module table, the row cache) and one small thread-local
-// state. The handler needs nothing to be prepared for a thread: the first sample of a thread claims
-// its slot. What the agent tells it (stack bounds, a perf descriptor's number) makes it faster or
-// safer, not possible.
+// state (thread_slots.h). The handler needs nothing to be prepared for a thread: the first sample
+// of a thread claims its slot. What the agent tells it (stack bounds, a perf descriptor's number)
+// makes it faster or safer, not possible.
 #pragma once
 
 #include "sampler/capture/shared_area.h"

@@ -43,6 +43,30 @@ TEST(HidePlugins, subtracts_the_topmost_plugin_nodes) {
     EXPECT_FALSE(profile.gc.has_value());
 }
 
+TEST(FoldInlined, gives_time_and_callees_to_the_function_with_the_code) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.inlined_frame({}, {"run", "main"}, {70, 12});
+    maker.sample(thread, maker.inlined_frame(main, {"add", "sum", "work"}, {5, 31, 22}), 4);
+    maker.sample(thread, maker.inlined_frame({}, {"main"}, {13}), 1);
+    const Profile folded = fold_inlined(maker.profile());
+    EXPECT_EQ(drawing(folded), "main 5/0\n  main 5/1\n    work 4/4\n");
+    EXPECT_EQ(folded.nodes.at(3).call_line, 12U);
+    EXPECT_EQ(function_named(folded, "run").total_ns, 0U);
+    BuildOptions options;
+    options.fold_inlined = true;
+    EXPECT_EQ(drawing(maker.profile(options)), drawing(folded));
+}
+
+TEST(FoldInlined, keeps_what_was_inlined_at_some_calls_only) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.inlined_frame({}, {"main"}, {10});
+    maker.sample(thread, maker.inlined_frame({}, {"work", "main"}, {21, 14}), 1);
+    maker.sample(thread, maker.inlined_frame(main, {"work"}, {22}), 2);
+    EXPECT_EQ(drawing(fold_inlined(maker.profile())), "main 3/0\n  main 3/0\n    work 3/3\n");
+}
+
 TEST(Average, scales_by_the_sessions_length) {
     RecordingMaker maker;  // a session of 2 s
     const ThreadId thread = maker.main_thread();

@@ -115,6 +115,26 @@ A line without a branch is called by the line above it.
 )");
 }
 
+TEST(CallgraphView, marks_inlined_functions_and_lines) {
+    callgraph::Profile profile = made_up_profile();
+    profile.nodes[2].line = 12;
+    profile.nodes[3].inlining = callgraph::Inlining::all;
+    profile.nodes[3].call_line = 12;
+    profile.nodes[4].inlining = callgraph::Inlining::some;
+    profile.nodes[5].inlining = callgraph::Inlining::all;
+    const std::string text = callgraph_view(profile, options_of(kPipe));
+    EXPECT_NE(text.find("main:12  (+1"), std::string::npos) << text;
+    EXPECT_NE(text.find("parse(std::string const&) <inlined at line 12>\n"), std::string::npos);
+    EXPECT_NE(text.find("<plugin> <partly inlined>\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("print <inlined>\n"), std::string::npos) << text;
+    const auto json = nlohmann::json::parse(callgraph_json(profile, {kPipe, Unit::weight, 0.0}));
+    EXPECT_EQ(json["nodes"][2]["line"], 12);
+    EXPECT_EQ(json["nodes"][3]["inlined"], "all");
+    EXPECT_EQ(json["nodes"][3]["call_line"], 12);
+    EXPECT_EQ(json["nodes"][4]["inlined"], "some");
+    EXPECT_FALSE(json["nodes"][2].contains("inlined"));
+}
+
 TEST(CallgraphView, draws_ascii_rails_per_cent_and_everything) {
     EXPECT_EQ(callgraph_view(made_up_profile(), {kAsciiPipe, Unit::percent, 0.0}),
               R"(./app --fast  00:00:01.100

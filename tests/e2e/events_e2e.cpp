@@ -20,30 +20,26 @@ protected:
         arguments.insert(arguments.end(), words.begin(), words.end());
         return sample(arguments);
     }
-    /// The same with tracefs at hand, in a mount namespace of its own. Root alone may.
+    /// The same with tracefs at hand.
     [[nodiscard]] Outcome record_tracepoint(const std::string& event, const Words& words) const {
-        Words line = {"unshare",
-                      "--mount",
-                      "sh",
-                      "-c",
-                      "mount -t tracefs none /sys/kernel/tracing && exec \"$@\"",
-                      "sh",
-                      sample_path(),
-                      "--quiet",
-                      "--force",
-                      "-o",
-                      recording(),
-                      "--event",
-                      event,
-                      "--",
-                      target("faults")};
+        Words line = {sample_path(), "--quiet", "--force",       "-o", recording(), "--event",
+                      event,         "--",      target("faults")};
         line.insert(line.end(), words.begin(), words.end());
-        return run_here(line);
+        return run_here(with_tracefs(line));
+    }
+    /// Runs `line` in a mount namespace of its own, with tracefs mounted. Root alone may.
+    [[nodiscard]] static Words with_tracefs(const Words& line) {
+        // What unshare does by itself, to make all mounts private, fails in a chroot whose root is
+        // no mount point. Those below /sys will do: tracefs is not to be seen outside.
+        const std::string mount =
+            "mount --make-rprivate /sys && mount -t tracefs none /sys/kernel/tracing";
+        Words whole = {"unshare", "--mount", "--propagation",           "unchanged",
+                       "sh",      "-c",      mount + " && exec \"$@\"", "sh"};
+        whole.insert(whole.end(), line.begin(), line.end());
+        return whole;
     }
     [[nodiscard]] static bool has_tracefs() {
-        return ::geteuid() == 0 &&
-               run({"unshare", "--mount", "mount", "-t", "tracefs", "none", "/sys/kernel/tracing"})
-                       .exit_code == 0;
+        return ::geteuid() == 0 && run(with_tracefs({"true"})).exit_code == 0;
     }
 };
 

@@ -116,6 +116,9 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     profile.gc = FunctionId{1};
     profile.functions[1].samples = 1;
     profile.scale = 0.1;
+    profile.nodes[2].inlining = callgraph::Inlining::all;
+    profile.nodes[2].call_line = 12;
+    profile.nodes[3].inlining = callgraph::Inlining::some;
     const std::string text = write(profile);
     const auto back = read_script_profiler_json(text);
     ASSERT_TRUE(back.has_value()) << back.error().message();
@@ -124,6 +127,9 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     EXPECT_EQ(back->nodes[1].samples, 2U);
     EXPECT_EQ(back->nodes[1].self_ns, 1000U);
     EXPECT_EQ(back->scale, 0.1);
+    EXPECT_EQ(back->nodes[2].inlining, callgraph::Inlining::all);
+    EXPECT_EQ(back->nodes[2].call_line, 12U);
+    EXPECT_EQ(back->nodes[3].inlining, callgraph::Inlining::some);
 }
 
 TEST(ScriptProfilerJson, gives_siblings_that_readers_would_confuse_different_names) {
@@ -260,6 +266,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "Nodes must be an array, not an object"},
         Refusal{"NodeNotObject", DOCUMENT(CATEGORY, R"({"TotalDuration":1},7)", ""),
                 "Nodes must hold objects, not a number"},
+        Refusal{"Inlined", DOCUMENT(CATEGORY, R"({"TotalDuration":1,"Inlined":3})", ""),
+                "node 1: Inlined must be 0, 1 or 2"},
+        Refusal{"CallLine", DOCUMENT(CATEGORY, R"({"TotalDuration":1,"CallLine":4294967296})", ""),
+                "node 1: CallLine has more than 32 bits"},
         Refusal{"CategoryNotObject", DOCUMENT(R"({"Name":"c","NodeId":1,"x":0},7)", "", ""),
                 "Categories must hold objects, not a number"},
         Refusal{"NegativeDuration", DOCUMENT("", R"({"TotalDuration":1},{"TotalDuration":-1})", ""),
