@@ -27,6 +27,9 @@ public:
     void on_sample(const trace::Sample& sample) override { recording_.add(sample); }
     void on_booking(const trace::Booking& booking) override { recording_.add(booking); }
     void on_session_end(const trace::SessionEnd& end) override { recording_.add(end); }
+    void on_attachment(trace::Attachment&& attachment) override {
+        recording_.add(std::move(attachment));
+    }
 
 private:
     Recording& recording_;
@@ -47,7 +50,8 @@ Result<Recording> load_recording(const std::string& path) {
         error.context = path + ": " + error.context;
         return unexpected(std::move(error));
     }
-    recording.set_read_outcome(std::move(outcome->problem), outcome->unknown_events);
+    recording.set_read_outcome(std::move(outcome->problem), outcome->unknown_events,
+                               std::move(outcome->attachments_problem));
     return recording;
 }
 

@@ -105,8 +105,10 @@ void Recording::add(const trace::Booking& record) {
     }
 }
 
-void Recording::set_read_outcome(std::string problem, std::uint64_t unknown_events) {
+void Recording::set_read_outcome(std::string problem, std::uint64_t unknown_events,
+                                 std::string attachments_problem) {
     problem_ = std::move(problem);
+    attachments_problem_ = std::move(attachments_problem);
     unknown_events_ = unknown_events;
 }
 

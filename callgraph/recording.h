@@ -8,12 +8,14 @@
 #pragma once
 
 #include "callgraph/intern_table.h"
+#include "trace/attachments.h"
 #include "trace/records.h"
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::callgraph {
@@ -61,16 +63,19 @@ public:
     void add(const trace::StackNode& record);
     void add(const trace::Sample& record);
     void add(const trace::Booking& record);
+    void add(trace::Attachment&& attachment) { attachments_.push_back(std::move(attachment)); }
 
-    /// Says what the reader met besides records: why it stopped early (empty if it did not), and
-    /// how many events it did not know.
-    void set_read_outcome(std::string problem, std::uint64_t unknown_events);
+    /// Says what the reader met besides records: why it stopped early (empty if it did not), how
+    /// many events it did not know, and why attachments are missing (empty if none is).
+    void set_read_outcome(std::string problem, std::uint64_t unknown_events,
+                          std::string attachments_problem = {});
 
     [[nodiscard]] const std::optional<trace::SessionStart>& start() const { return start_; }
     [[nodiscard]] const std::optional<trace::SessionEnd>& end() const { return end_; }
     /// The latest time that any record names; CLOCK_MONOTONIC nanoseconds.
     [[nodiscard]] std::uint64_t last_time_ns() const { return last_time_ns_; }
     [[nodiscard]] const std::string& problem() const { return problem_; }
+    [[nodiscard]] const std::string& attachments_problem() const { return attachments_problem_; }
     [[nodiscard]] std::uint64_t unknown_events() const { return unknown_events_; }
     [[nodiscard]] std::uint64_t bad_records() const { return bad_records_; }
 
@@ -96,6 +101,8 @@ public:
     /// Every distinct address, in the order of its first appearance: what a symbolizer is asked.
     [[nodiscard]] std::span<const CodeAddress> addresses() const { return addresses_.entries(); }
     [[nodiscard]] std::span<const StackWeight> weights() const { return weights_.entries(); }
+    /// What the recording carries besides, in its order; a module may be undefined.
+    [[nodiscard]] std::span<const trace::Attachment> attachments() const { return attachments_; }
 
 private:
     struct AddressTraits {
@@ -134,7 +141,9 @@ private:
     std::vector<std::uint32_t> latest_weight_;
     std::uint64_t sum_of_weights_ns_ = 0;
     std::uint64_t last_time_ns_ = 0;
+    std::vector<trace::Attachment> attachments_;
     std::string problem_;
+    std::string attachments_problem_;
     std::uint64_t unknown_events_ = 0;
     std::uint64_t bad_records_ = 0;
 };

@@ -57,6 +57,14 @@ Result<PacketWriter> PacketWriter::create(Fd file, const Guid& session, const Gu
     return PacketWriter{std::move(sink).value()};
 }
 
+Result<PacketWriter> PacketWriter::append(Fd file) {
+    auto sink = FileSink::create(std::move(file));
+    if (!sink) {
+        return unexpected(sink.error());
+    }
+    return PacketWriter{std::move(sink).value()};
+}
+
 void PacketWriter::packet(std::uint16_t tid, std::span<const std::byte> payload) {
     if (has_failed()) {
         return;

@@ -21,6 +21,8 @@ class PacketWriter {
 public:
     /// Writes the header at once, so that a file that cannot be written is known early.
     static Result<PacketWriter> create(Fd file, const Guid& session, const Guid& trace);
+    /// Goes on at the file's position, behind packets that are there already.
+    static Result<PacketWriter> append(Fd file);
 
     /// Adds one packet of stream `tid`, LZ4-compressed where that is smaller. `payload` has at most
     /// wire::kMaxPayloadBytes. A failure to write shows in flush().

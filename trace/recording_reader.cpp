@@ -6,6 +6,7 @@
 #include "trace/schema.h"
 
 #include <optional>
+#include <utility>
 
 namespace sample::trace {
 namespace {
@@ -25,12 +26,16 @@ Enum enumerator(std::uint8_t value, Enum last, Enum otherwise) {
 /// The analyzer of our own events: checks ids and hands records to the visitor.
 class RecordingAnalyzer {
 public:
-    explicit RecordingAnalyzer(RecordingVisitor& visitor) : visitor_{visitor} {}
+    explicit RecordingAnalyzer(RecordingVisitor& visitor)
+        : visitor_{visitor}, attachments_{[&visitor](Attachment&& one) {
+              visitor.on_attachment(std::move(one));
+          }} {}
 
     void subscribe(EventReader& reader);
     [[nodiscard]] bool has_session() const noexcept { return has_session_; }
     [[nodiscard]] bool has_end() const noexcept { return has_end_; }
     [[nodiscard]] bool is_too_new() const noexcept { return is_too_new_; }
+    [[nodiscard]] bool lacks_attachments() const { return attachments_.is_incomplete(); }
 
 private:
     Problem session(const EventView& event);
@@ -57,6 +62,7 @@ private:
     std::uint32_t threads_ = 0;
     std::uint32_t modules_ = 0;
     NodeCodec nodes_;
+    AttachmentJoiner attachments_;
 };
 
 void RecordingAnalyzer::subscribe(EventReader& reader) {
@@ -80,6 +86,17 @@ void RecordingAnalyzer::subscribe(EventReader& reader) {
     on(schema::kModuleLoad, &RecordingAnalyzer::module_load);
     on(schema::kStackNodes, &RecordingAnalyzer::stack_nodes);
     on(schema::kSampleBatch, &RecordingAnalyzer::sample_batch);
+    for (std::size_t i = 0; i < kAttachmentKinds; ++i) {
+        const auto kind = static_cast<AttachmentKind>(i);
+        reader.subscribe(full_name(AttachmentJoiner::spec(kind)),
+                         [this, kind](const EventView& event) -> Problem {
+                             if (!has_end_) {
+                                 return "an attachment precedes the end of the session";
+                             }
+                             attachments_.add(kind, event);
+                             return std::nullopt;
+                         });
+    }
     for (const EventSpec& spec : schema::kStandardEvents) {
         // Known, and for others: all that they say is in our own events too.
         reader.subscribe(full_name(spec), [](const EventView&) -> Problem { return std::nullopt; });
@@ -287,7 +304,13 @@ Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordingVis
     outcome.problem = std::move(stream->problem);
     outcome.bytes_used = stream->bytes_used;
     outcome.unknown_events = stream->unknown_events;
-    if (outcome.problem.empty() && !analyzer.has_end()) {
+    if (analyzer.has_end()) {
+        outcome.attachments_problem = std::move(outcome.problem);
+        outcome.problem.clear();
+        if (outcome.attachments_problem.empty() && analyzer.lacks_attachments()) {
+            outcome.attachments_problem = "some of what it carries is cut off or damaged";
+        }
+    } else if (outcome.problem.empty()) {
         outcome.problem = "the end of the session is missing: the recording was broken off";
     }
     outcome.whole = outcome.problem.empty();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/result.h"
+#include "trace/attachments.h"
 #include "trace/records.h"
 
 #include <cstddef>
@@ -32,6 +33,8 @@ public:
     virtual void on_sample(const Sample& /*sample*/) {}
     virtual void on_booking(const Booking& /*booking*/) {}
     virtual void on_session_end(const SessionEnd& /*end*/) {}
+    /// Behind the session's end. Its module may be undefined, and its bytes are not checked.
+    virtual void on_attachment(Attachment&& /*attachment*/) {}
 
 protected:
     RecordingVisitor(const RecordingVisitor&) = default;
@@ -41,19 +44,21 @@ protected:
 };
 
 struct ReadOutcome {
-    bool whole = false;   ///< Read to its end, and the end of the session is there.
-    std::string problem;  ///< Why it is not whole, for people; empty if it is.
+    bool whole = false;               ///< Read to the end of the session.
+    std::string problem;              ///< Why it is not whole, for people; empty if it is.
+    std::string attachments_problem;  ///< Why attachments are missing, for people; empty: none is.
     std::uint64_t bytes_used = 0;
     std::uint64_t unknown_events = 0;  ///< Of types that this version does not know: skipped.
 };
 
 /// Reads the recording `file` (all of it in memory, mapped for instance). A file that was cut off
 /// anywhere, or that is damaged from some point on, is no error: everything up to the last good
-/// packet is delivered, and the outcome is not whole.
+/// packet is delivered, and the outcome is not whole, or lacks attachments if the end of the
+/// session came before that.
 ///
 /// Errors: empty; not a recording (another kind of file, or a .utrace file without our events);
 /// made by a newer version. Hostile bytes never crash or hang it, and its memory is bounded but
-/// for 40 bytes a stack node. O(decoded size).
+/// for 40 bytes a stack node and the largest attachment. O(decoded size).
 Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordingVisitor& visitor);
 
 }  // namespace sample::trace

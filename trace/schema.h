@@ -183,9 +183,22 @@ inline constexpr auto kUnprofiledFields = std::to_array<FieldSpec>({
 });
 inline constexpr EventSpec kUnprofiled{42, kVariable, "Sample", "Unprofiled", kUnprofiledFields};
 
+/// What is behind the end of the session: a piece of a block of bytes (trace/attachments.h).
+inline constexpr auto kAttachmentFields = std::to_array<FieldSpec>({
+    {"ModuleId", FieldType::u32},
+    {"Left", FieldType::u32},
+    {"Size", FieldType::u32},
+    {"Offset", FieldType::u32},
+    {"Data", FieldType::bytes},
+});
+inline constexpr EventSpec kSymbols{43, kThreadStream, "Sample", "Symbols", kAttachmentFields};
+inline constexpr EventSpec kCode{44, kThreadStream, "Sample", "Code", kAttachmentFields};
+inline constexpr EventSpec kSourceText{45, kThreadStream, "Sample", "SourceText",
+                                       kAttachmentFields};
+
 inline constexpr std::array kStandardEvents{kNewTrace, kThreadInfo, kSession2, kModuleInit,
                                             kDiagnosticsModuleLoad};
-/// All that a recording declares; together they fit into one packet.
+/// All that a recording declares at its begin; together they fit into one packet.
 inline constexpr std::array kEvents{
     kNewTrace,   kThreadInfo, kSession2,   kModuleInit, kDiagnosticsModuleLoad,
     kSession,    kSessionEnd, kProcess,    kProcessEnd, kThread,

@@ -80,14 +80,15 @@ TEST(DamagedRecording, survives_every_flipped_bit) {
     }
 }
 
-TEST(DamagedRecording, says_that_trailing_bytes_are_not_ours) {
+TEST(DamagedRecording, is_whole_but_for_attachments_with_trailing_bytes) {
     auto file = small_recording();
     file.push_back(std::byte{7});
     KeepingVisitor kept;
     const auto outcome = read_recording(file, kept);
     ASSERT_TRUE(outcome);
-    EXPECT_FALSE(outcome->whole);
-    EXPECT_EQ(outcome->problem, "the file ends in the middle of a packet");
+    EXPECT_TRUE(outcome->whole);
+    EXPECT_EQ(outcome->problem, "");
+    EXPECT_EQ(outcome->attachments_problem, "the file ends in the middle of a packet");
     EXPECT_EQ(outcome->bytes_used, file.size() - 1);
     EXPECT_EQ(kept.session_ends.size(), 1U);
 }

@@ -69,6 +69,7 @@ public:
     std::vector<Sample> samples;
     std::vector<Booking> bookings;
     std::vector<SessionEnd> session_ends;
+    std::vector<Attachment> attachments;
     std::vector<std::string> log;
 
     void on_session_start(const SessionStart& session) override {
@@ -106,6 +107,10 @@ public:
         keep(bookings, booking, "booking " + std::to_string(booking.time_ns));
     }
     void on_session_end(const SessionEnd& end) override { keep(session_ends, end, "session end"); }
+    void on_attachment(Attachment&& attachment) override {
+        log.push_back("attachment " + std::to_string(attachment.module.value));
+        attachments.push_back(std::move(attachment));
+    }
 
 private:
     template <class Record>

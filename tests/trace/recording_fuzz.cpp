@@ -3,7 +3,9 @@
 //
 // The seeds are made by recording_fuzz_corpus. In half of them packets are not compressed, so that
 // mutations reach the events inside.
+#include "trace/packed.h"
 #include "trace/recording_reader.h"
+#include "trace/symbol_codec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +52,13 @@ public:
         known(booking.thread.value, threads_);
         require(booking.node.value <= nodes_);
     }
+    void on_session_end(const SessionEnd& /*end*/) override { has_ended_ = true; }
+    void on_attachment(Attachment&& attachment) override {
+        require(has_ended_ && !attachment.packed.empty());
+        if (const auto bytes = unpack(attachment.packed)) {
+            [[maybe_unused]] const auto names = decode_symbols(*bytes);
+        }
+    }
 
 private:
     void known(std::uint32_t id, std::uint32_t count) const {
@@ -57,6 +66,7 @@ private:
     }
 
     int began_ = 0;
+    bool has_ended_ = false;
     std::uint32_t processes_ = 0;
     std::uint32_t threads_ = 0;
     std::uint32_t modules_ = 0;

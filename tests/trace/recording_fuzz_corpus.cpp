@@ -1,6 +1,9 @@
 // Writes the seed files of recording_fuzz into the directory named on the command line: small
 // recordings, whole and cut, compressed and not.
 #include "core/fd.h"
+#include "tests/trace/symbol_block_fixture.h"
+#include "trace/attachments.h"
+#include "trace/packed.h"
 #include "trace/recording_writer.h"
 
 #include <fcntl.h>
@@ -17,6 +20,16 @@ namespace {
 
 using namespace sample;         // NOLINT(google-build-using-namespace): one program, one purpose
 using namespace sample::trace;  // NOLINT(google-build-using-namespace)
+
+std::vector<Attachment> some_attachments(std::uint32_t count) {
+    std::vector<Attachment> attachments;
+    for (std::uint32_t i = 0; i < count / 20; ++i) {
+        const SymbolBlock block = made_up_block(i, 10, 3);
+        attachments.push_back({static_cast<AttachmentKind>(i % kAttachmentKinds), ModuleId{i},
+                               pack(encode_symbols(block.addresses, block.symbols))});
+    }
+    return attachments;
+}
 
 bool write_recording(const std::string& path, std::uint32_t samples, bool is_ended) {
     SessionStart session;
@@ -42,8 +55,13 @@ bool write_recording(const std::string& path, std::uint32_t samples, bool is_end
         writer->booking(Booking{ThreadId{1}, i * std::uint64_t{100'000}, root, i});
     }
     writer->process_end(ProcessEnd{ProcessId{1}, EndKind::exited, 0, 9, 8, 7, 6, 5, 4, 3, 2});
-    return is_ended ? writer->finish(SessionEnd{9, false, "a note"}).has_value()
-                    : writer->flush(FlushMode::everything).has_value();
+    if (!is_ended) {
+        return writer->flush(FlushMode::everything).has_value();
+    }
+    return writer->finish(SessionEnd{9, false, "a note"}).has_value() &&
+           append_attachments(Fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)},
+                              some_attachments(samples))
+               .has_value();
 }
 
 std::string read_file(const std::string& path) {

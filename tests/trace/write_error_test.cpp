@@ -1,8 +1,8 @@
 // Writes that fail: the error is reported, and what was written stays readable.
+#include "tests/trace/file_size_limit.h"
 #include "tests/trace/recording_fixture.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -12,28 +12,6 @@
 
 namespace sample::trace {
 namespace {
-
-/// Lets files grow to `bytes` only, while alive: a write beyond is short, the next one EFBIG.
-class FileSizeLimit {
-public:
-    explicit FileSizeLimit(rlim_t bytes) : before_handler_{std::signal(SIGXFSZ, SIG_IGN)} {
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limited{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &limited);
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-    FileSizeLimit(FileSizeLimit&&) = delete;
-    FileSizeLimit& operator=(FileSizeLimit&&) = delete;
-    ~FileSizeLimit() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, before_handler_);
-    }
-
-private:
-    rlimit before_{};
-    void (*before_handler_)(int);
-};
 
 void write_much(RecordingWriter& writer) {
     write_small_recording(writer);
