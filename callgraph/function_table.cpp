@@ -72,9 +72,8 @@ void FunctionTable::add_place(std::uint32_t address) {
 void FunctionTable::add_code(std::uint32_t function, std::string_view module_path) {
     const FunctionSymbol& symbol = symbols_.functions[function];
     Code code;
-    code.name = symbol.origin == NameOrigin::guessed
-                    ? made_names_.emplace_back(shown_name(symbol))
-                    : std::string_view{symbol.name};
+    code.name = symbol.origin == NameOrigin::guessed ? made_names_.emplace_back(shown_name(symbol))
+                                                     : std::string_view{symbol.name};
     code.source = symbol.source;
     code.module_path = module_path;
     code.line = symbol.line;

@@ -21,13 +21,13 @@ int run_annotate(const AnnotateOptions& options) {
         return kExitFailure;
     }
     const RecordingSymbols symbols = symbolize_recording(*recording);
-    const KeptCode kept;
+    const KeptCode kept = kept_code_of(*recording);
     KeptOrLocal sources{*recording, kept};
     const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
     AnnotationRequest request;
     request.function = options.function;
-    request.syntax = options.intel ? symbolize::AssemblySyntax::intel
-                                   : symbolize::AssemblySyntax::att;
+    request.syntax =
+        options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
     request.want_code = options.json || options.layout != AnnotationLayout::source;
     if (!options.json && terminal.width != 0) {
         constexpr std::size_t kTargetColumns = 40;

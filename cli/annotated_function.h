@@ -24,8 +24,8 @@ struct AnnotatedFunction {
     std::vector<std::string> others;
 };
 
-/// Of the functions that `name` names, by the rules of callgraph::focus(), the one with most time of
-/// its own. `table` has been asked for every frame when this returns. Errors: not_found.
+/// Of the functions that `name` names, by the rules of callgraph::focus(), the one with most time
+/// of its own. `table` has been asked for every frame when this returns. Errors: not_found.
 [[nodiscard]] Result<AnnotatedFunction> find_annotated(const callgraph::Recording& recording,
                                                        callgraph::FunctionTable& table,
                                                        std::string_view name);

@@ -22,9 +22,9 @@ struct Place {
 
 /// An address of the recording at which the function is at work.
 struct FunctionAddress {
-    std::uint32_t index = 0;  ///< Into Recording::addresses().
-    bool is_own = false;      ///< The function is its innermost one.
-    std::vector<Place> lines; ///< Of the function, innermost first.
+    std::uint32_t index = 0;   ///< Into Recording::addresses().
+    bool is_own = false;       ///< The function is its innermost one.
+    std::vector<Place> lines;  ///< Of the function, innermost first.
 };
 
 std::string hexadecimal(std::uint64_t value) {
@@ -98,7 +98,8 @@ private:
                     continue;
                 }
                 address.is_own = address.is_own || frame == 0;
-                address.lines.push_back(frames.empty() ? Place{} : place_of(symbols_, frames[frame]));
+                address.lines.push_back(frames.empty() ? Place{}
+                                                       : place_of(symbols_, frames[frame]));
             }
             if (!address.lines.empty()) {
                 addresses_.push_back(std::move(address));
@@ -201,11 +202,10 @@ private:
     void add_instruction(ModuleId module, const ModuleCode& code,
                          symbolize::Instruction instruction, AnnotatedCode& to) {
         const auto frames = code.frames_at(instruction.address);
-        const auto own =
-            std::find_if(frames.begin(), frames.end(), [&](const SymbolFrame& frame) {
-                return is_same_function(result_.function, code.symbols.functions[frame.function],
-                                        module_path(module));
-            });
+        const auto own = std::find_if(frames.begin(), frames.end(), [&](const SymbolFrame& frame) {
+            return is_same_function(result_.function, code.symbols.functions[frame.function],
+                                    module_path(module));
+        });
         if (own == frames.end()) {
             return;
         }
@@ -293,8 +293,9 @@ private:
         for (const auto& [file, lines] : wanted) {
             SourceText text = sources_.text(file, lines);
             if (text.match == SourceMatch::newer) {
-                result_.notes.push_back(file + " was changed after the program was built: its lines "
-                                               "may not be those that ran");
+                result_.notes.push_back(file +
+                                        " was changed after the program was built: its lines "
+                                        "may not be those that ran");
             }
             result_.sources.push_back(std::move(text));
         }

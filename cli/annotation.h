@@ -33,7 +33,8 @@ struct InlinedPlace {
     bool operator==(const InlinedPlace&) const = default;
 };
 
-/// A line of the function. Lines of other files are its too: of a file that is included in its body.
+/// A line of the function. Lines of other files are its too: of a file that is included in its
+/// body.
 struct AnnotatedLine {
     std::string file;
     std::uint32_t line = 0;  ///< 0: the compiler does not say.
@@ -58,11 +59,11 @@ struct AnnotatedCode {
 struct Annotation {
     callgraph::Function function;  ///< Its own weights are not filled in.
     callgraph::KeyWeight weight;
-    std::string unit;                      ///< What weights count; empty: nanoseconds.
-    std::vector<AnnotatedLine> lines;      ///< By file and line.
-    std::vector<AnnotatedCode> code;       ///< Heaviest first.
-    std::vector<SourceText> sources;       ///< Of the files of `lines`, as far as they are known.
-    std::vector<std::string> notes;        ///< One line each, for people.
+    std::string unit;                  ///< What weights count; empty: nanoseconds.
+    std::vector<AnnotatedLine> lines;  ///< By file and line.
+    std::vector<AnnotatedCode> code;   ///< Heaviest first.
+    std::vector<SourceText> sources;   ///< Of the files of `lines`, as far as they are known.
+    std::vector<std::string> notes;    ///< One line each, for people.
 };
 
 /// Where the code and the source text come from: a recording, or this machine's files.

@@ -42,10 +42,10 @@ symbolize::ModuleFile local_file(const callgraph::Recording& recording, ModuleId
 const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64_t> addresses) {
     const auto kept = kept_.modules.find(module);
     const ModuleCode* const known = kept != kept_.modules.end() ? &kept->second : nullptr;
-    const bool has_all =
-        known != nullptr && std::all_of(addresses.begin(), addresses.end(), [&](std::uint64_t each) {
-            return known->block_at(each) != nullptr;
-        });
+    const bool has_all = known != nullptr &&
+                         std::all_of(addresses.begin(), addresses.end(), [&](std::uint64_t each) {
+                             return known->block_at(each) != nullptr;
+                         });
     const symbolize::ModuleFile file = local_file(recording_, module);
     if (has_all || file.path.empty()) {
         return known;
@@ -74,8 +74,8 @@ SourceText KeptOrLocal::text(const std::string& file, const std::vector<std::uin
         newest = std::max(newest, symbolize::time_of_file(module.path));
     }
     std::size_t budget = kUnbounded;
-    auto read = symbolize::read_source({file, {lines.begin(), lines.end()}, kContextLines, newest},
-                                       budget);
+    auto read =
+        symbolize::read_source({file, {lines.begin(), lines.end()}, kContextLines, newest}, budget);
     if (read) {
         return std::move(*read);
     }

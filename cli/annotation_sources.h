@@ -1,5 +1,5 @@
-// Where `sample annotate` takes code and source text from: the recording, and for what that does not
-// have, the files of this machine.
+// Where `sample annotate` takes code and source text from: the recording, and for what that does
+// not have, the files of this machine.
 #pragma once
 
 #include "callgraph/recording.h"

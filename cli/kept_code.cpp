@@ -3,6 +3,8 @@
 #include "callgraph/key_weights.h"
 #include "symbolize/code_reader.h"
 #include "symbolize/source_reader.h"
+#include "trace/code_codec.h"
+#include "trace/packed.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -188,6 +190,40 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
         }
     }
     kept.sources = lines.read(budget);
+    return kept;
+}
+
+std::vector<trace::Attachment> attachments_of(const KeptCode& kept) {
+    std::vector<trace::Attachment> attachments;
+    for (const auto& [module, code] : kept.modules) {
+        attachments.push_back(
+            {trace::AttachmentKind::code, module, trace::pack(trace::encode_code(code))});
+    }
+    if (!kept.sources.empty()) {
+        attachments.push_back({trace::AttachmentKind::source_text, ModuleId{},
+                               trace::pack(trace::encode_sources(kept.sources))});
+    }
+    return attachments;
+}
+
+KeptCode kept_code_of(const callgraph::Recording& recording) {
+    KeptCode kept;
+    for (const trace::Attachment& attachment : recording.attachments()) {
+        if (attachment.kind == trace::AttachmentKind::symbols) {
+            continue;
+        }
+        const auto bytes = trace::unpack(attachment.packed);
+        if (!bytes) {
+            continue;
+        }
+        if (attachment.kind == trace::AttachmentKind::code) {
+            if (auto code = trace::decode_code(*bytes)) {
+                kept.modules.insert_or_assign(attachment.module, std::move(*code));
+            }
+        } else if (auto sources = trace::decode_sources(*bytes)) {
+            kept.sources = std::move(*sources);
+        }
+    }
     return kept;
 }
 

@@ -11,6 +11,7 @@
 #include "core/program_code.h"
 #include "core/symbols.h"
 #include "symbolize/symbolizer.h"
+#include "trace/attachments.h"
 
 #include <cstddef>
 #include <functional>
@@ -38,5 +39,10 @@ using ModuleFiles = std::function<symbolize::ModuleFile(ModuleId)>;
 /// cannot be read is left out. `symbols` are those of Recording::addresses().
 [[nodiscard]] KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbols,
                                    const ModuleFiles& files, const CodeBudget& budget = {});
+
+/// The same as a recording carries it.
+[[nodiscard]] std::vector<trace::Attachment> attachments_of(const KeptCode& kept);
+/// What a recording carries; what does not parse is left out.
+[[nodiscard]] KeptCode kept_code_of(const callgraph::Recording& recording);
 
 }  // namespace sample::cli

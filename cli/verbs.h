@@ -1,7 +1,7 @@
 // The verbs: each takes its options, does its work and returns the process's exit code.
 //
-// report, annotate, export and doctor: 0 done, 1 it failed and a message on standard error says what to do;
-// usage errors (2) were found before. record passes the command's own code on.
+// report, annotate, export and doctor: 0 done, 1 it failed and a message on standard error says
+// what to do; usage errors (2) were found before. record passes the command's own code on.
 #pragma once
 
 #include "cli/annotate_options.h"

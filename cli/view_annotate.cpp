@@ -44,7 +44,11 @@ struct SourceLine {
 class AnnotateView {
 public:
     AnnotateView(const Annotation& annotation, const AnnotateViewOptions& options)
-        : annotation_{annotation}, options_{options}, column_{column_width()} {
+        : annotation_{annotation},
+          options_{options},
+          column_{column_width()},
+          is_in_one_function_{annotation.code.size() == 1 &&
+                              annotation.code.front().function == annotation.function.name} {
         for (const AnnotatedCode& code : annotation.code) {
             for (const AnnotatedInstruction& instruction : code.instructions) {
                 at_line_[instruction.line].push_back({&code, &instruction});
@@ -54,8 +58,9 @@ public:
 
     std::string render() {
         add_heading();
-        const bool has_lines = std::any_of(annotation_.lines.begin(), annotation_.lines.end(),
-                                           [](const AnnotatedLine& line) { return line.line != 0; });
+        const bool has_lines =
+            std::any_of(annotation_.lines.begin(), annotation_.lines.end(),
+                        [](const AnnotatedLine& line) { return line.line != 0; });
         if (options_.layout == AnnotationLayout::assembly || !has_lines) {
             add_assembly();
         } else {
@@ -102,6 +107,8 @@ private:
                styled(options_.terminal, heat(percent), pad_left(self, column_));
     }
 
+    [[nodiscard]] std::string ellipsis() const { return options_.terminal.utf8 ? "\u2026" : "..."; }
+
     /// Text in what the columns leave of the line.
     [[nodiscard]] std::string fitted(const std::string& text) const {
         const std::size_t used = 2 * column_ + 2;
@@ -111,16 +118,15 @@ private:
             return text;
         }
         const std::size_t left = std::max(width, used + kLeast) - used;
-        const std::string_view ellipsis = options_.terminal.utf8 ? "\u2026" : "...";
         std::size_t bytes = 0;
-        for (std::size_t columns = 0; columns + display_width(ellipsis) < left; ++columns) {
+        for (std::size_t columns = 0; columns + display_width(ellipsis()) < left; ++columns) {
             ++bytes;
             while (bytes < text.size() &&
                    (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80U) {
                 ++bytes;
             }
         }
-        return text.substr(0, bytes).append(ellipsis);
+        return text.substr(0, bytes) + ellipsis();
     }
 
     void add_line(const std::string& cells, const std::string& text, Style style = Style::plain) {
@@ -133,7 +139,9 @@ private:
 
     [[nodiscard]] std::string no_cells() const { return std::string(2 * column_ + 1, ' '); }
 
-    void add_gap() { add_line(no_cells(), options_.terminal.utf8 ? "  \u22ee" : "  :", Style::dim); }
+    void add_gap() {
+        add_line(no_cells(), options_.terminal.utf8 ? "  \u22ee" : "  :", Style::dim);
+    }
 
     void add_heading() {
         const callgraph::Function& function = annotation_.function;
@@ -250,8 +258,7 @@ private:
         } else {
             text += "(text not known)";
         }
-        add_line(weight_cells(weight_of(line)), text,
-                 line.text ? Style::plain : Style::dim);
+        add_line(weight_cells(weight_of(line)), text, line.text ? Style::plain : Style::dim);
         if (line.index && options_.layout == AnnotationLayout::interleaved) {
             add_instructions_of(*line.index, digits + 5);
         }
@@ -260,7 +267,8 @@ private:
     void add_unknown_lines() {
         for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
             if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total_ns != 0) {
-                add_line(weight_cells(annotation_.lines[i].weight), " (no source line)", Style::dim);
+                add_line(weight_cells(annotation_.lines[i].weight), " (no source line)",
+                         Style::dim);
                 if (options_.layout == AnnotationLayout::interleaved) {
                     add_instructions_of(i, kLeastColumn / 2);
                 }
@@ -274,20 +282,20 @@ private:
             return;
         }
         const AnnotatedCode* code = nullptr;
-        const std::vector<InlinedPlace>* inlined = nullptr;
+        const AnnotatedInstruction* before = nullptr;
         for (const Placed& placed : found->second) {
             if (!options_.all && placed.instruction->weight.total_ns == 0) {
                 continue;
             }
-            if (code != placed.code && annotation_.code.size() > 1) {
-                add_code_heading(*placed.code, indent);
-            }
             if (code != placed.code) {
-                inlined = nullptr;
+                code = placed.code;
+                before = nullptr;
+                if (!is_in_one_function_) {
+                    add_code_heading(*code, indent);
+                }
             }
-            code = placed.code;
-            add_instruction(*placed.instruction, indent, origin_text(*placed.instruction, inlined));
-            inlined = &placed.instruction->inlined;
+            add_instruction(*placed.instruction, indent, origin_text(*placed.instruction, before));
+            before = placed.instruction;
         }
     }
 
@@ -298,22 +306,27 @@ private:
                  Style::dim);
     }
 
-    /// Where inlined code comes from, if that is not the same as of the instruction before.
-    [[nodiscard]] static std::string origin_text(const AnnotatedInstruction& instruction,
-                                                 const std::vector<InlinedPlace>* before) {
-        const bool is_same = before != nullptr ? *before == instruction.inlined
+    /// Where the code of an instruction was inlined from: the innermost place.
+    [[nodiscard]] std::string inlined_text(const AnnotatedInstruction& instruction) const {
+        constexpr std::size_t kNameColumns = 40;
+        const InlinedPlace& place = instruction.inlined.front();
+        const std::size_t width = options_.terminal.width == 0 ? 0 : kNameColumns;
+        std::string text = shorten_name(printable(place.function), width, options_.terminal);
+        if (place.line != 0) {
+            text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
+        }
+        return text;
+    }
+
+    /// The same, if it differs from the instruction before.
+    [[nodiscard]] std::string origin_text(const AnnotatedInstruction& instruction,
+                                          const AnnotatedInstruction* before) const {
+        const bool is_same = before != nullptr ? before->inlined == instruction.inlined
                                                : instruction.inlined.empty();
         if (is_same) {
             return {};
         }
-        std::string text;
-        for (const InlinedPlace& place : instruction.inlined) {
-            text += (text.empty() ? "" : " < ") + printable(place.function);
-            if (place.line != 0) {
-                text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
-            }
-        }
-        return text.empty() ? "own code" : text;
+        return instruction.inlined.empty() ? "own code" : inlined_text(instruction);
     }
 
     void add_instruction(const AnnotatedInstruction& instruction, std::size_t indent,
@@ -370,14 +383,15 @@ private:
             return {};
         }
         const AnnotatedLine& line = annotation_.lines[instruction.line];
-        std::string text;
-        if (!instruction.inlined.empty()) {
-            text = origin_text(instruction, nullptr) + " < ";
+        const std::string own =
+            line.line == 0 ? "?"
+                           : printable(file_name(line.file)) + ":" + std::to_string(line.line);
+        if (instruction.inlined.empty()) {
+            return line.line == 0 ? "" : own;
         }
-        if (line.line == 0) {
-            return text.empty() ? "" : text + "?";
-        }
-        return text + printable(file_name(line.file)) + ":" + std::to_string(line.line);
+        const bool is_deep = instruction.inlined.size() > 1;
+        const std::string between = is_deep ? ellipsis() + " < " : "";
+        return inlined_text(instruction) + " < " + between + own;
     }
 
     void add_footer() {
@@ -386,7 +400,8 @@ private:
             footer += "note: " + printable(note) + "\n";
         }
         if (!options_.all) {
-            footer += "what was never sampled is left out, but for its neighbours: --all shows it\n";
+            footer +=
+                "what was never sampled is left out, but for its neighbours: --all shows it\n";
         }
         if (!footer.empty()) {
             out_ += "\n" + styled(options_.terminal, Style::dim, footer);
@@ -396,6 +411,7 @@ private:
     const Annotation& annotation_;
     const AnnotateViewOptions& options_;
     std::size_t column_;
+    bool is_in_one_function_;  ///< All its code lies in itself, in one piece.
     std::map<std::uint32_t, std::vector<Placed>> at_line_;
     std::string out_;
 };

@@ -20,8 +20,8 @@ struct CodeResult {
 
 /// Reads the code around `addresses` (ELF virtual addresses of `module`), the most important first:
 /// of each the whole extent of its symbol, or else of its unwind entry, as long as `budget`, in
-/// bytes of code, lasts; it is lowered by what was taken. What the code calls outside of it is named
-/// too. An address that nothing tells the extent of has no code.
+/// bytes of code, lasts; it is lowered by what was taken. What the code calls outside of it is
+/// named too. An address that nothing tells the extent of has no code.
 ///
 /// Cost: as symbolize() for every instruction. Not thread-safe with other calls (libopcodes). Not
 /// async-signal-safe.

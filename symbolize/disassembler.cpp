@@ -4,7 +4,6 @@
 #define PACKAGE "sample"
 #define PACKAGE_VERSION "1"
 #include <dis-asm.h>
-
 #include <elf.h>
 
 #include <algorithm>

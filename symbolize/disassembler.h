@@ -1,7 +1,7 @@
 // Machine code to text, by binutils' libopcodes, in this process.
 //
-// The bytes may be anything: what is no instruction is shown as "(bad)" or ".byte 0xe8", and nothing
-// outside the span is read.
+// The bytes may be anything: what is no instruction is shown as "(bad)" or ".byte 0xe8", and
+// nothing outside the span is read.
 #pragma once
 
 #include "core/result.h"
@@ -42,8 +42,8 @@ public:
     Disassembler& operator=(const Disassembler&) = delete;
     ~Disassembler();
 
-    /// The instructions of `code`, which lies at `address`: without gaps, from its first byte to its
-    /// last. Addresses are written as hexadecimal numbers, followed by what `namer` calls them.
+    /// The instructions of `code`, which lies at `address`: without gaps, from its first byte to
+    /// its last. Addresses are written as hexadecimal numbers, followed by what `namer` calls them.
     [[nodiscard]] std::vector<Instruction> disassemble(std::uint64_t address,
                                                        std::span<const std::byte> code,
                                                        const AddressNamer& namer = {});

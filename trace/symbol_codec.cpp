@@ -153,9 +153,9 @@ std::uint64_t Encoder::file(std::string_view name) {
 
 std::vector<std::byte> Encoder::finish() {
     std::vector<std::byte> out;
-    for (const std::uint64_t number : {kVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
-                                       std::uint64_t{function_count_},
-                                       std::uint64_t{files_.size()}}) {
+    for (const std::uint64_t number :
+         {kVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
+          std::uint64_t{function_count_}, std::uint64_t{files_.size()}}) {
         append_varint(out, number);
     }
     for (const auto* column : {&file_column_, &function_column_, &run_column_, &frame_column_,
@@ -342,7 +342,8 @@ void Decoder::read_text() {
         }
         function.name = take(texts_[i].name);
         if (texts_[i].how != kNoLink) {
-            function.linkage_name = texts_[i].how == kLinkIsName ? function.name : take(texts_[i].link);
+            function.linkage_name =
+                texts_[i].how == kLinkIsName ? function.name : take(texts_[i].link);
         }
         function.source = symbols.files[texts_[i].source];
     }

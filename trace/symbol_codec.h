@@ -37,8 +37,8 @@ struct SymbolBlock {
                                                     const Symbols& symbols);
 
 /// nullopt: another version's block, or a damaged one. What it claims is checked against the bytes
-/// at hand before memory is taken for it: some 30 times `bytes` at most, and 256 MiB for the sources
-/// of functions, of which each has a copy. Sources are among the files too.
+/// at hand before memory is taken for it: some 30 times `bytes` at most, and 256 MiB for the
+/// sources of functions, of which each has a copy. Sources are among the files too.
 [[nodiscard]] std::optional<SymbolBlock> decode_symbols(std::span<const std::byte> bytes);
 
 }  // namespace sample::trace

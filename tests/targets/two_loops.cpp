@@ -1,5 +1,5 @@
-// Two loops of one function, on lines that the tests know, of which the first does 70 % of the work;
-// the second's work is a function that is always inlined.
+// Two loops of one function, on lines that the tests know, of which the first does 70 % of the
+// work; the second's work is a function that is always inlined.
 #include "work.h"
 
 namespace {

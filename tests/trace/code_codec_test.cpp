@@ -1,6 +1,7 @@
 // Code and source text come back as they were, and nothing else is taken for them.
-#include "code_fixture.h"
 #include "trace/code_codec.h"
+
+#include "code_fixture.h"
 
 #include <gtest/gtest.h>
 
