@@ -116,6 +116,9 @@ std::string leaf_module(const Recording& recording, NodeId node) {
     }
     const StackFrame& frame = recording.nodes()[node.value - 1];
     const trace::Module* module = recording.module_of(recording.addresses()[frame.address]);
+    if (module != nullptr && module->kind == trace::ModuleKind::jit) {
+        return trace::kJitCode;
+    }
     return module == nullptr ? std::string{kUnknown} : std::string{file_name(module->path)};
 }
 

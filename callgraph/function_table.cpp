@@ -54,16 +54,19 @@ void FunctionTable::add_place(std::uint32_t address) {
     }
     added.flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
                   (module->plugin ? kPlugin : kNoFlags);
+    const std::string_view path = module->kind == trace::ModuleKind::jit
+                                      ? std::string_view{trace::kJitCode}
+                                      : std::string_view{module->path};
     const std::span<const SymbolFrame> frames = symbols_.frames_of(address);
     if (frames.empty()) {
         Code code;
-        code.module_path = module->path;
-        code.name = offset_name(place, module->path);
+        code.module_path = path;
+        code.name = offset_name(place, path);
         added.code = codes_.intern(code);
     }
     for (const SymbolFrame& frame : frames) {
         if (code_of_function_[frame.function] == kNoCode) {
-            add_code(frame.function, module->path);
+            add_code(frame.function, path);
         }
     }
     places_.push_back(added);

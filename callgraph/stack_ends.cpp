@@ -14,6 +14,7 @@ NodeKind kind_of(const trace::Module& module) {
     switch (module.kind) {
         case trace::ModuleKind::elf:
         case trace::ModuleKind::vdso:
+        case trace::ModuleKind::kernel:
             return NodeKind::code;
         case trace::ModuleKind::jit:
             return NodeKind::no_module;

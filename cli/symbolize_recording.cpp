@@ -24,19 +24,32 @@ struct Job {
     symbolize::ModuleSymbols result;
 };
 
-std::vector<Job> make_jobs(const callgraph::Recording& recording) {
+symbolize::ModuleFile module_file(const trace::Module& module) {
+    symbolize::ModuleFile file{module.path, module.build_id};
+    if (module.kind == trace::ModuleKind::vdso) {
+        file.path = "[vdso]";
+    } else if (module.kind == trace::ModuleKind::jit) {
+        file.kind = symbolize::CodeKind::jit;
+    } else if (module.kind == trace::ModuleKind::kernel) {
+        file.kind = symbolize::CodeKind::kernel;
+    }
+    return file;
+}
+
+std::vector<Job> make_jobs(const callgraph::Recording& recording, const ModuleFiles& files) {
     std::vector<Job> jobs(recording.modules().size());
     const auto addresses = recording.addresses();
     for (std::size_t place = 0; place < addresses.size(); ++place) {
         const trace::Module* module = recording.module_of(addresses[place]);
-        if (module == nullptr ||
-            (module->kind != trace::ModuleKind::elf && module->kind != trace::ModuleKind::vdso)) {
+        if (module == nullptr || module->kind == trace::ModuleKind::pseudo) {
             continue;
         }
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
-            job.module = {module->kind == trace::ModuleKind::vdso ? "[vdso]" : module->path,
-                          module->build_id};
+            job.module = module_file(*module);
+            if (const auto file = files.find(module->id); file != files.end()) {
+                job.module.other_paths.push_back(file->second);
+            }
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
@@ -77,8 +90,9 @@ void run_jobs(std::span<Job> jobs) {
 
 }  // namespace
 
-RecordingSymbols symbolize_recording(const callgraph::Recording& recording) {
-    std::vector<Job> jobs = make_jobs(recording);
+RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
+                                     const ModuleFiles& files) {
+    std::vector<Job> jobs = make_jobs(recording, files);
     run_jobs(jobs);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());

@@ -4,10 +4,14 @@
 #include "callgraph/recording.h"
 #include "core/symbols.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace sample::cli {
+
+/// As collector::Session::module_files() gives them.
+using ModuleFiles = std::map<ModuleId, std::string>;
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().
@@ -15,6 +19,8 @@ struct RecordingSymbols {
 };
 
 /// Symbolizes module by module, the ones with most addresses first, two at a time.
-[[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording);
+/// `files`: under which path else a module can be read.
+[[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
+                                                   const ModuleFiles& files = {});
 
 }  // namespace sample::cli

@@ -60,16 +60,17 @@ Dwarf_Die declaration_entry(const Dwarf_Die& function) {
     return entry_at(origin, DW_AT_specification).value_or(origin);
 }
 
-/// Units made with -g1 hold no types: a function without parameters says nothing there.
+/// With -g1, and clang's -gline-tables-only, a function says nothing of its parameters. (A few
+/// types may be there all the same.)
 bool has_types(DebugScopes& scopes, const Dwarf_Die& die) {
     const std::vector<Dwarf_Die> around = scopes.around(die);
-    if (around.empty()) {
+    if (around.empty() ||
+        text_at(around.front(), DW_AT_producer).find(" -g1") != std::string_view::npos) {
         return false;
     }
     const std::vector<Dwarf_Die>& entries = scopes.children(around.front());
-    return std::any_of(entries.begin(), entries.end(), [](Dwarf_Die entry) {
-        return dwarf_tag(&entry) == DW_TAG_base_type || is_class(dwarf_tag(&entry));
-    });
+    return std::any_of(entries.begin(), entries.end(),
+                       [](Dwarf_Die entry) { return dwarf_tag(&entry) == DW_TAG_base_type; });
 }
 
 /// What stands behind the parameters of a member function.

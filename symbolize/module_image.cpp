@@ -147,6 +147,7 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleF
     image.file_ = Fd{::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)};
     image.search_ = std::make_unique<DebugFileSearch>(
         DebugFileSearch{options.debug_roots, module.path, {}, false});
+    image.shared_ = std::make_unique<SharedDebug>();
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
     // Base 0 on top of the file's own addresses: module addresses are ELF virtual addresses.
@@ -183,16 +184,24 @@ Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
         problem = "the debug information of " + path_ + " can't be read (" + dwfl_errmsg(-1) +
                   "): no source lines; build it again to see them";
     }
+    const std::string missing = shared_->attach(dwarf, {own_files(), search_->debug_roots});
+    problem = problem.empty() ? missing : problem;
     return dwarf;
 }
 
-std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+/// The module and, if it has one, its debug file, as opened and as recorded.
+std::vector<std::string> ModuleImage::own_files() const {
+    std::vector<std::string> result{search_->module_path, path_};
     const char* debug_file = nullptr;
     dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
-    SplitPlaces places{search_->module_path, {path_, search_->module_path}, search_->debug_roots};
     if (debug_file != nullptr) {
-        places.files.emplace_back(debug_file);
+        result.emplace_back(debug_file);
     }
+    return result;
+}
+
+std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+    SplitPlaces places{search_->module_path, own_files(), search_->debug_roots};
     const bool is_own = dwarf != nullptr && dwarf_getelf(dwarf) == elf_;
     places.dwarf_fd = is_own ? file_.get() : search_->debug_file.get();
     return std::make_unique<SplitUnits>(dwarf, std::move(places));

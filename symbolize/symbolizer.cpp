@@ -3,6 +3,7 @@
 #include "symbolize/module_image.h"
 #include "symbolize/namer.h"
 #include "symbolize/symbols_builder.h"
+#include "symbolize/told_files.h"
 
 #include <algorithm>
 #include <numeric>
@@ -39,6 +40,10 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     ModuleSymbols result;
     if (addresses.empty()) {
         return result;
+    }
+    if (module.kind != CodeKind::elf) {
+        return module.kind == CodeKind::jit ? symbolize_jit(module, addresses)
+                                            : symbolize_kernel(module, addresses);
     }
     const auto image = ModuleImage::open(module, options);
     if (!image) {

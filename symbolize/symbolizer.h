@@ -13,6 +13,12 @@
 
 namespace sample::symbolize {
 
+enum class CodeKind : std::uint8_t {
+    elf,     ///< Or the vDSO.
+    jit,     ///< Made at run time: a perf map or a jitdump.
+    kernel,  ///< The running kernel's.
+};
+
 struct ModuleFile {
     std::string path;                    ///< As the kernel names it; "[vdso]" is the kernel's own.
     std::vector<std::uint8_t> build_id;  ///< Of what ran; empty: not checked.
@@ -21,6 +27,7 @@ struct ModuleFile {
     /// these the first with the right build-id is taken. Without a build-id they go before `path`,
     /// which may name another file here than where the program ran.
     std::vector<std::string> other_paths = {};
+    CodeKind kind = CodeKind::elf;
 };
 
 struct ModuleSymbols {
@@ -33,7 +40,8 @@ struct Options {
     std::vector<std::string> debug_roots = {"/usr/lib/debug"};
 };
 
-/// Names `addresses`, ELF virtual addresses of `module`, in any order, repeats allowed.
+/// Names `addresses`, ELF virtual addresses of `module` (for other kinds of code see
+/// trace::ModuleKind), in any order, repeats allowed.
 ///
 /// Never fails as a whole: what nothing names is "module+0xoffset", of origin none. A file that
 /// is not the build that ran gives no names at all, and `problem` says so. Cost: the symbol table

@@ -214,7 +214,7 @@ Problem RecordingAnalyzer::module(const EventView& event) {
         return "a module is out of order";
     }
     module.kind =
-        enumerator(event.number<std::uint8_t>("Kind"), ModuleKind::pseudo, ModuleKind::pseudo);
+        enumerator(event.number<std::uint8_t>("Kind"), ModuleKind::kernel, ModuleKind::pseudo);
     module.plugin = event.number<std::uint8_t>("IsPlugin") != 0;
     module.path = event.text("Path");
     for (const std::byte byte : event.bytes("BuildId")) {

@@ -98,9 +98,14 @@ struct ThreadName {
 enum class ModuleKind : std::uint8_t {
     elf,  ///< `path` is a file (or was one); addresses are its ELF virtual addresses.
     vdso,
-    jit,     ///< Machine code made at run time: addresses are the process's own.
+    jit,     ///< Machine code made at run time. `path` ends in ".map": a process's perf map, and
+             ///< addresses are the process's own. Else a jitdump: an address is where the byte of
+             ///< code lies in the file, and `build_id` is the writer's pid and the file's time.
     pseudo,  ///< Not code: `path` is what to show, e.g. "[not sampled]". The address is 0, but for
              ///< kStackIncomplete, where it is the StackBreak.
+    kernel,  ///< `path` is "[kernel]"; addresses lack their two highest bits, which are set in
+             ///< every kernel address. `build_id` is the boot's id: where the kernel lies is the
+             ///< boot's choice.
 };
 
 /// One file of code. The same for all processes that map the same file.
@@ -175,6 +180,8 @@ inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
 inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
 /// CPU time of ours inside the program.
 inline constexpr const char* kSamplingThread = "[sampling thread]";
+/// What code made at run time is shown as being part of: the files that name it are many.
+inline constexpr const char* kJitCode = "[jit]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.
 
 }  // namespace sample::trace

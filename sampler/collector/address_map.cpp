@@ -7,6 +7,7 @@ namespace sample::collector {
 namespace {
 
 constexpr std::uint64_t kReadPauseNs = 50'000'000;
+constexpr std::uint64_t kLookPauseNs = 1'000'000'000;
 
 }  // namespace
 
@@ -34,31 +35,47 @@ const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
     return address < range.end ? &range : nullptr;
 }
 
+JitCode& AddressMap::jit(pid_t pid, Recorder& recorder) {
+    if (jit_ == nullptr) {
+        jit_ = std::make_unique<JitCode>(pid, recorder);
+    }
+    return *jit_;
+}
+
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
     for (const Mapping& mapping : mappings_of(pid)) {
-        if (!mapping.executable || find(mapping.start) != nullptr) {
-            continue;
+        if (mapping.executable) {
+            take_mapping(mapping, pid, recorder);
         }
-        AddressRanges::Range range{mapping.end, 0, recorder.pseudo(Pseudo::jit), false};
-        const bool is_file = !mapping.path.empty() && mapping.path[0] == '/';
-        if (is_file && !believes_files_) {
-            continue;
-        }
-        if (is_file) {
-            const ElfFacts facts = read_elf_facts(mapping.path);
-            if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
-                trace::Module module;
-                module.plugin = true;
-                module.path = mapping.path;
-                module.build_id = facts.build_id;
-                range.module = recorder.module(module);
-                range.bias = *bias;
-            }
-        } else if (mapping.path == "[vsyscall]") {
-            continue;
-        }
-        (is_file ? files_ : ranges_).add(mapping.start, range);
     }
+}
+
+void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder) {
+    if (JitCode::is_dump(mapping.path)) {
+        jit(pid, recorder).found_dump(mapping);
+        return;
+    }
+    const AddressRanges::Range* known = find(mapping.start);
+    // A compiler's memory grows; everything else is what it was.
+    if (known != nullptr && (known->end >= mapping.end || !is_jit(*known))) {
+        return;
+    }
+    const bool is_file = !mapping.path.empty() && mapping.path[0] == '/';
+    if ((is_file && !believes_files_) || mapping.path == "[vsyscall]") {
+        return;
+    }
+    if (is_file) {
+        const ElfFacts facts = read_elf_facts(mapping.path);
+        if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
+            trace::Module module;
+            module.plugin = true;
+            module.path = mapping.path;
+            module.build_id = facts.build_id;
+            files_.add(mapping.start, {mapping.end, *bias, recorder.module(module), false});
+            return;
+        }
+    }
+    ranges_.add(mapping.start, {mapping.end, 0, jit(pid, recorder).module(), false});
 }
 
 const AddressRanges::Range* AddressMap::find(std::uint64_t address) const {
@@ -66,20 +83,29 @@ const AddressRanges::Range* AddressMap::find(std::uint64_t address) const {
     return range != nullptr ? range : files_.find(address);
 }
 
-CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder) const {
+CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder, std::uint64_t time_ns) const {
     const AddressRanges::Range* range = find(pc.value);
     if (range == nullptr) {
         return {recorder.pseudo(Pseudo::unknown_code), 0, false};
     }
+    if (is_jit(*range)) {
+        const JitCode::Place place = jit_->locate(pc, time_ns);
+        return {place.module, place.address, false, jit_->has_dump(), place.until_ns};
+    }
     return {range->module, pc.value - range->bias, range->is_agent};
 }
 
-CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns) {
-    if (find(pc.value) == nullptr && now_ns >= next_read_ns_) {
+CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns) {
+    const AddressRanges::Range* range = find(pc.value);
+    const bool is_unknown = range == nullptr && time_ns >= next_read_ns_;
+    const bool may_have_dump =
+        range != nullptr && is_jit(*range) && !jit_->has_dump() && time_ns >= next_look_ns_;
+    if (is_unknown || may_have_dump) {
         read_mappings(pid, recorder);
-        next_read_ns_ = now_ns + kReadPauseNs;
+        next_read_ns_ = time_ns + kReadPauseNs;
+        next_look_ns_ = time_ns + kLookPauseNs;
     }
-    return locate_known(pc, recorder);
+    return locate_known(pc, recorder, time_ns);
 }
 
 }  // namespace sample::collector

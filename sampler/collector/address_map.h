@@ -6,12 +6,14 @@
 #pragma once
 
 #include "core/address.h"
+#include "sampler/collector/jit_code.h"
 #include "sampler/collector/recorder.h"
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 namespace sample::collector {
 
@@ -19,6 +21,10 @@ struct CodeAddress {
     ModuleId module;
     std::uint64_t address = 0;  ///< In the module's own addresses.
     bool is_agent = false;      ///< Our own frame: to be left out.
+    /// Of code made at run time that a dump tells of: from then on, or when the dump has told
+    /// more, the answer may be another one.
+    bool is_dated = false;
+    std::uint64_t until_ns = JitHistory::kForever;
 };
 
 /// Where modules lie. Ranges do not overlap: a new one replaces what it covers.
@@ -49,13 +55,34 @@ public:
         files_.clear();
         believes_files_ = false;
     }
-    /// O(log ranges).
-    CodeAddress locate_known(Pc pc, Recorder& recorder) const;
-    /// Asks /proc for unknown addresses, at most once in 50 ms.
-    CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t now_ns);
+    /// At `time_ns`. O(log ranges).
+    CodeAddress locate_known(Pc pc, Recorder& recorder, std::uint64_t time_ns) const;
+    /// Asks /proc for unknown addresses, at most once in 50 ms; for a dump of code made at run
+    /// time, once a second.
+    CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns);
+
+    /// Takes in what is told of code made at run time. Nothing where there is none.
+    void read_on() {
+        if (jit_ != nullptr) {
+            jit_->read_on();
+        }
+    }
+    /// Goes up when answers that are dated may have changed.
+    [[nodiscard]] std::uint64_t changes() const { return jit_ == nullptr ? 0 : jit_->changes(); }
+    /// The process has ended, or will be another program: its names are taken.
+    void finish() {
+        if (jit_ != nullptr) {
+            jit_->finish();
+        }
+    }
 
 private:
     void read_mappings(pid_t pid, Recorder& recorder);
+    void take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder);
+    JitCode& jit(pid_t pid, Recorder& recorder);
+    [[nodiscard]] bool is_jit(const AddressRanges::Range& range) const {
+        return jit_ != nullptr && range.module == jit_->module();
+    }
 
     [[nodiscard]] const AddressRanges::Range* find(std::uint64_t address) const;
 
@@ -63,6 +90,8 @@ private:
     AddressRanges files_;  ///< What only /proc has named.
     bool believes_files_ = true;
     std::uint64_t next_read_ns_ = 0;
+    std::uint64_t next_look_ns_ = 0;  ///< For a dump.
+    std::unique_ptr<JitCode> jit_;    ///< Once code was met that was made at run time.
 };
 
 }  // namespace sample::collector

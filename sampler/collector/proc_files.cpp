@@ -82,6 +82,26 @@ bool is_traced(pid_t pid) {
     return at != std::string::npos && std::atoi(status.c_str() + at + 11) != 0;
 }
 
+std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid) {
+    const std::string status = read_small_file(proc_path(pid, "status"));
+    const std::size_t pids = status.find("\nNSpid:\t");
+    const std::size_t users = status.find("\nUid:\t");
+    if (pids == std::string::npos || users == std::string::npos) {
+        return std::nullopt;
+    }
+    // The innermost namespace's is the last; of users the second is the effective one.
+    const std::size_t line_end = std::min(status.find('\n', pids + 1), status.size());
+    const std::size_t last = status.find_last_of("\t ", line_end - 1);
+    const std::size_t effective = status.find('\t', users + 6);
+    if (effective == std::string::npos) {
+        return std::nullopt;
+    }
+    OwnIdentity identity;
+    identity.pid = static_cast<pid_t>(std::atoi(status.c_str() + last + 1));
+    identity.user = static_cast<uid_t>(std::strtoul(status.c_str() + effective + 1, nullptr, 10));
+    return identity;
+}
+
 std::vector<Mapping> mappings_of(pid_t pid) {
     std::vector<Mapping> mappings;
     const File file{std::fopen(proc_path(pid, "maps").c_str(), "re")};

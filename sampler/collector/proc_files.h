@@ -16,6 +16,12 @@ namespace sample::collector {
 [[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
 [[nodiscard]] bool is_traced(pid_t pid);
 
+struct OwnIdentity {
+    pid_t pid = 0;   ///< As the process itself knows it.
+    uid_t user = 0;  ///< Effective, as we know it.
+};
+[[nodiscard]] std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid);
+
 struct Mapping {
     std::uint64_t start = 0;
     std::uint64_t end = 0;

@@ -116,7 +116,15 @@ void ProfiledProcess::begin() {
 
 void ProfiledProcess::drain() {
     if (recorder_.has_begun()) {
+        addresses_.read_on();
         reader_.drain(*this);
+    }
+}
+
+void ProfiledProcess::take_names() {
+    if (recorder_.has_begun()) {
+        drain();
+        addresses_.finish();
     }
 }
 
@@ -130,6 +138,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
         return;
     }
     drain();
+    addresses_.finish();
     refresh_thread_names();
     const std::uint64_t now = monotonic_ns();
     book_observer(now);

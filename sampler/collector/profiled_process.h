@@ -71,6 +71,8 @@ public:
     void begin();
     /// Takes in what the threads have written.
     void drain();
+    /// What names code that was made at run time, while it is this image's; end() does it, too.
+    void take_names();
     /// Takes in the rest, books what no sample stands for, and writes the end. `cpu_ns`: the
     /// process's clock, or nothing if it is not known any more. `counted`: what its events counted,
     /// which stands for the clock where weights are no time.

@@ -1,5 +1,12 @@
 #include "sampler/collector/recorder.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
 namespace sample::collector {
 namespace {
 
@@ -15,11 +22,28 @@ constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
     {trace::kStackTruncated, trace::ModuleKind::pseudo},
     {trace::kFramesElided, trace::ModuleKind::pseudo},
     {trace::kUnknownCode, trace::ModuleKind::pseudo},
-    {"[jit]", trace::ModuleKind::jit},
     {trace::kWaitsForProcessor, trace::ModuleKind::pseudo},
     {trace::kWaitNotSeen, trace::ModuleKind::pseudo},
     {trace::kSamplingThread, trace::ModuleKind::pseudo},
 }};
+
+/// Of copies, which are memory of ours.
+constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
+
+Fd copy_of(const Fd& file) {
+    Fd copy{::memfd_create("names", MFD_CLOEXEC)};
+    std::array<char, 64 * 1024> buffer{};
+    off_t offset = 0;
+    ssize_t got = 0;
+    while ((got = ::pread(file.get(), buffer.data(), buffer.size(), offset)) > 0) {
+        if (::write(copy.get(), buffer.data(), static_cast<std::size_t>(got)) != got ||
+            static_cast<std::uint64_t>(offset) > kMostCopied) {
+            return Fd{};
+        }
+        offset += got;
+    }
+    return copy;
+}
 
 }  // namespace
 
@@ -66,6 +90,35 @@ ModuleId Recorder::module(const trace::Module& module) {
         writer_->module(named);
     }
     return at->second;
+}
+
+ModuleId Recorder::own_module(trace::Module module) {
+    module.id = ModuleId{next_module_++};
+    writer_->module(module);
+    return module.id;
+}
+
+void Recorder::keep_file(ModuleId module, Fd file) {
+    kept_files_.try_emplace(module, std::move(file));
+}
+
+void Recorder::keep_copy(ModuleId module, const Fd& file) {
+    struct stat info = {};
+    if (::fstat(file.get(), &info) == 0 &&
+        copied_bytes_ + static_cast<std::uint64_t>(info.st_size) <= kMostCopied) {
+        if (Fd copy = copy_of(file); copy.is_open()) {
+            copied_bytes_ += static_cast<std::uint64_t>(info.st_size);
+            keep_file(module, std::move(copy));
+            return;
+        }
+    }
+    keep_file(module, Fd{::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)});
+}
+
+void Recorder::add_note(const std::string& line) {
+    if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) {
+        notes_.push_back(line);
+    }
 }
 
 ModuleId Recorder::pseudo(Pseudo which) const {

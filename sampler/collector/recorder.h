@@ -28,12 +28,11 @@ enum class Pseudo : std::uint8_t {
     stack_truncated,
     frames_elided,
     unknown_code,
-    jit,
     waits_for_processor,
     wait_not_seen,
     sampling_thread,
 };
-inline constexpr std::size_t kPseudoCount = 11;
+inline constexpr std::size_t kPseudoCount = 10;
 
 class Recorder {
 public:
@@ -47,9 +46,22 @@ public:
     ThreadId add_thread(trace::Thread thread);
     /// The id of a file of code; the same for the same path, build-id and flag.
     ModuleId module(const trace::Module& module);
+    /// The id of a module that is nobody else's, whatever its path.
+    ModuleId own_module(trace::Module module);
     [[nodiscard]] ModuleId pseudo(Pseudo which) const;
     /// The node of a pseudo module under `parent`. Hot.
     NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
+
+    /// Where a module can be read once the process and its files are gone. The first file counts.
+    void keep_file(ModuleId module, Fd file);
+    /// The same for a file that may change: keeps what it has now, up to a limit of all copies
+    /// together, then the file itself.
+    void keep_copy(ModuleId module, const Fd& file);
+    [[nodiscard]] const std::map<ModuleId, Fd>& kept_files() const { return kept_files_; }
+
+    /// A line that a person should see with the recording. Said once.
+    void add_note(const std::string& line);
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
     [[nodiscard]] trace::RecordingWriter& writer() { return *writer_; }
     [[nodiscard]] bool has_begun() const { return writer_.has_value(); }
@@ -68,6 +80,9 @@ private:
     std::uint32_t next_thread_ = 1;
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
     std::uint32_t next_module_ = 1;
+    std::map<ModuleId, Fd> kept_files_;
+    std::uint64_t copied_bytes_ = 0;
+    std::vector<std::string> notes_;
 };
 
 }  // namespace sample::collector

@@ -346,11 +346,22 @@ SessionOutcome Session::finish() {
                  "not sampled while a debugger or tracer was attached, which would have stopped at "
                  "each SIGTRAP: --source perf or thread goes on");
     }
+    for (const std::string& note : recorder_.notes()) {
+        add_note(end, note);
+    }
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();
     }
     return outcome;
+}
+
+std::map<ModuleId, std::string> Session::module_files() const {
+    std::map<ModuleId, std::string> files;
+    for (const auto& [module, file] : recorder_.kept_files()) {
+        files.emplace(module, "/proc/self/fd/" + std::to_string(file.get()));
+    }
+    return files;
 }
 
 void Session::release_root() {

@@ -24,6 +24,7 @@
 #include <chrono>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,6 +78,10 @@ public:
     /// Records until the root ends, the time is over, or on_wake says stop; then writes the end.
     /// The root may be this process's child: it is not waited for.
     SessionOutcome run(pid_t root);
+
+    /// Paths under which modules can be read whose own files may be gone or have changed: those
+    /// of code made at run time. After run(), and as long as this session lives.
+    [[nodiscard]] std::map<ModuleId, std::string> module_files() const;
 
     /// Lets a root that waits for the session's end exit.
     void release_root();

@@ -210,6 +210,9 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     // Once it has the answer it may be gone at any time.
     connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, connection.pid, 0))};
     describe(connection, hello);
+    if (replaced != processes_.end()) {
+        replaced->process->take_names();  // the new image may write to the same files
+    }
     const bool sent = send_with_fds(connection.socket.get(), &answer, sizeof answer,
                                     {connection.mapping->fd(), gatekeeper_->page_fd()}, 2);
     // Not before: the new image waits for the answer.

@@ -56,30 +56,49 @@ NodeId StackNodes::base_of(const DrainedSample& sample) {
                                  static_cast<std::uint64_t>(break_of(reason)));
 }
 
-NodeId StackNodes::frame_node(const ThreadStack& thread, NodeId parent, FrameAddress frame,
-                              std::uint64_t ticks, bool guessed) {
-    const std::uint64_t mark = guessed ? trace::kGuessedFrame : 0;
+CodeAddress StackNodes::code_of(const ThreadStack& thread, FrameAddress frame,
+                                std::uint64_t time_ns) {
     if (frame.is_elided()) {
-        return recorder_.pseudo_node(Pseudo::frames_elided, parent, mark);
+        return {recorder_.pseudo(Pseudo::frames_elided), 0, false};
     }
     const Pc pc = frame.lookup_pc();
-    const AddressRanges::Range* library = thread.libraries.find(pc.value);
+    if (const AddressRanges::Range* library = thread.libraries.find(pc.value)) {
+        return {library->module, pc.value - library->bias, false};
+    }
     // What the kernel has there now may be another library than the one that was not named.
-    const CodeAddress code =
-        library != nullptr ? CodeAddress{library->module, pc.value - library->bias, false}
-        : thread.unnamed   ? addresses_.locate_known(pc, recorder_)
-                           : addresses_.locate(pc, pid_, recorder_, clock_.to_ns(ticks));
+    return thread.unnamed ? addresses_.locate_known(pc, recorder_, time_ns)
+                          : addresses_.locate(pc, pid_, recorder_, time_ns);
+}
+
+NodeId StackNodes::frame_node(const CodeAddress& code, NodeId parent, bool guessed) {
     if (code.is_agent) {
         return parent;
     }
-    return recorder_.writer().node(parent, code.module,
-                                   (code.address & ~trace::kGuessedFrame) | mark);
+    return recorder_.writer().node(
+        parent, code.module,
+        (code.address & ~trace::kGuessedFrame) | (guessed ? trace::kGuessedFrame : 0));
+}
+
+std::size_t StackNodes::kept_nodes(ThreadStack& thread, const DrainedSample& sample,
+                                   std::uint64_t time_ns) const {
+    std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
+    if (thread.changes != addresses_.changes() || time_ns >= thread.dated_until_ns) {
+        // The same address may be another function by now.
+        kept = std::min(kept, thread.first_dated);
+        thread.changes = addresses_.changes();
+    }
+    if (kept <= thread.first_dated) {
+        thread.first_dated = ThreadStack::kNoFrame;
+        thread.dated_until_ns = JitHistory::kForever;
+    }
+    return kept;
 }
 
 NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
     const NodeId base = base_of(sample);
+    const std::uint64_t time_ns = clock_.to_ns(sample.ticks);
     thread.unnamed = (sample.stop & capture::kStopUnnamed) != 0;
-    std::size_t kept = std::min<std::size_t>(sample.kept, thread.path.size());
+    std::size_t kept = kept_nodes(thread, sample, time_ns);
     if (base != thread.base) {
         kept = 0;
         thread.base = base;
@@ -90,15 +109,20 @@ NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
     thread.path.resize(kept);
     for (std::size_t i = kept; i < sample.frames.size(); ++i) {
         const auto frame = FrameAddress::from_bits(sample.frames[i]);
-        thread.path.push_back(
-            frame_node(thread, parent_of(i), frame, sample.ticks, frame.is_guessed()));
+        const CodeAddress code = code_of(thread, frame, time_ns);
+        if (code.is_dated) {
+            thread.first_dated = std::min(thread.first_dated, i);
+            thread.dated_until_ns = std::min(thread.dated_until_ns, code.until_ns);
+        }
+        thread.path.push_back(frame_node(code, parent_of(i), frame.is_guessed()));
     }
     if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
         // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
         // the next stack may share it and have no guess in it.
         for (std::size_t i = sample.frames.size(); i-- > 0;) {
             const auto frame = FrameAddress::from_bits(sample.frames[i]);
-            if (const NodeId marked = frame_node(thread, parent_of(i), frame, sample.ticks, true);
+            if (const NodeId marked =
+                    frame_node(code_of(thread, frame, time_ns), parent_of(i), true);
                 marked != parent_of(i)) {
                 return marked;
             }

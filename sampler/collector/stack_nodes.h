@@ -21,6 +21,12 @@ struct ThreadStack {
     std::vector<NodeId> path;  ///< Node of each frame of the last stack, root first.
     AddressRanges libraries;   ///< That came after the start, as this thread has met them.
     bool unnamed = false;      ///< The current sample may be in others.
+    /// The first frame of `path` whose node is not so for ever, and until when it is so.
+    std::size_t first_dated = kNoFrame;
+    std::uint64_t dated_until_ns = JitHistory::kForever;
+    std::uint64_t changes = 0;  ///< AddressMap::changes() then.
+
+    static constexpr std::size_t kNoFrame = ~std::size_t{0};
 };
 
 class StackNodes {
@@ -35,8 +41,12 @@ private:
     /// not.
     NodeId base_of(const DrainedSample& sample);
     /// The node of one frame below `parent`; `parent` itself for a frame of ours.
-    NodeId frame_node(const ThreadStack& thread, NodeId parent, FrameAddress frame,
-                      std::uint64_t ticks, bool guessed);
+    NodeId frame_node(const CodeAddress& code, NodeId parent, bool guessed);
+    [[nodiscard]] CodeAddress code_of(const ThreadStack& thread, FrameAddress frame,
+                                      std::uint64_t time_ns);
+    /// How many of the last stack's nodes are those of this one.
+    [[nodiscard]] std::size_t kept_nodes(ThreadStack& thread, const DrainedSample& sample,
+                                         std::uint64_t time_ns) const;
 
     pid_t pid_;
     AddressMap& addresses_;

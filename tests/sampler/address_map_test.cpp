@@ -113,9 +113,11 @@ TEST_F(AddressMapTest, finds_code_made_at_run_time_but_asks_seldom) {
     EXPECT_EQ(map.locate(Pc{address}, ::getpid(), recorder, kSoon).module,
               recorder.pseudo(Pseudo::unknown_code));
     const CodeAddress found = map.locate(Pc{address}, ::getpid(), recorder, kLater);
-    EXPECT_EQ(found.module, recorder.pseudo(Pseudo::jit));
     EXPECT_EQ(found.address, address);
     ::munmap(code, 4096);
+    read_back();
+    EXPECT_EQ(path_of(found.module), "/tmp/perf-" + std::to_string(::getpid()) + ".map");
+    EXPECT_EQ(read.modules.at(found.module.value - 1).kind, trace::ModuleKind::jit);
 }
 
 TEST_F(AddressMapTest, does_not_take_data_for_code) {
