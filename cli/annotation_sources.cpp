@@ -24,21 +24,6 @@ bool has_lines(const SourceText& text, const std::vector<std::uint32_t>& lines) 
 
 }  // namespace
 
-symbolize::ModuleFile local_file(const callgraph::Recording& recording, ModuleId module) {
-    const trace::Module* const known = recording.module_of({module, 0});
-    if (known == nullptr) {
-        return {};
-    }
-    switch (known->kind) {
-        case trace::ModuleKind::elf:
-            return {known->path, known->build_id};
-        case trace::ModuleKind::vdso:
-            return {"[vdso]", known->build_id};
-        default:
-            return {};
-    }
-}
-
 const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64_t> addresses) {
     const auto kept = kept_.modules.find(module);
     const ModuleCode* const known = kept != kept_.modules.end() ? &kept->second : nullptr;
@@ -46,12 +31,13 @@ const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64
                          std::all_of(addresses.begin(), addresses.end(), [&](std::uint64_t each) {
                              return known->block_at(each) != nullptr;
                          });
-    const symbolize::ModuleFile file = local_file(recording_, module);
-    if (has_all || file.path.empty()) {
+    const trace::Module* const place = recording_.module_of({module, 0});
+    if (has_all || place == nullptr || place->kind == trace::ModuleKind::pseudo) {
         return known;
     }
     std::size_t budget = kUnbounded;
-    symbolize::CodeResult read = symbolize::read_code(file, addresses, budget);
+    symbolize::CodeResult read =
+        symbolize::read_code(module_file(*place, {}), addresses, budget);
     if (read.code.blocks.empty()) {
         if (!read.problem.empty() && known == nullptr) {
             problems_.push_back(std::move(read.problem));

@@ -32,8 +32,4 @@ private:
     std::vector<std::string> problems_;
 };
 
-/// The file of a module on this machine; an empty path if it has none.
-[[nodiscard]] symbolize::ModuleFile local_file(const callgraph::Recording& recording,
-                                               ModuleId module);
-
 }  // namespace sample::cli

@@ -178,10 +178,11 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
         const auto granted = static_cast<std::size_t>(static_cast<double>(left) * part);
         std::size_t unused = granted;
         rest_ns -= share.ns;
-        const symbolize::ModuleFile file = files(share.module);
-        if (file.path.empty()) {
+        const trace::Module* const module = recording.module_of({share.module, 0});
+        if (module == nullptr) {
             continue;
         }
+        const symbolize::ModuleFile file = module_file(*module, files);
         symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused);
         left -= granted - unused;
         if (!read.code.blocks.empty()) {

@@ -7,16 +7,15 @@
 #pragma once
 
 #include "callgraph/recording.h"
+#include "cli/symbolize_recording.h"
 #include "core/ids.h"
 #include "core/program_code.h"
 #include "core/symbols.h"
-#include "symbolize/symbolizer.h"
 #include "trace/attachments.h"
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 namespace sample::cli {
@@ -32,11 +31,9 @@ struct CodeBudget {
     std::uint32_t context_lines = 5;
 };
 
-/// Where a module can be read; a path that is empty means nowhere.
-using ModuleFiles = std::function<symbolize::ModuleFile(ModuleId)>;
-
 /// Reads what is worth keeping from the modules' files and from the sources that they name. What
-/// cannot be read is left out. `symbols` are those of Recording::addresses().
+/// cannot be read is left out. `symbols` are those of Recording::addresses(); `files`: under which
+/// path else a module can be read.
 [[nodiscard]] KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbols,
                                    const ModuleFiles& files, const CodeBudget& budget = {});
 

@@ -3,6 +3,7 @@
 
 #include "callgraph/recording.h"
 #include "core/symbols.h"
+#include "symbolize/symbolizer.h"
 
 #include <map>
 #include <string>
@@ -12,6 +13,10 @@ namespace sample::cli {
 
 /// As collector::Session::module_files() gives them.
 using ModuleFiles = std::map<ModuleId, std::string>;
+
+/// Where a module can be read, by its recorded path or another one that `files` knows.
+[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
+                                                const ModuleFiles& files);
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().

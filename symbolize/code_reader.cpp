@@ -143,6 +143,11 @@ std::uint16_t machine_of(Elf* elf) {
 CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> addresses,
                      std::size_t& budget, const Options& options) {
     CodeResult result;
+    if (module.kind != CodeKind::elf) {
+        result.problem = "the code of " + module.path +
+                         " is in no file of its own: its instructions cannot be shown";
+        return result;
+    }
     const auto image = ModuleImage::open(module, options);
     if (!image) {
         result.problem = image.error().message();
