@@ -37,18 +37,6 @@ struct Job {
     bool has_bad_block = false;
 };
 
-symbolize::ModuleFile module_file(const trace::Module& module) {
-    symbolize::ModuleFile file{module.path, module.build_id};
-    if (module.kind == trace::ModuleKind::vdso) {
-        file.path = "[vdso]";
-    } else if (module.kind == trace::ModuleKind::jit) {
-        file.kind = symbolize::CodeKind::jit;
-    } else if (module.kind == trace::ModuleKind::kernel) {
-        file.kind = symbolize::CodeKind::kernel;
-    }
-    return file;
-}
-
 std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOptions& options) {
     std::vector<Job> jobs(recording.modules().size());
     const auto addresses = recording.addresses();
@@ -60,10 +48,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
             job.id = module->id;
-            job.module = module_file(*module);
-            if (const auto file = options.files.find(module->id); file != options.files.end()) {
-                job.module.other_paths.push_back(file->second);
-            }
+            job.module = module_file(*module, options.files);
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
@@ -163,6 +148,21 @@ void run_jobs(std::span<Job> jobs) {
 }
 
 }  // namespace
+
+symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles& files) {
+    symbolize::ModuleFile file{module.path, module.build_id};
+    if (module.kind == trace::ModuleKind::vdso) {
+        file.path = "[vdso]";
+    } else if (module.kind == trace::ModuleKind::jit) {
+        file.kind = symbolize::CodeKind::jit;
+    } else if (module.kind == trace::ModuleKind::kernel) {
+        file.kind = symbolize::CodeKind::kernel;
+    }
+    if (const auto other = files.find(module.id); other != files.end()) {
+        file.other_paths.push_back(other->second);
+    }
+    return file;
+}
 
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
