@@ -1,8 +1,10 @@
 #include "symbolize/jitdump.h"
 
 #include "symbolize/last_cover.h"
+#include "symbolize/told_names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +21,29 @@ struct LineEntry {
     std::uint32_t file = 0;
     std::uint32_t line = 0;
 };
+
+/// V8 counts lines from behind the header of an ELF file that `perf inject` would make.
+std::uint64_t first_line_offset(std::string_view name) {
+    constexpr std::uint64_t kElfHeaderBytes = 0x40;
+    return is_v8_javascript(name) ? kElfHeaderBytes : 0;
+}
+
+/// Each lead byte has its number of continuation bytes.
+bool is_utf8(std::string_view text) {
+    int missing = 0;
+    for (const unsigned char byte : text) {
+        const bool continues = (byte & 0xC0U) == 0x80;
+        if (continues != (missing > 0)) {
+            return false;
+        }
+        if (continues) {
+            --missing;
+        } else if (byte >= 0x80) {
+            missing = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : 1;
+        }
+    }
+    return missing == 0;
+}
 
 class DumpNames {
 public:
@@ -76,14 +101,16 @@ private:
         ToldCode::Function& named = told_.functions.emplace_back();
         named.name = name_of(load);
         named.start = start_of(load);
-        const std::vector<LineEntry> lines =
-            debug == nullptr ? std::vector<LineEntry>{} : lines_of(*debug, load);
+        std::vector<LineEntry> lines;
+        if (debug != nullptr) {
+            lines = lines_of(*debug, load.address + first_line_offset(named.name));
+        }
         if (!lines.empty()) {
             named.file = lines.front().file;
             named.line = lines.front().line;
         }
         for (const std::size_t index : indices) {
-            const std::uint64_t address = load.address + (addresses_[index] - start_of(load));
+            const std::uint64_t address = addresses_[index] - start_of(load);
             const auto after = std::upper_bound(
                 lines.begin(), lines.end(), address,
                 [](std::uint64_t value, const LineEntry& entry) { return value < entry.address; });
@@ -105,8 +132,8 @@ private:
         return name;
     }
 
-    /// Ascending by address.
-    std::vector<LineEntry> lines_of(const jitdump::Record& debug, const jitdump::Record& load) {
+    /// Ascending by address, which is counted from where the code starts.
+    std::vector<LineEntry> lines_of(const jitdump::Record& debug, std::uint64_t code_start) {
         std::vector<std::byte> bytes(
             std::min<std::size_t>(debug.size - jitdump::kEntriesOffset, kMaxDebugBytes));
         bytes.resize(reader_.read(debug.offset + jitdump::kEntriesOffset, bytes));
@@ -129,7 +156,8 @@ private:
             }
             rest.remove_prefix(end + 1);
             entry.file = file;
-            if (entry.address >= load.address && entry.address - load.address < load.code_size) {
+            if (entry.address >= code_start) {
+                entry.address -= code_start;
                 lines.push_back(entry);
             }
         }
@@ -139,7 +167,13 @@ private:
         return lines;
     }
 
+    /// 0 for what is no name: V8 writes names that it has freed (seen in node 20).
     std::uint32_t file_index(std::string_view file) {
+        if (std::any_of(file.begin(), file.end(),
+                        [](unsigned char letter) { return std::iscntrl(letter) != 0; }) ||
+            !is_utf8(file)) {
+            return 0;
+        }
         const std::string name{file.substr(0, kMaxNameBytes)};
         const auto [at, is_new] =
             files_.try_emplace(name, static_cast<std::uint32_t>(told_.files.size()));

@@ -30,6 +30,7 @@ Symbols to_symbols(const ToldCode& told, std::string_view module,
                    std::span<const std::uint64_t> addresses, bool are_readable) {
     SymbolsBuilder builder;
     std::vector<std::uint32_t> functions;
+    std::vector<std::string> sources;
     for (const ToldCode::Function& function : told.functions) {
         ReadableName name =
             are_readable ? ReadableName{function.name, {}, 0} : readable_name(function.name);
@@ -40,14 +41,17 @@ Symbols to_symbols(const ToldCode& told, std::string_view module,
         symbol.linkage_name = are_readable ? function.name : std::string{};
         symbol.start = function.start;
         symbol.origin = NameOrigin::known;
+        sources.push_back(symbol.source);
         functions.push_back(builder.function(std::move(symbol)));
     }
     std::vector<FrameRun> runs;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         SymbolFrame frame;
         if (const auto& place = told.places[i]) {
-            frame = {functions[place->function], builder.file(told.files[place->file]),
-                     place->line};
+            const std::string& file =
+                place->file != 0 ? told.files[place->file] : sources[place->function];
+            frame = {functions[place->function],
+                     builder.file(place->line == 0 ? std::string_view{} : file), place->line};
         } else {
             char offset[24] = {};
             std::snprintf(offset, sizeof offset, "+0x%llx",
@@ -90,8 +94,8 @@ Fd open_told(const std::string& path, bool is_own, std::string& problem) {
     struct stat info = {};
     if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
         problem = path +
-                  " can't be read, so code made at run time has no names: have the program write "
-                  "it (docs/symbolization.md says how), and record again";
+                  " can't be read, so code made at run time that it would name has no names: have "
+                  "the program write it (docs/symbolization.md says how), and record again";
         return Fd{};
     }
     if (!is_own && info.st_uid != 0 && info.st_uid != ::geteuid()) {

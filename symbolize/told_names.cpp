@@ -50,22 +50,29 @@ std::size_t file_of_v8(std::string_view text) {
     return text.rfind(' ');
 }
 
-/// V8's: "TAG:" and, of JavaScript, a mark of the compiler that made it, "NAME FILE:LINE:COLUMN".
-/// The mark is left out: the same function by other compilers is the same function.
-std::optional<ReadableName> v8_name(std::string_view told) {
-    struct Tag {
-        std::string_view text;
-        const char* unnamed;
-    };
-    constexpr std::array<Tag, 5> kTags{{{"JS:", "(anonymous)"},
+struct V8Tag {
+    std::string_view text;
+    const char* unnamed;
+};
+constexpr std::array<V8Tag, 5> kV8Tags{{{"JS:", "(anonymous)"},
                                         {"LazyCompile:", "(anonymous)"},
                                         {"Function:", "(anonymous)"},
                                         {"Script:", "(script)"},
                                         {"Eval:", "(eval)"}}};
+
+const V8Tag* v8_tag(std::string_view told) {
+    const auto* const tag = std::find_if(kV8Tags.begin(), kV8Tags.end(), [&](const V8Tag& each) {
+        return told.starts_with(each.text);
+    });
+    return tag == kV8Tags.end() ? nullptr : tag;
+}
+
+/// V8's: "TAG:" and, of JavaScript, a mark of the compiler that made it, "NAME FILE:LINE:COLUMN".
+/// The mark is left out: the same function by other compilers is the same function.
+std::optional<ReadableName> v8_name(std::string_view told) {
     constexpr std::string_view kMarks = "~^*+-='";
-    const auto* const tag = std::find_if(
-        kTags.begin(), kTags.end(), [&](const Tag& each) { return told.starts_with(each.text); });
-    if (tag == kTags.end()) {
+    const V8Tag* const tag = v8_tag(told);
+    if (tag == nullptr) {
         return std::nullopt;
     }
     told.remove_prefix(tag->text.size());
@@ -175,6 +182,10 @@ std::optional<ReadableName> java_name(std::string_view told) {
 }
 
 }  // namespace
+
+bool is_v8_javascript(std::string_view told) {
+    return v8_tag(told) != nullptr;
+}
 
 ReadableName readable_name(std::string_view told) {
     std::string clean{told};

@@ -18,4 +18,7 @@ struct ReadableName {
 /// Control characters become spaces. Never fails. Thread-safe.
 [[nodiscard]] ReadableName readable_name(std::string_view told);
 
+/// True for what V8 calls a JavaScript function.
+[[nodiscard]] bool is_v8_javascript(std::string_view told);
+
 }  // namespace sample::symbolize

@@ -1,0 +1,123 @@
+// Code made at run time: by the map or the dump that the program writes, each function has its
+// name, its lines and its share, also where one took another's address.
+#include "session.h"
+
+#include <filesystem>
+
+namespace sample::e2e {
+namespace {
+
+/// Bit 0 of a function's flags.
+constexpr unsigned kNative = 1;
+
+void expect_share(double part, double whole, double share, double samples) {
+    EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
+}
+
+class Jit : public Session {
+protected:
+    ~Jit() override { std::filesystem::remove(map_); }
+    /// The file that names the code of the target that ran; removed at the test's end.
+    void map_of(const Outcome& outcome) {
+        map_ = "/tmp/perf-" + std::to_string(static_cast<long>(told(outcome.out, "pid"))) + ".map";
+    }
+
+private:
+    std::filesystem::path map_;
+};
+
+nlohmann::json function_named(const Recording& seen, const std::string& name) {
+    for (const nlohmann::json& function : seen.exported()["Functions"]) {
+        if (function["Name"] == name) {
+            return function;
+        }
+    }
+    return {};
+}
+
+void expect_map_shares(const Recording& seen) {
+    const double all = seen.total_us("calls_compiled");
+    const double samples = seen.stat("samples");
+    expect_share(seen.self_us("compiled three parts"), all, 0.75, samples);
+    expect_share(seen.self_us("compiled_one_part"), all, 0.25, samples);
+    EXPECT_EQ(seen.total_us("thrown_away"), 0);
+    EXPECT_EQ(seen.total_us("[jit]+"), 0);
+    EXPECT_EQ(seen.flags("compiled three parts") & kNative, kNative);
+    EXPECT_EQ(seen.flags("calls_compiled") & kNative, 0U);
+    EXPECT_EQ(function_named(seen, "compiled_one_part")["Source"], "/src/one.py");
+}
+
+TEST_F(Jit, a_perf_map_names_code_and_its_later_lines_win) {
+    const Outcome outcome = record({target("jit_map"), "start", "0.7"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    map_of(outcome);
+    expect_map_shares(Recording{recording()});
+}
+
+TEST_F(Jit, a_perf_map_may_be_written_at_the_very_end) {
+    const Outcome outcome = record({target("jit_map"), "end", "0.7"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    map_of(outcome);
+    expect_map_shares(Recording{recording()});
+}
+
+TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
+    ASSERT_EQ(record({target("jit_map"), "none", "0.3"}).exit_code, 0);
+    const Recording seen{recording()};
+    EXPECT_GT(seen.self_us("[jit]+0x"), 0.9 * seen.total_us("calls_compiled"));
+    for (const nlohmann::json& function : seen.exported()["Functions"]) {
+        EXPECT_NE(function["Name"].get<std::string>().rfind("0x", 0), 0U) << function;
+    }
+    EXPECT_EQ(seen.flags("[jit]+0x") & kNative, kNative);
+}
+
+/// Microseconds of what functions named `caller` have called of functions named `callee`.
+double called_us(const Recording& seen, const std::string& caller, const std::string& callee) {
+    const nlohmann::json& nodes = seen.exported()["Nodes"];
+    const nlohmann::json& functions = seen.exported()["Functions"];
+    using Ids = std::vector<std::size_t>;
+    const auto sum = [&](const nlohmann::json& node, const std::string& name, const auto& then) {
+        double us = 0;
+        const Ids children = node.value("NodeIds", Ids{});
+        const Ids ids = node.value("FunctionIds", Ids{});
+        for (std::size_t i = 0; i < children.size(); ++i) {
+            const auto shown = functions.at(ids.at(i) - 1)["Name"].get<std::string>();
+            us += shown.rfind(name, 0) == 0 ? then(nodes.at(children[i] - 1)) : 0;
+        }
+        return us;
+    };
+    double us = 0;
+    for (const nlohmann::json& node : nodes) {
+        us += sum(node, caller, [&](const nlohmann::json& called) {
+            return sum(called, callee, [](const nlohmann::json& below) {
+                return below["TotalDuration"].get<double>();
+            });
+        });
+    }
+    return us;
+}
+
+TEST_F(Jit, a_dump_tells_functions_at_one_address_apart) {
+    const Outcome outcome = record({target("jit_dump"), file("").string(), "1"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    const double all = seen.total_us("dumped_short") + seen.total_us("dumped_long");
+    EXPECT_GT(all, 0.95 * (seen.total_us("calls_short") + seen.total_us("calls_long") +
+                           seen.total_us("calls_either")));
+    expect_share(seen.total_us("dumped_long"), all, 0.75, seen.stat("samples"));
+    EXPECT_GT(called_us(seen, "calls_either", "dumped_"), 0.4 * all);
+    // A sample or two may be taken on the way from one to the other.
+    const double few = 0.002 * all;
+    EXPECT_LT(called_us(seen, "calls_short", "dumped_long"), few);
+    EXPECT_LT(called_us(seen, "calls_long", "dumped_short"), few);
+    EXPECT_LT(called_us(seen, "dumped_short", "work_for_long"), few);
+    EXPECT_LT(called_us(seen, "dumped_long", "work_for_short"), few);
+    EXPECT_GT(called_us(seen, "dumped_long", "work_for_long"), 0.3 * all);
+    EXPECT_EQ(seen.flags("dumped_long") & kNative, kNative);
+    const nlohmann::json function = function_named(seen, "dumped_long");
+    EXPECT_EQ(function["Source"], "dumped.src");
+    EXPECT_EQ(function["Line"], 10);
+}
+
+}  // namespace
+}  // namespace sample::e2e

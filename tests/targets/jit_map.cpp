@@ -1,0 +1,65 @@
+// Two functions made at run time, that do 75 and 25 per cent of the work, and a perf map that names
+// them.
+//
+//     jit_map MODE SECONDS      MODE: start | end (when the map is written), none
+//
+// Truth: in every round "compiled three parts" does 3n steps, which is in the map twice: the first
+// name covers both functions, and is wrong; "compiled_one_part" does n.
+#include "jit.h"
+#include "work.h"
+
+#include <unistd.h>
+
+#include <string>
+
+namespace {
+
+constexpr std::size_t kSecond = 4096;
+
+void write_map(const unsigned char* memory) {
+    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+    std::FILE* const map = std::fopen(path.c_str(), "we");
+    if (map == nullptr) {
+        std::abort();
+    }
+    const auto start = reinterpret_cast<unsigned long>(memory);
+    std::fprintf(map, "%lx %zx compiled_and_thrown_away\n", start, 2 * kSecond);
+    std::fprintf(map, "%lx %zx compiled three parts\n", start, sizeof targets::kJitCode);
+    std::fprintf(map, "%lx %zx py::compiled_one_part:/src/one.py\n", start + kSecond,
+                 sizeof targets::kJitCode);
+    std::fclose(map);
+}
+
+}  // namespace
+
+TARGET_KEEP std::uint64_t calls_compiled(targets::JitFunction function, std::uint64_t state,
+                                         std::uint64_t steps) {
+    return function(state, steps, nullptr) + 1;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        return targets::usage("start|end|none SECONDS");
+    }
+    const std::string mode = argv[1];
+    unsigned char* const memory = targets::jit_memory(2 * kSecond);
+    const targets::JitFunction three = targets::compile_to(memory, targets::kJitCode);
+    const targets::JitFunction one = targets::compile_to(memory + kSecond, targets::kJitCode);
+    if (mode == "start") {
+        write_map(memory);
+    }
+    targets::Rounds rounds{targets::Budget{targets::seconds_to_ns(argv[2]), 0}};
+    std::uint64_t state = 88172645463325252U;
+    while (rounds.next()) {
+        const std::uint64_t n = 256 * (1 + (state >> 40U) % 64);
+        state = calls_compiled(three, state, 3 * n);
+        state = calls_compiled(one, state, n);
+    }
+    targets::consume(state);
+    if (mode == "end") {
+        write_map(memory);
+    }
+    targets::tell("pid", static_cast<std::uint64_t>(getpid()));
+    rounds.tell_truth();
+    return 0;
+}
