@@ -38,8 +38,8 @@ struct TypedChoice {
     bool resymbolize = false;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize; `typed` outlives the
-/// parse.
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize;
+/// `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.
