@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 /// For sh: starts ./app in the background, and goes on once it runs.
 const std::string kStartApp =
-    "./app 0.4 & until [ \"$(readlink /proc/$!/exe)\" = \"$PWD/app\" ]; do sleep 0.01; done; ";
+    "./app 0.5 & until readlink /proc/$!/exe | grep -q '/app$'; do sleep 0.01; done; ";
 
 class KeptNames : public Session {
 protected:
