@@ -28,7 +28,7 @@ namespace sample::cli {
                                                       RecordingSymbols symbols,
                                                       CategoryKind category);
 
-/// hide, focus and average, in this order. Errors: not_found if no function is called
+/// fold, names, hide, focus and average, in this order. Errors: not_found if no function is called
 /// choice.focus; unsupported if the session's length is not known for the average.
 [[nodiscard]] Result<callgraph::Profile> apply_choice(callgraph::Profile profile,
                                                       const ProfileChoice& choice);

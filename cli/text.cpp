@@ -188,19 +188,24 @@ std::string function_label(const callgraph::Function& function) {
     return label;
 }
 
-std::string node_label(const callgraph::Profile& profile, NodeId id) {
+std::string node_name(const callgraph::Profile& profile, NodeId id) {
     const callgraph::Node& node = profile.node(id);
     if (!node.function.is_none()) {
-        std::string label = function_label(profile.function(node.function));
-        if (node.line != 0) {
-            label += ":" + std::to_string(node.line);
-        }
-        return label + inlining_text(node);
+        return function_label(profile.function(node.function));
     }
     const auto category =
         std::find_if(profile.categories.begin(), profile.categories.end(),
                      [id](const callgraph::Category& c) { return c.node == id && id.value != 0; });
     return category == profile.categories.end() ? "<root>" : printable(category->name);
+}
+
+std::string node_label(const callgraph::Profile& profile, NodeId id) {
+    const callgraph::Node& node = profile.node(id);
+    std::string label = node_name(profile, id);
+    if (node.line != 0) {
+        label += ":" + std::to_string(node.line);
+    }
+    return label + inlining_text(node);
 }
 
 std::string location_text(const callgraph::Function& function, bool full) {

@@ -49,6 +49,8 @@ namespace sample::cli {
 /// The name, else source:line, else "<anonymous>"; then " <native>" and " <plugin>". Printable.
 [[nodiscard]] std::string function_label(const callgraph::Function& function);
 /// function_label(), the category's name, or "<root>". Printable.
+[[nodiscard]] std::string node_name(const callgraph::Profile& profile, NodeId id);
+/// node_name(), then ":12" in a profile by lines, then " <inlined at line 22>". Printable.
 [[nodiscard]] std::string node_label(const callgraph::Profile& profile, NodeId id);
 /// "app.cpp:12", "app.cpp", or empty; with the folders only if `full`. Printable.
 [[nodiscard]] std::string location_text(const callgraph::Function& function, bool full);

@@ -215,7 +215,7 @@ std::string callgraph_json(const callgraph::Profile& profile, const ViewOptions&
         }
         const std::size_t index = nodes.size();
         Json item = {{"parent", parent},
-                     {"name", node_label(profile, id)},
+                     {"name", node_name(profile, id)},
                      {"function", node.function.is_none() ? Json{} : Json(node.function.value)},
                      {weight_key(profile, "total"), weight(profile, node.total_ns)},
                      {weight_key(profile, "self"), weight(profile, node.self_ns)},

@@ -191,7 +191,7 @@ private:
         for (; taken < nodes.size(); ++taken) {
             const NodeId id = nodes[nodes.size() - 1 - taken];
             std::string name =
-                shorten_name(node_label(profile_, id), available / 2, options_.terminal);
+                shorten_name(node_name(profile_, id), available / 2, options_.terminal);
             name += text.empty() ? "" : arrow;
             if (display_width(name) + display_width(text) > available) {
                 break;
@@ -327,7 +327,7 @@ std::string summary_json(const callgraph::Profile& profile) {
     Json path = Json::array();
     for (const NodeId id : heaviest_path(profile)) {
         path.push_back(
-            {{"name", node_label(profile, id)},
+            {{"name", node_name(profile, id)},
              {weight_key(profile, "total"), weight(profile, profile.node(id).total_ns)}});
     }
     out["heaviest_path"] = std::move(path);

@@ -10,15 +10,6 @@ namespace {
 /// Compilers need three; elfutils' own dwarf_attr_integrate ends at 16.
 constexpr int kLongestChain = 16;
 
-std::string_view text_at(Dwarf_Die* die, unsigned name) {
-    Dwarf_Attribute attribute{};
-    if (dwarf_attr_integrate(die, name, &attribute) == nullptr) {
-        return {};
-    }
-    const char* const value = dwarf_formstring(&attribute);
-    return value != nullptr ? value : std::string_view{};
-}
-
 /// A file by its number in a unit's line table. Not dwarf_decl_file, which aborts on split DWARF
 /// and on damaged line tables (elfutils 0.188).
 const char* file_of(Dwarf_Attribute* attribute) {
@@ -43,8 +34,8 @@ std::string_view folder_of(Dwarf_CU* cu) {
     if (dwarf_cu_info(cu, nullptr, nullptr, &unit, &other, nullptr, nullptr, nullptr) != 0) {
         return {};
     }
-    const std::string_view folder = text_at(&unit, DW_AT_comp_dir);
-    return folder.empty() && other.cu != nullptr ? text_at(&other, DW_AT_comp_dir) : folder;
+    const std::string_view folder = text_at(unit, DW_AT_comp_dir);
+    return folder.empty() && other.cu != nullptr ? text_at(other, DW_AT_comp_dir) : folder;
 }
 
 std::uint32_t line_of(Dwarf_Attribute* attribute) {
@@ -81,13 +72,22 @@ Dwarf_Die origin_of(Dwarf_Die die) {
     return die;
 }
 
+std::string_view text_at(Dwarf_Die die, unsigned name) {
+    Dwarf_Attribute attribute{};
+    if (dwarf_attr_integrate(&die, name, &attribute) == nullptr) {
+        return {};
+    }
+    const char* const value = dwarf_formstring(&attribute);
+    return value != nullptr ? value : std::string_view{};
+}
+
 std::string_view linkage_name_of(Dwarf_Die die) {
-    const std::string_view name = text_at(&die, DW_AT_linkage_name);
-    return name.empty() ? text_at(&die, DW_AT_MIPS_linkage_name) : name;
+    const std::string_view name = text_at(die, DW_AT_linkage_name);
+    return name.empty() ? text_at(die, DW_AT_MIPS_linkage_name) : name;
 }
 
 std::string_view plain_name_of(Dwarf_Die die) {
-    return text_at(&die, DW_AT_name);
+    return text_at(die, DW_AT_name);
 }
 
 SourcePlace declaration_of(Dwarf_Die die) {

@@ -30,7 +30,9 @@ struct SourcePlace {
 /// where the references go in a circle.
 [[nodiscard]] Dwarf_Die origin_of(Dwarf_Die die);
 
-/// What the entry or one that it refers to calls itself; lives as long as the debug information.
+/// A text of the entry, or of one that it refers to; above all what it calls itself. Lives as long
+/// as the debug information.
+[[nodiscard]] std::string_view text_at(Dwarf_Die die, unsigned name);
 [[nodiscard]] std::string_view linkage_name_of(Dwarf_Die die);
 [[nodiscard]] std::string_view plain_name_of(Dwarf_Die die);
 

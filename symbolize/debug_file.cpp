@@ -95,13 +95,16 @@ std::vector<std::string> linked_paths(const DebugFileSearch& search, const std::
     }
     std::vector<std::string> result;
     for (const std::string& folder : folders) {
-        result.push_back(folder + link_name);
-        result.push_back(folder + ".debug/" + link_name);
+        result.push_back(folder);
+        result.back() += link_name;
+        result.push_back(folder + ".debug/");
+        result.back() += link_name;
     }
     for (const std::string& root : search.debug_roots) {
         for (const std::string& folder : folders) {
             if (folder.starts_with('/')) {
-                result.push_back(root + folder + link_name);
+                result.push_back(root + folder);
+                result.back() += link_name;
             }
         }
     }

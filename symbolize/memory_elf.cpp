@@ -137,6 +137,21 @@ MemoryElf::~MemoryElf() {
     }
 }
 
+EmptyDwarf::~EmptyDwarf() {
+    dwarf_end(dwarf_);
+}
+
+Dwarf* EmptyDwarf::get() {
+    // One unit of version 4 without an entry: its length, version, abbreviations, address size.
+    static constexpr unsigned char kUnit[] = {8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 0};
+    if (!file_) {
+        const ElfPart part{".debug_info", std::as_bytes(std::span{kUnit})};
+        file_ = MemoryElf::make({&part, 1});
+        dwarf_ = file_ ? dwarf_begin_elf(file_->elf(), DWARF_C_READ, nullptr) : nullptr;
+    }
+    return dwarf_;
+}
+
 std::vector<std::byte> elf_file_of(std::span<const ElfPart> parts) {
     const Layout layout = lay_out(parts, false);
     std::vector<std::byte> result(layout.size);

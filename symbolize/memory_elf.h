@@ -6,6 +6,8 @@
 
 #include "symbolize/elf_file.h"
 
+#include <elfutils/libdw.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,6 +44,24 @@ private:
 
     std::span<std::byte> bytes_;
     ElfHandle elf_;
+};
+
+/// Debug information that says nothing: made once it is asked for.
+class EmptyDwarf {
+public:
+    EmptyDwarf() = default;
+    ~EmptyDwarf();
+    EmptyDwarf(const EmptyDwarf&) = delete;
+    EmptyDwarf& operator=(const EmptyDwarf&) = delete;
+    EmptyDwarf(EmptyDwarf&&) = delete;
+    EmptyDwarf& operator=(EmptyDwarf&&) = delete;
+
+    /// nullptr without memory.
+    [[nodiscard]] Dwarf* get();
+
+private:
+    std::optional<MemoryElf> file_;
+    Dwarf* dwarf_ = nullptr;
 };
 
 /// Such a file's bytes; descriptors are not looked at.

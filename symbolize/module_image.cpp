@@ -80,6 +80,12 @@ bool is_without_code(Elf* elf) {
     return false;
 }
 
+/// By another method than zlib's; libelf says no more than that it failed.
+bool is_packed_unreadably(Elf_Scn* scn) {
+    GElf_Chdr header{};
+    return gelf_getchdr(scn, &header) != nullptr && header.ch_type != ELFCOMPRESS_ZLIB;
+}
+
 std::string replaced_text(const std::string& path) {
     if (path == kVdso) {
         return "[vdso] is another kernel's here: look at the recording under the kernel that it "
@@ -147,6 +153,7 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleF
     image.file_ = Fd{::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)};
     image.search_ = std::make_unique<DebugFileSearch>(
         DebugFileSearch{options.debug_roots, module.path, {}, false});
+    image.shared_ = std::make_unique<SharedDebug>();
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
     // Base 0 on top of the file's own addresses: module addresses are ELF virtual addresses.
@@ -179,20 +186,38 @@ std::string ModuleImage::unwind_path() const {
 
 Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
     Dwarf* const dwarf = dwfl_module_getdwarf(module_, &bias);
-    if (dwarf == nullptr && find_section(elf_, ".debug_info") != nullptr) {
-        problem = "the debug information of " + path_ + " can't be read (" + dwfl_errmsg(-1) +
-                  "): no source lines; build it again to see them";
+    const std::string error = dwfl_errmsg(-1);
+    const ElfHandle debug_file =
+        search_->debug_file.is_open() ? open_elf(search_->debug_file.get()) : nullptr;
+    for (Elf* const elf : {elf_, debug_file.get()}) {
+        Elf_Scn* const scn = find_section(elf, ".debug_info");
+        if (scn != nullptr && is_packed_unreadably(scn)) {
+            problem = "the debug information of " + path_ +
+                      " is compressed by a method that this elfutils does not know (zstd?): no "
+                      "source lines; unpack it with objcopy --decompress-debug-sections";
+        } else if (scn != nullptr && dwarf == nullptr && problem.empty()) {
+            problem = "the debug information of " + path_ + " can't be read (" + error +
+                      "): no source lines; build it again to see them";
+        }
     }
+    const std::string missing = shared_->attach(dwarf, {own_files(), search_->debug_roots});
+    problem = problem.empty() ? missing : problem;
     return dwarf;
 }
 
-std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+/// The module and, if it has one, its debug file, as opened and as recorded.
+std::vector<std::string> ModuleImage::own_files() const {
+    std::vector<std::string> result{search_->module_path, path_};
     const char* debug_file = nullptr;
     dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &debug_file);
-    SplitPlaces places{search_->module_path, {path_, search_->module_path}, search_->debug_roots};
     if (debug_file != nullptr) {
-        places.files.emplace_back(debug_file);
+        result.emplace_back(debug_file);
     }
+    return result;
+}
+
+std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
+    SplitPlaces places{search_->module_path, own_files(), search_->debug_roots};
     const bool is_own = dwarf != nullptr && dwarf_getelf(dwarf) == elf_;
     places.dwarf_fd = is_own ? file_.get() : search_->debug_file.get();
     return std::make_unique<SplitUnits>(dwarf, std::move(places));

@@ -5,12 +5,14 @@
 #include "core/fd.h"
 #include "core/result.h"
 #include "symbolize/debug_file.h"
+#include "symbolize/shared_debug.h"
 #include "symbolize/split_units.h"
 
 #include <elfutils/libdwfl.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace sample::symbolize {
 
@@ -29,8 +31,9 @@ public:
     [[nodiscard]] Elf* elf() const { return elf_; }
     /// Opens the very same file again; "" if it holds no code, as a debug file does.
     [[nodiscard]] std::string unwind_path() const;
-    /// Its debug information, or its debug file's; nullptr if there is none, or if it can't be
-    /// read: then `problem` says so. DWARF addresses plus `bias` are the module's own.
+    /// Its debug information, or its debug file's; nullptr if there is none. If it can't be read,
+    /// or is not whole, `problem` says so. DWARF addresses plus `bias` are the module's own. Call
+    /// it once.
     [[nodiscard]] Dwarf* debug_info(Dwarf_Addr& bias, std::string& problem) const;
     /// What finds the split units of that; must not outlive this.
     [[nodiscard]] std::unique_ptr<SplitUnits> split_units(Dwarf* dwarf) const;
@@ -43,9 +46,12 @@ private:
     static Result<ModuleImage> open_one(const std::string& path, const ModuleFile& module,
                                         const Options& options);
 
+    [[nodiscard]] std::vector<std::string> own_files() const;
+
     std::string path_;
     Fd file_;                                  ///< The same open file as libdwfl's.
     std::unique_ptr<DebugFileSearch> search_;  ///< At one place: the module points to it.
+    std::unique_ptr<SharedDebug> shared_;
     std::unique_ptr<Dwfl, DwflCloser> dwfl_;
     Dwfl_Module* module_ = nullptr;
     Elf* elf_ = nullptr;

@@ -319,6 +319,8 @@ bool SplitUnits::link(Skeleton& skeleton) {
         body.cu == nullptr) {
         return false;
     }
+    // Else libdw would look for it by itself.
+    dwarf_setalt(dwarf_cu_getdwarf(body.cu), no_shared_.get());
     skeleton.body = body;
     return true;
 }

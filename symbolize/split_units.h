@@ -67,6 +67,7 @@ private:
     Fd link_target_;                                        ///< What the copies name.
     std::string units_;                                     ///< Their .debug_info.
     std::optional<MemoryElf> copy_;
+    EmptyDwarf no_shared_;     ///< What .dwo files share with others: nothing.
     Dwarf* copies_ = nullptr;  ///< Of copy_.
     std::size_t missing_ = 0;
     std::string first_missing_;

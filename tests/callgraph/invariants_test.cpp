@@ -1,5 +1,6 @@
 // Random recordings against a naive reading of the rules: what every profile must satisfy, whatever
 // was recorded and whatever was done to it.
+#include "callgraph/rename.h"
 #include "callgraph/transforms.h"
 #include "callgraph/tree.h"
 #include "recording_fixture.h"
@@ -10,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::callgraph {
@@ -21,6 +23,7 @@ struct RandomRecording {
     std::uint64_t samples = 0;
     /// By function name: the time of the stacks that it is on.
     std::map<std::string, std::uint64_t> total_of_function;
+    std::uint64_t total_of_pair = 0;  ///< Of the stacks that "a" or "b" is on.
 };
 
 RandomRecording make_random(std::uint32_t seed) {
@@ -57,6 +60,9 @@ RandomRecording make_random(std::uint32_t seed) {
             ++result.samples;
         }
         result.sum_ns += weight;
+        if (names_on[at].contains("a") || names_on[at].contains("b")) {
+            result.total_of_pair += weight;
+        }
         for (const std::string& name : names_on[at]) {
             result.total_of_function[name] += weight;
         }
@@ -74,7 +80,7 @@ void expect_consistent(const Profile& profile) {
         std::uint64_t children_ns = 0;
         std::uint64_t children_us = 0;
         std::uint64_t samples = node.self_samples;
-        std::set<std::uint32_t> functions;
+        std::set<std::pair<std::uint32_t, std::uint32_t>> functions;  // and lines
         std::uint64_t previous = ~std::uint64_t{0};
         for (const NodeId child_id : node.children) {
             const Node& child = profile.node(child_id);
@@ -85,7 +91,7 @@ void expect_consistent(const Profile& profile) {
             children_us += child.total_ns / kNsPerUs;
             samples += child.samples;
             if (id != 0) {
-                EXPECT_TRUE(functions.insert(child.function.value).second);
+                EXPECT_TRUE(functions.insert({child.function.value, child.line}).second);
             }
         }
         EXPECT_EQ(node.total_ns, node.self_ns + children_ns);
@@ -157,6 +163,46 @@ TEST_P(RandomProfile, scales_its_sum_to_the_nanosecond) {
     const Profile profile = make_random(GetParam()).maker.profile();
     const double expected = static_cast<double>(profile.nodes[0].total_ns) * 0.37 / 2;
     EXPECT_NEAR(static_cast<double>(average(profile, 0.37).nodes[0].total_ns), expected, 1);
+}
+
+/// Merges "a" with "b" and "c" with "d"; the second of each is a part of the first.
+Whole first_of_pair(const Function& function) {
+    const bool is_second = function.name == "b" || function.name == "d";
+    return is_second ? Whole{std::string(1, static_cast<char>(function.name[0] - 1)), true}
+                     : Whole{};
+}
+
+TEST_P(RandomProfile, keeps_its_time_when_functions_are_merged) {
+    const RandomRecording random = make_random(GetParam());
+    const auto to_first = [](const Function& function) { return first_of_pair(function).name; };
+    for (const bool by_line : {false, true}) {
+        BuildOptions options;
+        options.by_line = by_line;
+        const Profile before = random.maker.profile(options);
+        for (const Profile& after : {rename(before, to_first), fold_parts(before, first_of_pair)}) {
+            expect_consistent(after);
+            EXPECT_EQ(after.nodes[0].total_ns, before.nodes[0].total_ns);
+            EXPECT_EQ(after.nodes[0].samples, before.nodes[0].samples);
+            EXPECT_EQ(function_named(after, "malloc").total_ns,
+                      function_named(before, "malloc").total_ns);
+            EXPECT_EQ(function_named(after, "a").total_ns, random.total_of_pair);
+            EXPECT_EQ(function_named(after, "b").name, "");
+            ASSERT_TRUE(after.gc.has_value());
+            EXPECT_EQ(after.function(*after.gc).total_ns, before.function(*before.gc).total_ns);
+            EXPECT_EQ(hide_gc(after).nodes[0].total_ns, hide_gc(before).nodes[0].total_ns);
+        }
+    }
+}
+
+TEST_P(RandomProfile, is_the_same_when_functions_are_merged_twice) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    const auto to_first = [](const Function& function) { return first_of_pair(function).name; };
+    const Profile renamed = rename(profile, to_first);
+    EXPECT_EQ(drawing(rename(renamed, to_first)), drawing(renamed));
+    const Profile folded = fold_parts(profile, first_of_pair);
+    EXPECT_EQ(drawing(fold_parts(folded, first_of_pair)), drawing(folded));
+    EXPECT_EQ(drawing(rename(profile, [](const Function&) { return std::string{}; })),
+              drawing(profile));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomProfile, testing::Range(0U, 12U));

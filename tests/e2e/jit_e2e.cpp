@@ -1,5 +1,5 @@
-// Code made at run time: by the map or the dump that the program writes, each function has its name,
-// its lines and its share, also where one took another's address.
+// Code made at run time: by the map or the dump that the program writes, each function has its
+// name, its lines and its share, also where one took another's address.
 #include "session.h"
 
 #include <filesystem>
@@ -71,13 +71,48 @@ TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
     EXPECT_EQ(seen.flags("[jit]+0x") & kNative, kNative);
 }
 
+/// Microseconds of what functions named `caller` have called of functions named `callee`.
+double called_us(const Recording& seen, const std::string& caller, const std::string& callee) {
+    const nlohmann::json& nodes = seen.exported()["Nodes"];
+    const nlohmann::json& functions = seen.exported()["Functions"];
+    using Ids = std::vector<std::size_t>;
+    const auto sum = [&](const nlohmann::json& node, const std::string& name, const auto& then) {
+        double us = 0;
+        const Ids children = node.value("NodeIds", Ids{});
+        const Ids ids = node.value("FunctionIds", Ids{});
+        for (std::size_t i = 0; i < children.size(); ++i) {
+            const auto shown = functions.at(ids.at(i) - 1)["Name"].get<std::string>();
+            us += shown.rfind(name, 0) == 0 ? then(nodes.at(children[i] - 1)) : 0;
+        }
+        return us;
+    };
+    double us = 0;
+    for (const nlohmann::json& node : nodes) {
+        us += sum(node, caller, [&](const nlohmann::json& called) {
+            return sum(called, callee, [](const nlohmann::json& below) {
+                return below["TotalDuration"].get<double>();
+            });
+        });
+    }
+    return us;
+}
+
 TEST_F(Jit, a_dump_tells_functions_at_one_address_apart) {
     const Outcome outcome = record({target("jit_dump"), file("").string(), "1"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen{recording()};
-    const double both = seen.self_us("dumped_short") + seen.self_us("dumped_long");
-    EXPECT_GT(both, 0.95 * seen.total_us("calls_dumped"));
-    expect_share(seen.self_us("dumped_long"), both, 0.75, seen.stat("samples"));
+    const double all = seen.total_us("dumped_short") + seen.total_us("dumped_long");
+    EXPECT_GT(all, 0.95 * (seen.total_us("calls_short") + seen.total_us("calls_long") +
+                           seen.total_us("calls_either")));
+    expect_share(seen.total_us("dumped_long"), all, 0.75, seen.stat("samples"));
+    EXPECT_GT(called_us(seen, "calls_either", "dumped_"), 0.4 * all);
+    // A sample or two may be taken on the way from one to the other.
+    const double few = 0.002 * all;
+    EXPECT_LT(called_us(seen, "calls_short", "dumped_long"), few);
+    EXPECT_LT(called_us(seen, "calls_long", "dumped_short"), few);
+    EXPECT_LT(called_us(seen, "dumped_short", "work_for_long"), few);
+    EXPECT_LT(called_us(seen, "dumped_long", "work_for_short"), few);
+    EXPECT_GT(called_us(seen, "dumped_long", "work_for_long"), 0.3 * all);
     EXPECT_EQ(seen.flags("dumped_long") & kNative, kNative);
     const nlohmann::json function = function_named(seen, "dumped_long");
     EXPECT_EQ(function["Source"], "dumped.src");

@@ -217,4 +217,12 @@ inline std::size_t count_free(const capture::Bitmap& bitmap) {
     return count;
 }
 
+/// An area, who reads it, and what was read.
+class AreaReading : public ::testing::Test {
+protected:
+    TestArea test;
+    AreaReader reader{test.area()};
+    KeepingSink sink;
+};
+
 }  // namespace sample::collector

@@ -10,7 +10,7 @@ using capture::WaitKind;
 using Frames = std::vector<std::uint64_t>;
 using Kinds = std::vector<RecordKind>;
 
-class WaitReading : public ::testing::Test {
+class WaitReading : public AreaReading {
 protected:
     void observe(std::uint32_t slot) const {
         test.area().header.observer_slot_plus_one.store(slot + 1);
@@ -23,9 +23,6 @@ protected:
         const Frames rest(words, 1);
         test.write(slot, record, rest.data(), rest.size() * 8);
     }
-    TestArea test;
-    AreaReader reader{test.area()};
-    KeepingSink sink;
 };
 
 TEST_F(WaitReading, tells_what_was_seen) {

@@ -5,12 +5,13 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <gnu/lib-names.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -22,12 +23,23 @@ std::string own_path() {
     return executable_of(::getpid());
 }
 
+/// By its name: the address of one of its functions may be a sanitizer's, or a stub's in the
+/// program. Source: dlinfo(3).
+const link_map& c_library() {
+    static link_map* const library = [] {
+        link_map* found = nullptr;
+        void* const handle = ::dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+        if (handle == nullptr || ::dlinfo(handle, RTLD_DI_LINKMAP, &found) != 0) {
+            std::abort();
+        }
+        return found;
+    }();
+    return *library;
+}
+
 std::string libc_path() {
-    Dl_info info{};
     std::array<char, PATH_MAX> path{};
-    const bool found = ::dladdr(reinterpret_cast<void*>(&std::puts), &info) != 0 &&
-                       ::realpath(info.dli_fname, path.data()) != nullptr;
-    return found ? path.data() : "";
+    return ::realpath(c_library().l_name, path.data()) != nullptr ? path.data() : "";
 }
 
 /// A file of some bytes.
@@ -92,13 +104,10 @@ TEST(ElfFacts, reads_the_c_library) {
 
 TEST(ElfFacts, finds_the_bias_of_own_mappings) {
     const ElfFacts facts = read_elf_facts(libc_path());
-    Dl_info info{};
-    ASSERT_NE(::dladdr(reinterpret_cast<void*>(&std::puts), &info), 0);
-    const auto base = reinterpret_cast<std::uint64_t>(info.dli_fbase);
     int seen = 0;
     for (const Mapping& mapping : mappings_of(::getpid())) {
         if (mapping.executable && mapping.path == libc_path()) {
-            EXPECT_EQ(facts.bias_of_mapping(mapping.start, mapping.offset), base);
+            EXPECT_EQ(facts.bias_of_mapping(mapping.start, mapping.offset), c_library().l_addr);
             ++seen;
         }
     }

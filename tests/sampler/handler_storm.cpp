@@ -1,7 +1,8 @@
 // The handler under fire: 10 kHz on every thread while threads, libraries, processes, exceptions
 // and memory come and go, in a program whose malloc, mutex and stdio abort when they are called
-// inside the handler. They are defined here, so that every caller in the process meets them.
+// inside the handler.
 #include "tests/sampler/area_fixture.h"
+#include "tests/sampler/handler_guards.h"
 #include "tests/sampler/own_process.h"
 
 #include <dlfcn.h>
@@ -18,72 +19,6 @@
 #include <stdexcept>
 #include <thread>
 
-namespace {
-
-constinit thread_local volatile bool t_inside_handler = false;
-
-void refuse_inside_handler(const char* name) noexcept {
-    if (t_inside_handler) {
-        t_inside_handler = false;
-        (void)!::write(2, name, std::strlen(name));
-        (void)!::write(2, " inside the handler\n", 20);
-        std::abort();
-    }
-}
-
-template <class Function>
-Function* next_definition(const char* name) noexcept {
-    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
-}  // namespace
-
-// glibc's own names for what it has under malloc's.
-extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
-void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
-void __libc_free(void*);
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
-
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's are reserved words
-void* malloc(std::size_t size) noexcept {
-    refuse_inside_handler("malloc");
-    return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) noexcept {
-    refuse_inside_handler("calloc");
-    return __libc_calloc(count, size);
-}
-void* realloc(void* pointer, std::size_t size) noexcept {
-    refuse_inside_handler("realloc");
-    return __libc_realloc(pointer, size);
-}
-void free(void* pointer) noexcept {
-    refuse_inside_handler("free");
-    __libc_free(pointer);
-}
-int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-    refuse_inside_handler("pthread_mutex_lock");
-    static auto* const next = next_definition<int(pthread_mutex_t*)>("pthread_mutex_lock");
-    return next(mutex);
-}
-std::size_t fwrite(const void* bytes, std::size_t size, std::size_t count, std::FILE* file) {
-    refuse_inside_handler("fwrite");
-    static auto* const next =
-        next_definition<std::size_t(const void*, std::size_t, std::size_t, std::FILE*)>("fwrite");
-    return next(bytes, size, count, file);
-}
-int vfprintf(std::FILE* file, const char* format, std::va_list arguments) {
-    refuse_inside_handler("vfprintf");
-    static auto* const next =
-        next_definition<int(std::FILE*, const char*, std::va_list)>("vfprintf");
-    return next(file, format, arguments);
-}
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)
-}
-
 namespace sample::capture {
 namespace {
 
@@ -93,9 +28,10 @@ constexpr std::uint64_t kStormNs = 2'000'000'000;
 std::atomic<std::uint64_t> handled{0};
 
 void guarded_handler(int signal, siginfo_t* info, void* context) {
-    t_inside_handler = true;
-    on_signal(signal, info, context);
-    t_inside_handler = false;
+    {
+        const InsideHandler guarded;
+        on_signal(signal, info, context);
+    }
     handled.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -317,9 +253,8 @@ TEST(HandlerStorm, takes_samples_whatever_the_registers_and_the_stack_are) {
                 context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(some_code());
             }
             siginfo_t info = sample_info();
-            t_inside_handler = true;
+            const InsideHandler guarded;
             on_signal(SIGTRAP, &info, &context);
-            t_inside_handler = false;
         }
         collector::KeepingSink sink;
         reader.drain(sink);
@@ -400,7 +335,7 @@ template <class Call>
 void expect_refused(const char* name, Call call) {
     EXPECT_DEATH(
         {
-            t_inside_handler = true;
+            const InsideHandler guarded;
             call();
         },
         std::string{name} + " inside the handler");

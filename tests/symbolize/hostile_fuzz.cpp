@@ -9,6 +9,7 @@
 #include <iterator>
 #include <random>
 #include <sstream>
+#include <utility>
 
 namespace sample::symbolize {
 namespace {
@@ -16,6 +17,17 @@ namespace {
 std::string read_file(const std::string& path) {
     std::ifstream file{path, std::ios::binary};
     return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// Where a section's content begins in the file, and its size.
+std::pair<std::size_t, std::size_t> section_in_file(const std::string& path,
+                                                    const std::string& section) {
+    std::istringstream fields{run(std::string{OBJDUMP} + " -hw " + path + " | awk '$2 == \"" +
+                                  section + "\" {print $6, $3}'")};
+    std::size_t start = 0;
+    std::size_t size = 0;
+    fields >> std::hex >> start >> size;
+    return {start, size};
 }
 
 class HostileTest : public TempFolderTest {
@@ -85,6 +97,30 @@ TEST_F(HostileTest, survives_flipped_bits_in_the_headers) {
         const std::size_t at = start + random() % (round % 2 == 0 ? 1024 : headers_bytes);
         damaged[at] = static_cast<char>(random());
         EXPECT_EQ(end_of_reading(damaged), 0) << "overwritten byte: " << at;
+    }
+}
+
+TEST_F(HostileTest, survives_flipped_bits_in_inlined_calls) {
+    const std::string program = fixture("inlines_gcc_5");
+    whole_ = read_file(program);
+    addresses_.clear();
+    for (const auto& [name, address] : symbols_of(program)) {
+        for (std::uint64_t i = 0; i < 64; i += 3) {
+            addresses_.push_back(address + i);
+        }
+    }
+    const auto [start, size] = section_in_file(program, ".debug_info");
+    ASSERT_GT(size, 1000U);
+    std::mt19937 random{4};
+    for (int round = 0; round < 150; ++round) {
+        std::string damaged = whole_;
+        std::string where;
+        for (int change = 0; change < 4; ++change) {
+            const std::size_t at = start + random() % size;
+            damaged[at] = static_cast<char>(change % 2 == 0 ? random() : damaged[at] ^ 1);
+            where += " " + std::to_string(at);
+        }
+        EXPECT_EQ(end_of_reading(damaged), 0) << "changed bytes:" << where;
     }
 }
 

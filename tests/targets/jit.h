@@ -32,7 +32,17 @@ inline constexpr unsigned char kJitCode[] = {
 /// Where in it the loop begins.
 inline constexpr unsigned kJitLoop = 7;
 
-using JitFunction = std::uint64_t (*)(std::uint64_t state, std::uint64_t steps);
+/// A function (state, steps, function) that calls `function` for the work.
+inline constexpr unsigned char kJitCaller[] = {
+    0x55,              // push %rbp
+    0x48, 0x89, 0xe5,  // mov %rsp,%rbp
+    0xff, 0xd2,        // call *%rdx
+    0x5d,              // pop %rbp
+    0xc3,              // ret
+};
+
+using JitWork = std::uint64_t (*)(std::uint64_t state, std::uint64_t steps);
+using JitFunction = std::uint64_t (*)(std::uint64_t state, std::uint64_t steps, JitWork work);
 
 /// Anonymous memory, writable and executable.
 inline unsigned char* jit_memory(std::size_t bytes) {
@@ -44,8 +54,10 @@ inline unsigned char* jit_memory(std::size_t bytes) {
     return static_cast<unsigned char*>(memory);
 }
 
-inline JitFunction compile_to(unsigned char* memory) {
-    std::memcpy(memory, kJitCode, sizeof kJitCode);
+/// `code` is kJitCode or kJitCaller.
+template <std::size_t kBytes>
+JitFunction compile_to(unsigned char* memory, const unsigned char (&code)[kBytes]) {
+    std::memcpy(memory, code, kBytes);
     JitFunction function = nullptr;
     std::memcpy(&function, &memory, sizeof function);
     return function;

@@ -4,7 +4,9 @@
 //     jit_dump FOLDER SECONDS
 //
 // Truth: "dumped_short" does n steps, then "dumped_long" 3n, at the very same addresses, with the
-// same bytes. Both have source lines: 10 where they begin, 11 from the loop on.
+// same bytes. In every other round calls_short and calls_long call them; in between calls_either
+// calls both, and they call work_for_short and work_for_long. Both have source lines: 10 where they
+// begin, 11 from the loop on.
 // Source: Linux tools/perf/Documentation/jitdump-specification.txt.
 #include "jit.h"
 #include "work.h"
@@ -37,7 +39,7 @@ public:
         }
     }
 
-    void load(const char* name, const unsigned char* code) {
+    void load(const char* name, const unsigned char* code, std::size_t code_size) {
         const auto start = reinterpret_cast<std::uint64_t>(code);
         const std::string file = "dumped.src";
         const std::string same = "\xff";
@@ -46,15 +48,15 @@ public:
         put64(2);
         put_line(start, 10, file);
         put_line(start + targets::kJitLoop, 11, same);
-        begin(0, 56 + std::strlen(name) + 1 + sizeof targets::kJitCode);
+        begin(0, 56 + std::strlen(name) + 1 + code_size);
         put32(static_cast<std::uint32_t>(getpid()));
         put32(static_cast<std::uint32_t>(gettid()));
         put64(start);
         put64(start);
-        put64(sizeof targets::kJitCode);
+        put64(code_size);
         put64(index_++);
         bytes_.append(name, std::strlen(name) + 1);
-        bytes_.append(reinterpret_cast<const char*>(code), sizeof targets::kJitCode);
+        bytes_.append(reinterpret_cast<const char*>(code), code_size);
         write_out();
     }
 
@@ -90,9 +92,39 @@ private:
 
 }  // namespace
 
-TARGET_KEEP std::uint64_t calls_dumped(targets::JitFunction function, std::uint64_t state,
-                                       std::uint64_t steps) {
-    return function(state, steps) + 1;
+std::uint64_t work(std::uint64_t state, std::uint64_t steps) {
+    for (; steps != 0; steps -= 256) {
+        state = targets::work_unit(state);
+    }
+    return state;
+}
+
+TARGET_KEEP std::uint64_t work_for_short(std::uint64_t state, std::uint64_t steps) {
+    return work(state, steps);
+}
+
+TARGET_KEEP std::uint64_t work_for_long(std::uint64_t state, std::uint64_t steps) {
+    return work(state + 1, steps);
+}
+
+TARGET_KEEP std::uint64_t calls_short(targets::JitFunction function, std::uint64_t state,
+                                      std::uint64_t steps) {
+    return function(state, steps, nullptr) + 1;
+}
+
+TARGET_KEEP std::uint64_t calls_long(targets::JitFunction function, std::uint64_t state,
+                                     std::uint64_t steps) {
+    return function(state, steps, nullptr) + 1;
+}
+
+TARGET_KEEP std::uint64_t calls_either(targets::JitFunction function, std::uint64_t state,
+                                       std::uint64_t steps, targets::JitWork work) {
+    return function(state, steps, work) + 1;
+}
+
+/// About half a millisecond on average: many times between two looks at the dump.
+std::uint64_t steps_of(std::uint64_t state) {
+    return 256 * (1 + (state >> 40U) % 2048);
 }
 
 int main(int argc, char** argv) {
@@ -105,12 +137,18 @@ int main(int argc, char** argv) {
     const std::uint64_t end_ns = targets::seconds_to_ns(argv[2]);
     std::uint64_t state = 88172645463325252U;
     while (clock.cpu_ns() < end_ns) {
-        // About half a millisecond on average: many times between two looks at the dump.
-        const std::uint64_t n = 256 * (1 + (state >> 40U) % 2048);
-        dump.load("dumped_short", memory);
-        state = calls_dumped(targets::compile_to(memory), state, n);
-        dump.load("dumped_long", memory);
-        state = calls_dumped(targets::compile_to(memory), state, 3 * n);
+        const std::uint64_t n = steps_of(state);
+        const auto compile = [&](const char* name, const auto& code) {
+            const targets::JitFunction function = targets::compile_to(memory, code);
+            dump.load(name, memory, sizeof code);
+            return function;
+        };
+        state = calls_short(compile("dumped_short", targets::kJitCode), state, n);
+        state = calls_long(compile("dumped_long", targets::kJitCode), state, 3 * n);
+        state =
+            calls_either(compile("dumped_short", targets::kJitCaller), state, n, work_for_short);
+        state =
+            calls_either(compile("dumped_long", targets::kJitCaller), state, 3 * n, work_for_long);
     }
     targets::consume(state);
     clock.tell_truth();

@@ -34,7 +34,7 @@ void write_map(const unsigned char* memory) {
 
 TARGET_KEEP std::uint64_t calls_compiled(targets::JitFunction function, std::uint64_t state,
                                          std::uint64_t steps) {
-    return function(state, steps) + 1;
+    return function(state, steps, nullptr) + 1;
 }
 
 int main(int argc, char** argv) {
@@ -43,8 +43,8 @@ int main(int argc, char** argv) {
     }
     const std::string mode = argv[1];
     unsigned char* const memory = targets::jit_memory(2 * kSecond);
-    const targets::JitFunction three = targets::compile_to(memory);
-    const targets::JitFunction one = targets::compile_to(memory + kSecond);
+    const targets::JitFunction three = targets::compile_to(memory, targets::kJitCode);
+    const targets::JitFunction one = targets::compile_to(memory + kSecond, targets::kJitCode);
     if (mode == "start") {
         write_map(memory);
     }

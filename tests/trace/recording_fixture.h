@@ -176,4 +176,35 @@ inline std::vector<std::byte> small_recording() {
     return file.bytes();
 }
 
+/// Records one file: `fill` gets the writer; the session's end follows.
+template <class Fill>
+std::vector<std::byte> record(const SessionStart& session, const Fill& fill) {
+    const TemporaryFile file;
+    auto writer = RecordingWriter::create(file.open(), session);
+    EXPECT_TRUE(writer) << writer.error().message();
+    fill(*writer);
+    const auto finished = writer->finish(SessionEnd{});
+    EXPECT_TRUE(finished) << finished.error().message();
+    return file.bytes();
+}
+
+inline KeepingVisitor read_whole(std::span<const std::byte> file) {
+    KeepingVisitor visitor;
+    const auto outcome = read_recording(file, visitor);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    if (outcome) {
+        EXPECT_TRUE(outcome->whole) << outcome->problem;
+        EXPECT_EQ(outcome->bytes_used, file.size());
+        EXPECT_EQ(outcome->unknown_events, 0U);
+    }
+    return visitor;
+}
+
+/// A process, a module and a thread: what samples need.
+inline void define_one_of_each(RecordingWriter& writer) {
+    writer.process(Process{ProcessId{1}, 10, 1, 0, "/bin/a", "a", "perf", "no sigtrap"});
+    writer.module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/a", {}});
+    writer.thread(Thread{ThreadId{1}, ProcessId{1}, 10, 0, "a"});
+}
+
 }  // namespace sample::trace

@@ -1,5 +1,5 @@
 // Modules with a function of every kind of rule, and where decisions come from: a seed or a
-// fuzzer's bytes. What the stacks of memo_world.h are made of.
+// fuzzer's bytes. What the stacks of memo_stack.h are made of.
 #pragma once
 
 #include "tests/unwind/cfi_builder.h"

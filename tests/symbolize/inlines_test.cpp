@@ -1,0 +1,317 @@
+// The frames of addresses at which functions were inlined, in what two compilers make of
+// fixtures/inlines.cpp. Expected lines are read from the comments there.
+#include "tests/symbolize/support.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+namespace sample::symbolize {
+namespace {
+
+// NOLINTBEGIN(readability-function-cognitive-complexity): GoogleTest's macros count as branches.
+
+/// What the compiler writes of functions that have no symbol of their own.
+enum class Writes { all, no_types, bare_names };
+
+struct Form {
+    const char* file;
+    bool is_gcc;
+    Writes writes = Writes::all;
+};
+
+std::ostream& operator<<(std::ostream& out, const Form& form) {
+    return out << form.file;
+}
+
+/// "name file:line", innermost first.
+using Chain = std::vector<std::string>;
+
+std::string place(const std::string& file, const std::string& comment) {
+    std::ifstream source{std::string{FIXTURE_SOURCES} + "/" + file};
+    std::string text;
+    for (int line = 1; std::getline(source, text); ++line) {
+        if (text.ends_with("// " + comment)) {
+            return " " + file + ":" + std::to_string(line);
+        }
+    }
+    ADD_FAILURE() << file << " has no line \"" << comment << "\"";
+    return {};
+}
+
+std::string in_source(const std::string& comment) {
+    return place("inlines.cpp", comment);
+}
+
+Chain chain_of(const Symbols& symbols, std::size_t address) {
+    Chain chain;
+    for (const SymbolFrame& frame : symbols.frames_of(address)) {
+        const std::string& file = symbols.files.at(frame.file);
+        chain.push_back(symbols.functions.at(frame.function).name + " " +
+                        file.substr(file.rfind('/') + 1) + ":" + std::to_string(frame.line));
+    }
+    return chain;
+}
+
+struct Extent {
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
+};
+
+/// nm's symbols with a size; asked once a file.
+const std::map<std::string, Extent>& extents_in(const std::string& path) {
+    static std::map<std::string, std::map<std::string, Extent>> known;
+    const auto [place, is_new] = known.try_emplace(path);
+    if (is_new) {
+        std::istringstream lines{run(std::string{NM} + " -S --defined-only " + path +
+                                     " | awk 'NF == 4 {print $1, $2, $4}'")};
+        std::string name;
+        for (Extent one; lines >> std::hex >> one.start >> one.size >> name;) {
+            place->second[name] = one;
+        }
+    }
+    return place->second;
+}
+
+std::vector<std::uint64_t> addresses_of(const std::string& path, const std::string& symbol) {
+    std::vector<std::uint64_t> result;
+    const auto found = extents_in(path).find(symbol);
+    if (found == extents_in(path).end()) {
+        ADD_FAILURE() << path << " has no " << symbol;
+        return result;
+    }
+    for (std::uint64_t i = 0; i < found->second.size; ++i) {
+        result.push_back(found->second.start + i);
+    }
+    return result;
+}
+
+class EveryInlining : public ::testing::TestWithParam<Form> {
+protected:
+    /// All that the addresses of a function show.
+    static std::set<Chain> chains_in(const std::string& symbol) {
+        const std::vector<std::uint64_t> addresses = addresses_of(fixture(GetParam().file), symbol);
+        const ModuleSymbols named = symbolize({fixture(GetParam().file), {}}, addresses);
+        EXPECT_EQ(named.problem, "");
+        std::set<Chain> result;
+        for (std::size_t i = 0; i < addresses.size(); ++i) {
+            result.insert(chain_of(named.symbols, i));
+        }
+        return result;
+    }
+
+    /// The name of a function that has no symbol, by how much of it the compiler wrote.
+    static std::string name(const std::string& scope, const std::string& bare,
+                            const std::string& arguments) {
+        return GetParam().writes == Writes::all ? scope + bare + arguments : bare;
+    }
+
+    /// The name of a function that other files could call: g++ always writes it in full.
+    static std::string external(const std::string& scope, const std::string& bare,
+                                const std::string& arguments) {
+        return GetParam().writes == Writes::bare_names ? bare : scope + bare + arguments;
+    }
+
+    static void expect_in(const Chain& expected, const std::string& symbol) {
+        const std::set<Chain> found = chains_in(symbol);
+        EXPECT_TRUE(found.contains(expected))
+            << ::testing::PrintToString(expected) << " is not in " << symbol << ", but\n"
+            << ::testing::PrintToString(found);
+    }
+
+    const std::string unnamed_ = "(anonymous namespace)::";
+};
+
+TEST_P(EveryInlining, is_seen_three_calls_deep) {
+    expect_in({name(unnamed_, "third", "(int)") + in_source("in third"),
+               name(unnamed_, "second", "(int, char const*)") + in_source("calls third"),
+               name(unnamed_, "first", "(int)") + in_source("calls second"),
+               "nested_calls(int)" + in_source("calls first")},
+              "_Z12nested_callsi");
+}
+
+TEST_P(EveryInlining, is_seen_twice_on_one_line) {
+    const Chain expected{name(unnamed_, "third", "(int)") + in_source("in third"),
+                         "twice_on_a_line(int)" + in_source("calls third twice")};
+    expect_in(expected, "_Z15twice_on_a_linei");
+}
+
+TEST_P(EveryInlining, has_its_call_in_the_included_file_that_it_stands_in) {
+    expect_in(
+        {name(unnamed_, "third", "(int)") + in_source("in third"),
+         "call_in_an_included_file(int)" + place("inlines_call.inc", "calls third from elsewhere")},
+        "_Z24call_in_an_included_filei");
+}
+
+TEST_P(EveryInlining, has_its_own_lines_in_the_header) {
+    expect_in({external("shapes::Square::", "area", "() const") + place("inlines.h", "in area"),
+               "calls_a_header(int)" + in_source("calls area")},
+              "_Z14calls_a_headeri");
+}
+
+TEST_P(EveryInlining, has_hot_and_cold_parts) {
+    const std::string checked = external("", "checked", "(int)");
+    expect_in({checked + in_source("in checked"), "hot_and_cold(int)" + in_source("calls checked")},
+              "_Z12hot_and_coldi");
+    const Chain cold{checked + in_source("in the cold part of checked")};
+    if (GetParam().is_gcc) {
+        expect_in({cold[0], "hot_and_cold(int) [clone .cold]" + in_source("calls checked")},
+                  "_Z12hot_and_coldi.cold");
+    } else {
+        expect_in({cold[0], "hot_and_cold(int)" + in_source("calls checked")}, "_Z12hot_and_coldi");
+    }
+}
+
+TEST_P(EveryInlining, happens_to_a_function_in_itself) {
+    const std::string outer = "recursive(int)" + in_source("calls recursive");
+    const std::set<Chain> found = chains_in("_Z9recursivei");
+    const bool is_nested = std::any_of(found.begin(), found.end(), [&](const Chain& chain) {
+        return chain.size() > 2 && chain.back() == outer && chain[chain.size() - 2] == outer &&
+               chain[0] == "recursive(int)" + in_source("in recursive");
+    });
+    EXPECT_EQ(is_nested, GetParam().is_gcc) << ::testing::PrintToString(found);
+}
+
+TEST_P(EveryInlining, names_lambdas) {
+    std::string name = "operator()";
+    if (GetParam().writes == Writes::all) {
+        name = GetParam().is_gcc ? "calls_a_lambda(int)::{lambda(int)#1}::operator()(int) const"
+                                 : "calls_a_lambda(int)::$_0::operator()(int) const";
+    }
+    expect_in({name + in_source("in lambda"), "calls_a_lambda(int)" + in_source("calls lambda")},
+              "_Z14calls_a_lambdai");
+}
+
+TEST_P(EveryInlining, names_a_function_as_where_it_is_not_inlined) {
+    expect_in({external(unnamed_, "kept", "(int, unsigned long)") + in_source("in kept"),
+               "calls_kept(int)" + in_source("calls kept")},
+              "_Z10calls_kepti");
+    if (std::string{GetParam().file} == "inlines_gcc_lto") {
+        return;  // Link-time optimisation finds out where the pointer points.
+    }
+    expect_in({"(anonymous namespace)::kept(int, unsigned long)" + in_source("in kept")},
+              "_ZN12_GLOBAL__N_14keptEim");
+}
+
+TEST_P(EveryInlining, names_methods_of_local_classes) {
+    expect_in({name("local_classes(int)::Adder::", "add", "(int) const") + in_source("in add"),
+               "local_classes(int)" + in_source("calls add")},
+              "_Z13local_classesi");
+}
+
+TEST_P(EveryInlining, crosses_object_files_where_they_are_optimised_at_link_time) {
+    const Chain expected{"from_elsewhere(int)" + place("inlines_other.cpp", "in from_elsewhere"),
+                         "link_time(int)" + in_source("calls from_elsewhere")};
+    EXPECT_EQ(chains_in("_Z9link_timei").contains(expected),
+              std::string{GetParam().file} == "inlines_gcc_lto");
+}
+
+TEST_P(EveryInlining, says_where_the_inlined_function_begins) {
+    const std::string path = fixture(GetParam().file);
+    const auto named = symbolize({path, {}}, addresses_of(path, "_Z14calls_a_headeri"));
+    const auto area = std::find_if(
+        named.symbols.functions.begin(), named.symbols.functions.end(),
+        [](const FunctionSymbol& one) { return one.name.find("area") != std::string::npos; });
+    ASSERT_NE(area, named.symbols.functions.end());
+    EXPECT_EQ(area->origin, NameOrigin::known);
+    EXPECT_EQ(area->start, 0U);
+    if (GetParam().writes == Writes::bare_names) {
+        return;  // Nor does it write where functions begin.
+    }
+    EXPECT_EQ(area->line, begin_of("area", "inlines.h"));
+    EXPECT_EQ(area->source, std::string{FIXTURE_SOURCES} + "/inlines.h");
+    EXPECT_EQ(area->linkage_name, "_ZNK6shapes6Square4areaEv");
+}
+
+class EveryInliningWithTypes : public EveryInlining {};
+
+TEST_P(EveryInliningWithTypes, names_templates_and_all_kinds_of_types) {
+    const std::string in_templates = "calls_templates(int)";
+    expect_in({"(anonymous namespace)::Buffer<unsigned long, 4>::fill(unsigned long const&) const "
+               "volatile" +
+                   in_source("in fill"),
+               in_templates + in_source("calls fill")},
+              "_Z15calls_templatesi");
+    expect_in({"int (anonymous namespace)::Buffer<unsigned long, 4>::pack<char, int>(unsigned "
+               "long, char, int)" +
+                   in_source("in pack"),
+               in_templates + in_source("calls pack")},
+              "_Z15calls_templatesi");
+    expect_in({"(anonymous namespace)::all_kinds(char const* const*, int (&) [3], int (*)(char "
+               "const*, ...), int shapes::Square::*, unsigned char&&, (anonymous "
+               "namespace)::Buffer<(anonymous namespace)::Buffer<unsigned long, 2>, 3>*)" +
+                   in_source("in all_kinds"),
+               in_templates + in_source("calls all_kinds")},
+              "_Z15calls_templatesi");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Inlines, EveryInliningWithTypes,
+    ::testing::Values(Form{"inlines_gcc_5", true}, Form{"inlines_gcc_4", true},
+                      Form{"inlines_gcc_split_5", true}, Form{"inlines_gcc_split_4", true},
+                      Form{"inlines_gcc_lto", true}, Form{"inlines_clang_5", false},
+                      Form{"inlines_clang_4", false}, Form{"inlines_clang_split", false},
+                      Form{"inlines_clang_profiling", false}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Inlines, EveryInlining,
+    ::testing::Values(Form{"inlines_gcc_5", true}, Form{"inlines_gcc_4", true},
+                      Form{"inlines_gcc_split_5", true}, Form{"inlines_gcc_split_4", true},
+                      Form{"inlines_gcc_lto", true}, Form{"inlines_gcc_g1", true, Writes::no_types},
+                      Form{"inlines_clang_5", false}, Form{"inlines_clang_4", false},
+                      Form{"inlines_clang_split", false}, Form{"inlines_clang_profiling", false},
+                      Form{"inlines_clang_lines", false, Writes::bare_names}));
+
+/// What no compiler writes: fixtures/inline_shapes.s.
+class OddInlining : public ::testing::Test {
+protected:
+    ModuleSymbols name(const std::string& function) const {
+        return symbolize({path_, {}}, addresses_of(path_, function));
+    }
+    static Chain names_at(const Symbols& symbols, std::size_t offset) {
+        Chain names;
+        for (const SymbolFrame& frame : symbols.frames_of(offset)) {
+            names.push_back(symbols.functions.at(frame.function).name + " " +
+                            std::to_string(frame.line));
+        }
+        return names;
+    }
+    const std::string path_ = fixture("inline_shapes");
+};
+
+TEST_F(OddInlining, belongs_to_the_first_and_stays_inside_its_caller) {
+    const ModuleSymbols named = name("overlapping");
+    EXPECT_EQ(named.problem, "");
+    const Symbols& symbols = named.symbols;
+    EXPECT_EQ(names_at(symbols, 7), (Chain{"one 0", "overlapping 11"}));
+    EXPECT_EQ(names_at(symbols, 15), (Chain{"one 0", "overlapping 11"}));
+    EXPECT_EQ(names_at(symbols, 16), (Chain{"outside 0", "two 13", "overlapping 12"}));
+    EXPECT_EQ(names_at(symbols, 23), (Chain{"outside 0", "two 13", "overlapping 12"}));
+    EXPECT_EQ(names_at(symbols, 24), (Chain{"overlapping 0"}));
+}
+
+TEST_F(OddInlining, may_refer_to_itself) {
+    EXPECT_EQ(names_at(name("circular").symbols, 0), (Chain{"[inlined] 0", "circular 21"}));
+    EXPECT_EQ(names_at(name("circular").symbols, 16), (Chain{"circular 0"}));
+}
+
+TEST_F(OddInlining, may_refer_to_no_function) {
+    EXPECT_EQ(names_at(name("nameless").symbols, 0), (Chain{"[inlined] 0", "nameless 41"}));
+}
+
+TEST_F(OddInlining, ends_at_some_depth) {
+    const ModuleSymbols named = name("deep");
+    EXPECT_NE(named.problem.find("does not parse"), std::string::npos) << named.problem;
+    const Chain names = names_at(named.symbols, 0);
+    EXPECT_GT(names.size(), 100U);
+    EXPECT_LT(names.size(), 1000U);
+    EXPECT_EQ(names.back(), "deep 31");
+}
+
+// NOLINTEND(readability-function-cognitive-complexity)
+
+}  // namespace
+}  // namespace sample::symbolize
