@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace sample::symbolize {
+class SymbolCache;
+}
+
 namespace sample::cli {
 
 /// As collector::Session::module_files() gives them.
@@ -18,6 +22,8 @@ using ModuleFiles = std::map<ModuleId, std::string>;
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
     ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Names that were found before; nullptr: none are kept.
+    symbolize::SymbolCache* cache = nullptr;
 };
 
 struct RecordingSymbols {
