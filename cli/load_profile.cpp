@@ -4,6 +4,7 @@
 #include "callgraph/load_recording.h"
 #include "callgraph/rename.h"
 #include "callgraph/transforms.h"
+#include "cli/name_cache.h"
 #include "core/mapped_file.h"
 #include "export/script_profiler_json.h"
 #include "symbolize/function_parts.h"
@@ -140,7 +141,8 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    const NamingOptions naming{!choice.resymbolize, {}};
+    const auto cache = user_cache(choice.use_cache);
+    const NamingOptions naming{!choice.resymbolize, {}, cache.get()};
     return profile_of_recording(*recording, symbolize_recording(*recording, naming),
                                 choice.category.value_or(CategoryKind::thread));
 }

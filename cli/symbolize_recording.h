@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+namespace sample::symbolize {
+class SymbolCache;
+}
+
 namespace sample::cli {
 
 /// As collector::Session::module_files() gives them.
@@ -19,6 +23,8 @@ using ModuleFiles = std::map<ModuleId, std::string>;
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
     ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Names that were found before; nullptr: none are kept.
+    symbolize::SymbolCache* cache = nullptr;
 };
 
 /// Where a module can be read, by its recorded path or another one that `files` knows.
