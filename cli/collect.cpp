@@ -107,7 +107,7 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
     bool good = !options.symbols || keep_names(file, *named).has_value();
     if (!options.exports.empty()) {
         const callgraph::Profile profile =
-            profile_of_recording(named->recording, std::move(named->symbols), CategoryKind::thread);
+            profile_of_recording(named->recording, std::move(named->symbols));
         for (const ExportRequest& request : options.exports) {
             const std::string path = expand_pattern(request.path, "", root);
             good = write_export(profile, request.format, path, options.force) && good;

@@ -100,13 +100,17 @@ Result<callgraph::Profile> load_json(const std::string& path, std::string_view c
                           "--category needs a recording: the categories of " + path +
                               ", a profile in JSON, are fixed");
     }
+    if (choice.by_line) {
+        return unexpected(ErrorCode::unsupported,
+                          "--lines needs a recording: " + path + ", a profile in JSON, has none");
+    }
     Result<callgraph::Profile> profile = exports::read_script_profiler_json(content);
     if (!profile) {
         Error error = profile.error();
         error.context = path + " is no profile of version 2: " + error.context;
         return unexpected(std::move(error));
     }
-    return profile;
+    return choice.fold_inlined ? callgraph::fold_inlined(std::move(*profile)) : std::move(profile);
 }
 
 Result<MappedFile> open_any(const std::string& path) {
@@ -143,8 +147,11 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     }
     const auto cache = user_cache(choice.use_cache);
     const NamingOptions naming{!choice.resymbolize, {}, cache.get()};
-    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
-                                choice.category.value_or(CategoryKind::thread));
+    callgraph::BuildOptions options;
+    options.category = category_by(choice.category.value_or(CategoryKind::thread));
+    options.fold_inlined = choice.fold_inlined;
+    options.by_line = choice.by_line;
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming), options);
 }
 
 /// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
@@ -200,9 +207,9 @@ Result<callgraph::Recording> load_recording_file(const std::string& path) {
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        RecordingSymbols symbols, CategoryKind category) {
-    callgraph::Profile profile =
-        callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
+                                        RecordingSymbols symbols,
+                                        const callgraph::BuildOptions& options) {
+    callgraph::Profile profile = callgraph::build_profile(recording, symbols.symbols, options);
     for (std::string& problem : symbols.problems) {
         profile.truth.notes.push_back(std::move(problem));
     }

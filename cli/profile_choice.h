@@ -17,7 +17,9 @@ enum class CategoryKind : std::uint8_t { thread, process, module };  ///< thread
 struct ProfileChoice {
     std::optional<CategoryKind> category;  ///< None: thread groups, or what the file has.
     symbolize::NameForm names = symbolize::NameForm::full;
-    bool fold_parts = false;  ///< Parts and copies of a function are that function.
+    bool by_line = false;       ///< A node for each line of a function.
+    bool fold_inlined = false;  ///< Inlined calls are their callers' own time.
+    bool fold_parts = false;    ///< Parts and copies of a function are that function.
     bool hide_gc = false;
     bool hide_plugins = false;
     std::string focus;                       ///< Only what this function calls; empty: all.
@@ -38,6 +40,7 @@ struct TypedChoice {
     std::string average;
     bool resymbolize = false;
     bool use_cache = true;
+    bool by_line = false;
 };
 
 /// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize and

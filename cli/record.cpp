@@ -85,7 +85,7 @@ void show_result(const RecordOptions& options, const std::string& file,
         return;
     }
     const callgraph::Profile profile =
-        profile_of_recording(named.recording, std::move(named.symbols), CategoryKind::thread);
+        profile_of_recording(named.recording, std::move(named.symbols));
     for (const ExportRequest& request : options.exports) {
         const std::string path = expand_pattern(request.path, options.command[0], command.pid());
         if (const auto written = write_export(profile, request.format, path, options.force);
