@@ -56,9 +56,9 @@ int main(int count, char** words) {
     std::printf("addresses=%zu\nnamed=%zu\nfunctions=%zu\nframes=%zu\n",
                 recording->addresses().size(), named_count, named.symbols.functions.size(),
                 named.symbols.frames.size());
-    std::printf("wall_us=%lld\ncpu_us=%lld\nbefore_kib=%ld\npeak_kib=%ld\n",
-                static_cast<long long>(
-                    std::chrono::duration_cast<std::chrono::microseconds>(took).count()),
-                cpu_us() - before_us, before_kib, peak_kib());
+    std::printf(
+        "wall_us=%lld\ncpu_us=%lld\nbefore_kib=%ld\npeak_kib=%ld\n",
+        static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()),
+        cpu_us() - before_us, before_kib, peak_kib());
     return 0;
 }
