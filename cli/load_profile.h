@@ -19,7 +19,8 @@ namespace sample::cli {
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
                                                       const ProfileChoice& choice);
 
-/// A regular file that holds a recording. Errors: as load_profile().
+/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
+/// JSON.
 [[nodiscard]] Result<callgraph::Recording> load_recording_file(const std::string& path);
 
 /// A recording in memory, and its names, as a Profile. What could not be symbolized is in

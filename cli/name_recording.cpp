@@ -1,6 +1,7 @@
 #include "cli/name_recording.h"
 
 #include "cli/load_profile.h"
+#include "cli/name_cache.h"
 #include "core/fd.h"
 #include "trace/attachments.h"
 
@@ -10,12 +11,14 @@
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files) {
+Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files, bool use_cache) {
     Result<callgraph::Recording> recording = load_recording_file(file);
     if (!recording) {
         return unexpected(recording.error());
     }
-    RecordingSymbols symbols = symbolize_recording(*recording, {true, std::move(files)});
+    const auto cache = user_cache(use_cache);
+    RecordingSymbols symbols =
+        symbolize_recording(*recording, {true, std::move(files), cache.get()});
     return NamedRecording{std::move(*recording), std::move(symbols)};
 }
 

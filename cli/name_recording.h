@@ -14,9 +14,11 @@ struct NamedRecording {
     RecordingSymbols symbols;
 };
 
-/// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
+/// Reads `file`, a recording that was just written, and names its addresses, with the help of the
+/// user's cache or without. Errors: those of
 /// load_recording_file().
-[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files);
+[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files,
+                                                    bool use_cache);
 
 /// Adds the names to `file`, so that it can be read on another machine. Errors say that they are
 /// missing in it; the recording is as it was.

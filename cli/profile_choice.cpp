@@ -60,6 +60,9 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
                  "for a number as one), process or module");
     parser.flag("--resymbolize", typed.resymbolize,
                 "Names from this machine's files, not from the recording");
+    parser.flag("--cache,!--no-cache", typed.use_cache,
+                "Names that were found before are used, and kept (default),\n"
+                "or not");
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
@@ -67,6 +70,7 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     choice.focus = typed.focus;
     choice.search = typed.search;
     choice.resymbolize = typed.resymbolize;
+    choice.use_cache = typed.use_cache;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });

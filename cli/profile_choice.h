@@ -24,6 +24,7 @@ struct ProfileChoice {
     std::string search;                      ///< Only paths to names with this text; empty: all.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
     bool resymbolize = false;                ///< Names from this machine's files alone.
+    bool use_cache = true;                   ///< Of the names that were found before.
 };
 
 /// The same as words.
@@ -36,10 +37,11 @@ struct TypedChoice {
     std::string search;
     std::string average;
     bool resymbolize = false;
+    bool use_cache = true;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize;
-/// `typed` outlives the parse.
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize and
+/// --no-cache; `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

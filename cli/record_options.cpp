@@ -206,6 +206,9 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.flag("--symbols,!--no-symbols", options.symbols,
                 "Names of functions go into the recording (default), so that it\n"
                 "can be read elsewhere, or not");
+    parser.flag("--cache,!--no-cache", options.cache,
+                "Names that were found before are used, and kept (default),\n"
+                "or not");
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.command(options.command);

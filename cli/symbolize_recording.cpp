@@ -1,5 +1,6 @@
 #include "cli/symbolize_recording.h"
 
+#include "symbolize/symbol_cache.h"
 #include "symbolize/symbolizer.h"
 #include "trace/packed.h"
 #include "trace/records.h"
@@ -37,18 +38,6 @@ struct Job {
     bool has_bad_block = false;
 };
 
-symbolize::ModuleFile module_file(const trace::Module& module) {
-    symbolize::ModuleFile file{module.path, module.build_id};
-    if (module.kind == trace::ModuleKind::vdso) {
-        file.path = "[vdso]";
-    } else if (module.kind == trace::ModuleKind::jit) {
-        file.kind = symbolize::CodeKind::jit;
-    } else if (module.kind == trace::ModuleKind::kernel) {
-        file.kind = symbolize::CodeKind::kernel;
-    }
-    return file;
-}
-
 std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOptions& options) {
     std::vector<Job> jobs(recording.modules().size());
     const auto addresses = recording.addresses();
@@ -60,10 +49,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
             job.id = module->id;
-            job.module = module_file(*module);
-            if (const auto file = options.files.find(module->id); file != options.files.end()) {
-                job.module.other_paths.push_back(file->second);
-            }
+            job.module = module_file(*module, options.files);
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
@@ -120,12 +106,14 @@ void take_recorded_names(Job& job) {
     }
 }
 
-void name(Job& job) {
+void name(Job& job, symbolize::SymbolCache* cache) {
     take_recorded_names(job);
     if (job.addresses.empty()) {
         return;
     }
-    symbolize::ModuleSymbols named = symbolize::symbolize(job.module, job.addresses);
+    symbolize::ModuleSymbols named = cache != nullptr
+                                         ? cache->symbolize(job.module, job.addresses)
+                                         : symbolize::symbolize(job.module, job.addresses);
     const auto& functions = named.symbols.functions;
     job.is_unread = !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
@@ -135,28 +123,28 @@ void name(Job& job) {
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
-void work(std::span<Job> jobs, std::atomic<std::size_t>& next) {
+void work(std::span<Job> jobs, std::atomic<std::size_t>& next, symbolize::SymbolCache* cache) {
     while (true) {
         // Relaxed: the counter only deals out jobs; join() publishes their results.
         const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
         if (index >= jobs.size()) {
             return;
         }
-        name(jobs[index]);
+        name(jobs[index], cache);
     }
 }
 
-void run_jobs(std::span<Job> jobs) {
+void run_jobs(std::span<Job> jobs, symbolize::SymbolCache* cache) {
     std::atomic<std::size_t> next{0};
     std::thread helper;
     if (jobs.size() > 1) {
         try {
-            helper = std::thread{[&] { work(jobs, next); }};
+            helper = std::thread{[&] { work(jobs, next, cache); }};
         } catch (const std::system_error&) {
             // No thread to be had: this one does all of it.
         }
     }
-    work(jobs, next);
+    work(jobs, next, cache);
     if (helper.joinable()) {
         helper.join();
     }
@@ -164,10 +152,25 @@ void run_jobs(std::span<Job> jobs) {
 
 }  // namespace
 
+symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles& files) {
+    symbolize::ModuleFile file{module.path, module.build_id};
+    if (module.kind == trace::ModuleKind::vdso) {
+        file.path = "[vdso]";
+    } else if (module.kind == trace::ModuleKind::jit) {
+        file.kind = symbolize::CodeKind::jit;
+    } else if (module.kind == trace::ModuleKind::kernel) {
+        file.kind = symbolize::CodeKind::kernel;
+    }
+    if (const auto other = files.find(module.id); other != files.end()) {
+        file.other_paths.push_back(other->second);
+    }
+    return file;
+}
+
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
     std::vector<Job> jobs = make_jobs(recording, options);
-    run_jobs(jobs);
+    run_jobs(jobs, options.cache);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
     std::string lost = options.from_recording ? recording.attachments_problem() : "";
