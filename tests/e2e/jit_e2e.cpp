@@ -67,6 +67,15 @@ TEST_F(Jit, a_perf_map_may_be_written_at_the_very_end) {
     expect_map_shares(Recording{recording()});
 }
 
+TEST_F(Jit, each_image_of_a_process_has_the_map_that_it_wrote) {
+    const Outcome outcome = record({target("jit_map"), "exec", "0.4"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    remove_map(outcome);
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("calls_compiled"), 1.5 * 400'000);
+    expect_map_shares(seen);
+}
+
 TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
     ASSERT_EQ(record({target("jit_map"), "none", "0.3"}).exit_code, 0);
     const Recording seen{recording()};
