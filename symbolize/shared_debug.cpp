@@ -41,9 +41,7 @@ std::optional<Link> link_of(Dwarf* dwarf) {
     if (!standard || standard->is_supplementary) {
         return std::nullopt;
     }
-    return Link{standard->file_name,
-                {standard->checksum.begin(), standard->checksum.end()},
-                true};
+    return Link{standard->file_name, {standard->checksum.begin(), standard->checksum.end()}, true};
 }
 
 bool is_the_one(Elf* elf, const Link& link) {

@@ -4,7 +4,6 @@
 #include "tests/core/jitdump_builder.h"
 
 #include <gtest/gtest.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,8 +94,7 @@ TEST_F(JitdumpReader, waits_where_there_is_room_that_was_not_written_to) {
     Builder more;
     more.load(1, "one", 0x1000, "code");
     const std::string record = more.bytes.substr(header.bytes.size());
-    ASSERT_EQ(::pwrite(fd(), record.data(), record.size(),
-                       static_cast<off_t>(header.bytes.size())),
+    ASSERT_EQ(::pwrite(fd(), record.data(), record.size(), static_cast<off_t>(header.bytes.size())),
               static_cast<ssize_t>(record.size()));
     EXPECT_EQ(reader->next()->address, 0x1000U);
 }

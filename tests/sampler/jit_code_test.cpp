@@ -1,5 +1,6 @@
 // Code made at run time in the test program itself: how its maps and dumps are found and kept.
 #include "sampler/collector/jit_code.h"
+
 #include "tests/core/jitdump_builder.h"
 #include "tests/sampler/process_fixture.h"
 
@@ -195,7 +196,8 @@ TEST_F(JitCodeTest, a_frame_that_stays_is_another_function_once_its_code_is_anot
     end(0);
     std::vector<std::uint64_t> places;
     for (const trace::Sample& taken : read.samples) {
-        places.push_back(read.nodes.at(read.nodes.at(taken.node.value - 1).parent.value - 1).address);
+        places.push_back(
+            read.nodes.at(read.nodes.at(taken.node.value - 1).parent.value - 1).address);
     }
     EXPECT_EQ(places, (std::vector{one + 4, one + 4, two + 4, two + 4, three + 4}));
 }

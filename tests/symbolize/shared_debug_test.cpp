@@ -1,5 +1,6 @@
 // Debug information that dwz moved to a file that programs share, in both forms of the link to it.
 #include "symbolize/shared_debug.h"
+
 #include "tests/symbolize/support.h"
 
 #include <sys/stat.h>
@@ -66,9 +67,8 @@ TEST_P(SharedDebugTest, is_found_from_the_real_place_of_the_debug_file) {
 }
 
 TEST_P(SharedDebugTest, is_found_below_a_root_by_its_id) {
-    const std::string section = std::string{GetParam()}.starts_with("gnu")
-                                    ? ".note.gnu.build-id"
-                                    : ".debug_sup";
+    const std::string section =
+        std::string{GetParam()}.starts_with("gnu") ? ".note.gnu.build-id" : ".debug_sup";
     // Both end with the 20 bytes of the id.
     const std::string bytes = run(std::string{OBJCOPY} + " -O binary --only-section=" + section +
                                   " --set-section-flags " + section + "=alloc " +
