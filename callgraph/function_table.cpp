@@ -11,7 +11,6 @@ namespace sample::callgraph {
 namespace {
 
 constexpr std::string_view kGcName = "GC";
-constexpr std::string_view kGuessMark = " [guessed]";
 
 }  // namespace
 

@@ -100,9 +100,8 @@ private:
         if (!is_part_of_caller(node)) {
             return {TreeBuilder::kRoot, parent.index, call_site(node)};
         }
-        Place place = parent;
-        place.site.line = node.line;
-        return place;
+        return {
+            TreeBuilder::kRoot, parent.parent, {node.line, parent.site.call_line, node.inlining}};
     }
 
     [[nodiscard]] bool is_part_of_caller(const Node& node) const {

@@ -8,6 +8,7 @@
 
 #include "cli/export_profile.h"
 #include "cli/load_profile.h"
+#include "cli/name_recording.h"
 #include "cli/record_options.h"
 #include "cli/recording_file.h"
 #include "cli/session_options.h"
@@ -20,6 +21,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 namespace sample::cli {
 namespace {
@@ -42,6 +44,7 @@ struct Switch {
 constexpr Switch kSwitches[] = {
     {"SAMPLE_CHILDREN", "--children", "--no-children"},
     {"SAMPLE_FORCE", "--force", nullptr},
+    {"SAMPLE_SYMBOLS", "--symbols", "--no-symbols"},
 };
 
 /// The variables as the words of a command line, so that both are read by the same parser.
@@ -91,6 +94,28 @@ Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& op
     return collector::Session::create(std::move(session), std::move(*recording));
 }
 
+/// Its names, and what is made of it. False: something of that failed.
+bool finish_recording(const RecordOptions& options, const std::string& file, pid_t root,
+                      const collector::Session& session) {
+    if ((!options.symbols || !is_regular_file(file)) && options.exports.empty()) {
+        return true;
+    }
+    auto named = name_recording(file, session.module_files());
+    if (!named) {
+        return false;
+    }
+    bool good = !options.symbols || keep_names(file, *named, options.code).has_value();
+    if (!options.exports.empty()) {
+        const callgraph::Profile profile =
+            profile_of_recording(named->recording, std::move(named->symbols), CategoryKind::thread);
+        for (const ExportRequest& request : options.exports) {
+            const std::string path = expand_pattern(request.path, "", root);
+            good = write_export(profile, request.format, path, options.force) && good;
+        }
+    }
+    return good;
+}
+
 }  // namespace
 
 int run_collect(int fd) {
@@ -115,16 +140,11 @@ int run_collect(int fd) {
     }
     (*session)->adopt_connection(std::move(socket));
     const collector::SessionOutcome outcome = (*session)->run(peer.pid);
-    bool good = !outcome.failure;
-    if (!options->exports.empty()) {
-        const auto profile = load_profile(file, {});
-        for (const ExportRequest& request : options->exports) {
-            good = profile && good &&
-                   write_export(*profile, request.format,
-                                expand_pattern(request.path, "", peer.pid), options->force)
-                       .has_value();
-        }
+    // Exports are there when the program is gone; names are nothing that it should wait for.
+    if (options->exports.empty()) {
+        (*session)->release_root();
     }
+    const bool good = finish_recording(*options, file, peer.pid, **session) && !outcome.failure;
     (*session)->release_root();
     return good ? kExitOk : kExitFailure;
 }

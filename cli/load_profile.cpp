@@ -2,10 +2,12 @@
 
 #include "callgraph/build_profile.h"
 #include "callgraph/load_recording.h"
+#include "callgraph/rename.h"
 #include "callgraph/transforms.h"
-#include "cli/symbolize_recording.h"
 #include "core/mapped_file.h"
 #include "export/script_profiler_json.h"
+#include "symbolize/function_parts.h"
+#include "symbolize/name_forms.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,7 +140,34 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    return profile_of_recording(*recording, choice.category.value_or(CategoryKind::thread));
+    const NamingOptions naming{!choice.resymbolize, {}};
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
+                                choice.category.value_or(CategoryKind::thread));
+}
+
+/// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
+bool is_named_by_a_runtime(const callgraph::Function& function) {
+    return (function.flags & callgraph::kNative) != 0;
+}
+
+callgraph::Whole whole_of(const callgraph::Function& function) {
+    if (is_named_by_a_runtime(function)) {
+        return {};
+    }
+    return {symbolize::without_part(function.name), symbolize::is_called_part(function.name)};
+}
+
+callgraph::Profile name_functions(callgraph::Profile profile, const ProfileChoice& choice) {
+    if (choice.fold_parts) {
+        profile = callgraph::fold_parts(std::move(profile), whole_of);
+    }
+    if (choice.names != symbolize::NameForm::full) {
+        profile = callgraph::rename(std::move(profile), [&choice](const callgraph::Function& each) {
+            return is_named_by_a_runtime(each) ? each.name
+                                               : symbolize::in_form(each.name, choice.names);
+        });
+    }
+    return profile;
 }
 
 bool is_session_length_known(const callgraph::Profile& profile) {
@@ -169,8 +198,7 @@ Result<callgraph::Recording> load_recording_file(const std::string& path) {
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        CategoryKind category) {
-    RecordingSymbols symbols = symbolize_recording(recording);
+                                        RecordingSymbols symbols, CategoryKind category) {
     callgraph::Profile profile =
         callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
     for (std::string& problem : symbols.problems) {
@@ -180,6 +208,7 @@ callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
 }
 
 Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const ProfileChoice& choice) {
+    profile = name_functions(std::move(profile), choice);
     if (choice.hide_gc) {
         profile = callgraph::hide_gc(std::move(profile));
     }

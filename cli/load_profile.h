@@ -5,6 +5,7 @@
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
 #include "cli/profile_choice.h"
+#include "cli/symbolize_recording.h"
 #include "core/result.h"
 
 #include <string>
@@ -18,16 +19,17 @@ namespace sample::cli {
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
                                                       const ProfileChoice& choice);
 
-/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
+/// Loads `path`, which must be a recording. Errors: as load_profile(); unsupported for a profile in
 /// JSON.
 [[nodiscard]] Result<callgraph::Recording> load_recording_file(const std::string& path);
 
-/// A recording in memory as a Profile: symbolizes its modules, two at a time, and builds the
-/// callgraph. What could not be symbolized is in truth.notes.
+/// A recording in memory, and its names, as a Profile. What could not be symbolized is in
+/// truth.notes.
 [[nodiscard]] callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
+                                                      RecordingSymbols symbols,
                                                       CategoryKind category);
 
-/// hide, focus and average, in this order. Errors: not_found if no function is called
+/// fold, names, hide, focus and average, in this order. Errors: not_found if no function is called
 /// choice.focus; unsupported if the session's length is not known for the average.
 [[nodiscard]] Result<callgraph::Profile> apply_choice(callgraph::Profile profile,
                                                       const ProfileChoice& choice);

@@ -12,19 +12,31 @@ constexpr Words<std::uint64_t, 4> kAverages = {{{"1s", 1}, {"1m", 60}, {"5m", 30
 enum class Hidden : std::uint8_t { gc, plugins };
 constexpr Words<Hidden, 2> kHidden = {{{"gc", Hidden::gc}, {"plugins", Hidden::plugins}}};
 
-Result<void> read_hidden(std::string_view list, ProfileChoice& choice) {
-    while (true) {
-        const std::size_t comma = list.find(',');
-        const Result<Hidden> hidden = parse_word("--hide", list.substr(0, comma), kHidden);
-        if (!hidden) {
-            return Unexpected{hidden.error()};
+enum class Folded : std::uint8_t { parts };
+constexpr Words<Folded, 1> kFolded = {{{"parts", Folded::parts}}};
+constexpr Words<symbolize::NameForm, 3> kNames = {{{"full", symbolize::NameForm::full},
+                                                   {"noargs", symbolize::NameForm::no_arguments},
+                                                   {"short", symbolize::NameForm::brief}}};
+
+/// Hands each word of comma-separated lists to `take`.
+template <class Word, std::size_t kCount, class Take>
+Result<void> read_lists(std::string_view option, const std::vector<std::string>& lists,
+                        const Words<Word, kCount>& words, const Take& take) {
+    for (std::string_view list : lists) {
+        while (true) {
+            const std::size_t comma = list.find(',');
+            const Result<Word> word = parse_word(option, list.substr(0, comma), words);
+            if (!word) {
+                return Unexpected{word.error()};
+            }
+            take(*word);
+            if (comma == std::string_view::npos) {
+                break;
+            }
+            list.remove_prefix(comma + 1);
         }
-        (*hidden == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
-        if (comma == std::string_view::npos) {
-            return {};
-        }
-        list.remove_prefix(comma + 1);
     }
+    return {};
 }
 
 }  // namespace
@@ -37,19 +49,41 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.values("--hide", "WHAT", typed.hide,
                   "Take gc (memory management) or plugins out of\n"
                   "all durations, or both: gc,plugins");
+    parser.values("--fold", "WHAT", typed.fold,
+                  "Make parts (f.cold, f.part.0) and copies\n"
+                  "(f.constprop.0) one with their function: parts");
+    parser.value("--names", "FORM", typed.names,
+                 "full (default), noargs, or short (no template\n"
+                 "arguments either); what becomes equal is one");
     parser.value("--category", "KIND", typed.category,
                  "Top level: thread (default: those named alike but\n"
                  "for a number as one), process or module");
+    parser.flag("--resymbolize", typed.resymbolize,
+                "Names from this machine's files, not from the recording");
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     ProfileChoice choice;
     choice.focus = typed.focus;
     choice.search = typed.search;
-    for (const std::string& list : typed.hide) {
-        if (const Result<void> done = read_hidden(list, choice); !done) {
-            return Unexpected{done.error()};
+    choice.resymbolize = typed.resymbolize;
+    const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
+        (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
+    });
+    if (!hidden) {
+        return Unexpected{hidden.error()};
+    }
+    const Result<void> folded =
+        read_lists("--fold", typed.fold, kFolded, [&choice](Folded) { choice.fold_parts = true; });
+    if (!folded) {
+        return Unexpected{folded.error()};
+    }
+    if (!typed.names.empty()) {
+        const Result<symbolize::NameForm> names = parse_word("--names", typed.names, kNames);
+        if (!names) {
+            return Unexpected{names.error()};
         }
+        choice.names = *names;
     }
     if (!typed.average.empty()) {
         const Result<std::uint64_t> seconds = parse_word("--average", typed.average, kAverages);

@@ -3,6 +3,7 @@
 
 #include "cli/option_parser.h"
 #include "core/result.h"
+#include "symbolize/name_forms.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,23 +16,30 @@ enum class CategoryKind : std::uint8_t { thread, process, module };  ///< thread
 
 struct ProfileChoice {
     std::optional<CategoryKind> category;  ///< None: thread groups, or what the file has.
+    symbolize::NameForm names = symbolize::NameForm::full;
+    bool fold_parts = false;  ///< Parts and copies of a function are that function.
     bool hide_gc = false;
     bool hide_plugins = false;
     std::string focus;                       ///< Only what this function calls; empty: all.
     std::string search;                      ///< Only paths to names with this text; empty: all.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
+    bool resymbolize = false;                ///< Names from this machine's files alone.
 };
 
 /// The same as words.
 struct TypedChoice {
     std::string category;
+    std::string names;
+    std::vector<std::string> fold;
     std::vector<std::string> hide;
     std::string focus;
     std::string search;
     std::string average;
+    bool resymbolize = false;
 };
 
-/// Adds --focus, --search, --average, --hide and --category; `typed` outlives the parse.
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize;
+/// `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

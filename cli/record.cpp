@@ -7,6 +7,7 @@
 #include "cli/export_profile.h"
 #include "cli/launched_command.h"
 #include "cli/load_profile.h"
+#include "cli/name_recording.h"
 #include "cli/output.h"
 #include "cli/record_signals.h"
 #include "cli/recording_file.h"
@@ -22,6 +23,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 namespace sample::cli {
 namespace {
@@ -76,31 +78,50 @@ private:
     bool shown_;
 };
 
-/// After the recording: the exports, and the summary on standard error. What fails is said; the
-/// exit code stays the command's.
+/// The exports, and the summary on standard error.
 void show_result(const RecordOptions& options, const std::string& file,
-                 const LaunchedCommand& command) {
+                 const LaunchedCommand& command, NamedRecording named) {
     if (options.quiet && options.exports.empty()) {
         return;
     }
-    auto profile = load_profile(file, {});
-    if (!profile) {
-        print_error(profile.error().message());
-        return;
-    }
+    const callgraph::Profile profile =
+        profile_of_recording(named.recording, std::move(named.symbols), CategoryKind::thread);
     for (const ExportRequest& request : options.exports) {
         const std::string path = expand_pattern(request.path, options.command[0], command.pid());
-        if (const auto written = write_export(*profile, request.format, path, options.force);
+        if (const auto written = write_export(profile, request.format, path, options.force);
             !written) {
             print_error(written.error().message());
         }
     }
     if (!options.quiet) {
         const std::string text = summary_view(
-            *profile,
+            profile,
             {detect_terminal(STDERR_FILENO, options.color), SummaryOptions{}.functions, file});
         std::fputs(text.c_str(), stderr);
     }
+}
+
+/// After the recording: its names, and what is made of it. What fails is said; the exit code stays
+/// the command's.
+void finish_recording(const RecordOptions& options, const std::string& file,
+                      const LaunchedCommand& command, const collector::Session& session,
+                      bool is_whole) {
+    const bool is_shown = !options.quiet || !options.exports.empty();
+    const bool can_keep = options.symbols && is_whole && is_regular_file(file);
+    if (!is_shown && !can_keep) {
+        return;
+    }
+    auto named = name_recording(file, session.module_files());
+    if (!named) {
+        print_error(named.error().message());
+        return;
+    }
+    if (can_keep) {
+        if (const auto kept = keep_names(file, *named, options.code); !kept) {
+            print_error(kept.error().message());
+        }
+    }
+    show_result(options, file, command, std::move(*named));
 }
 
 /// What must be right before the command starts. Errors end with what to do.
@@ -164,12 +185,12 @@ int record_command(const RecordOptions& options, LaunchedCommand& command, const
         return exec_failure_code(started.error());
     }
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
-    session->reset();
     countdown.clear();
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    show_result(options, file, command);
+    finish_recording(options, file, command, **session, !outcome.failure);
+    session->reset();
     signals.command_goes_on();
     return end_like(command.wait());
 }

@@ -203,6 +203,12 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
                  "What time is measured: cpu (default), or wall: waiting, too");
     parser.flag("--children,!--no-children", options.children,
                 "Record what COMMAND starts, too (default), or not");
+    parser.flag("--symbols,!--no-symbols", options.symbols,
+                "Names of functions go into the recording (default), so that it\n"
+                "can be read elsewhere, or not");
+    parser.flag("--code,!--no-code", options.code,
+                "With them the hottest machine code and its source lines, for\n"
+                "sample annotate (default), or not");
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.command(options.command);

@@ -58,4 +58,9 @@ Result<Fd> open_recording(const std::string& path, bool force) {
     return unexpected(Error::from_errno("cannot write " + path));
 }
 
+bool is_regular_file(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
 }  // namespace sample::cli

@@ -20,4 +20,6 @@ inline constexpr const char* kDefaultOutput = "sample-%n-%p.utrace";
 /// Opens `path` for a new recording, mode 0600. Errors: already_exists unless `force`; system.
 [[nodiscard]] Result<Fd> open_recording(const std::string& path, bool force);
 
+[[nodiscard]] bool is_regular_file(const std::string& path);
+
 }  // namespace sample::cli

@@ -1,13 +1,14 @@
 #include "cli/symbolize_recording.h"
 
-#include "core/symbols.h"
-#include "symbolize/symbolizer.h"
+#include "trace/packed.h"
 #include "trace/records.h"
+#include "trace/symbol_codec.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -16,15 +17,26 @@
 namespace sample::cli {
 namespace {
 
-/// One module's share of the work. Workers touch distinct jobs.
-struct Job {
-    symbolize::ModuleFile module;
-    std::vector<std::uint64_t> addresses;
-    std::vector<std::size_t> places;  ///< Where in the symbol table each address belongs.
-    symbolize::ModuleSymbols result;
+/// Some names of a module, and where in the recording's table each address belongs.
+struct Part {
+    Symbols symbols;
+    std::vector<std::size_t> places;
 };
 
-std::vector<Job> make_jobs(const callgraph::Recording& recording, const ModuleFiles& files) {
+/// One module's share of the work. Workers touch distinct jobs.
+struct Job {
+    ModuleId id;
+    symbolize::ModuleFile module;
+    std::vector<std::uint64_t> addresses;  ///< Without a name as yet.
+    std::vector<std::size_t> places;       ///< Of those.
+    std::vector<const trace::Attachment*> blocks;
+    std::vector<Part> parts;
+    std::string problem;
+    bool is_unread = false;
+    bool has_bad_block = false;
+};
+
+std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOptions& options) {
     std::vector<Job> jobs(recording.modules().size());
     const auto addresses = recording.addresses();
     for (std::size_t place = 0; place < addresses.size(); ++place) {
@@ -34,16 +46,77 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const ModuleFi
         }
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
-            job.module = module_file(*module, files);
+            job.id = module->id;
+            job.module = module_file(*module, options.files);
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
+    }
+    for (const trace::Attachment& attachment : recording.attachments()) {
+        if (options.from_recording && attachment.kind == trace::AttachmentKind::symbols &&
+            !attachment.module.is_none() && attachment.module.value <= jobs.size()) {
+            jobs[attachment.module.value - 1].blocks.push_back(&attachment);
+        }
     }
     std::erase_if(jobs, [](const Job& job) { return job.addresses.empty(); });
     std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) {
         return a.addresses.size() > b.addresses.size();
     });
     return jobs;
+}
+
+/// Takes what `block` names out of the job's addresses.
+void take_names(Job& job, trace::SymbolBlock block) {
+    Part part;
+    std::vector<FrameRun> runs;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < job.addresses.size(); ++i) {
+        const std::uint64_t address = job.addresses[i];
+        const auto found =
+            std::lower_bound(block.addresses.begin(), block.addresses.end(), address);
+        if (found != block.addresses.end() && *found == address) {
+            runs.push_back(
+                block.symbols.runs[static_cast<std::size_t>(found - block.addresses.begin())]);
+            part.places.push_back(job.places[i]);
+        } else {
+            job.addresses[left] = address;
+            job.places[left] = job.places[i];
+            ++left;
+        }
+    }
+    job.addresses.resize(left);
+    job.places.resize(left);
+    part.symbols = std::move(block.symbols);
+    part.symbols.runs = std::move(runs);
+    job.parts.push_back(std::move(part));
+}
+
+void take_recorded_names(Job& job) {
+    // Of several the last one counts.
+    for (auto at = job.blocks.rbegin(); at != job.blocks.rend(); ++at) {
+        const auto bytes = trace::unpack((*at)->packed);
+        auto block = bytes ? trace::decode_symbols(*bytes) : std::nullopt;
+        if (block) {
+            take_names(job, std::move(*block));
+        } else {
+            job.has_bad_block = true;
+        }
+    }
+}
+
+void name(Job& job) {
+    take_recorded_names(job);
+    if (job.addresses.empty()) {
+        return;
+    }
+    symbolize::ModuleSymbols named = symbolize::symbolize(job.module, job.addresses);
+    const auto& functions = named.symbols.functions;
+    job.is_unread = !named.problem.empty() &&
+                    std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
+                        return one.origin == NameOrigin::none;
+                    });
+    job.problem = std::move(named.problem);
+    job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
 void work(std::span<Job> jobs, std::atomic<std::size_t>& next) {
@@ -53,7 +126,7 @@ void work(std::span<Job> jobs, std::atomic<std::size_t>& next) {
         if (index >= jobs.size()) {
             return;
         }
-        jobs[index].result = symbolize::symbolize(jobs[index].module, jobs[index].addresses);
+        name(jobs[index]);
     }
 }
 
@@ -91,18 +164,68 @@ symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles
 }
 
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
-                                     const ModuleFiles& files) {
-    std::vector<Job> jobs = make_jobs(recording, files);
+                                     const NamingOptions& options) {
+    std::vector<Job> jobs = make_jobs(recording, options);
     run_jobs(jobs);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
+    std::string lost = options.from_recording ? recording.attachments_problem() : "";
     for (Job& job : jobs) {
-        merge(result.symbols, std::move(job.result.symbols), job.places);
-        if (!job.result.problem.empty()) {
-            result.problems.push_back(std::move(job.result.problem));
+        for (Part& part : job.parts) {
+            merge(result.symbols, std::move(part.symbols), part.places);
+        }
+        if (!job.problem.empty()) {
+            result.problems.push_back(std::move(job.problem));
+        }
+        if (job.is_unread) {
+            result.unread.push_back(job.id);
+        }
+        if (job.has_bad_block) {
+            lost = "some of them do not parse";
         }
     }
+    if (!lost.empty()) {
+        result.problems.push_back("the names that the recording carries are not all there (" +
+                                  lost + "): the others are from this machine's files");
+    }
     return result;
+}
+
+std::vector<trace::Attachment> attachments_of(const callgraph::Recording& recording,
+                                              const RecordingSymbols& symbols) {
+    struct Named {
+        std::uint64_t address;
+        FrameRun run;
+    };
+    std::vector<std::vector<Named>> modules(recording.modules().size());
+    const auto places = recording.addresses();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        if (recording.module_of(places[i]) != nullptr && symbols.symbols.runs[i].count != 0) {
+            modules[places[i].module.value - 1].push_back(
+                {places[i].address, symbols.symbols.runs[i]});
+        }
+    }
+    for (const ModuleId unread : symbols.unread) {
+        modules[unread.value - 1].clear();
+    }
+    std::vector<trace::Attachment> attachments;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        std::vector<Named>& named = modules[i];
+        std::sort(named.begin(), named.end(),
+                  [](const Named& a, const Named& b) { return a.address < b.address; });
+        std::vector<std::uint64_t> addresses;
+        std::vector<FrameRun> runs;
+        for (const Named& one : named) {
+            addresses.push_back(one.address);
+            runs.push_back(one.run);
+        }
+        if (!named.empty()) {
+            attachments.push_back(
+                {trace::AttachmentKind::symbols, ModuleId{static_cast<std::uint32_t>(i + 1)},
+                 trace::pack(trace::encode_symbols(addresses, runs, symbols.symbols))});
+        }
+    }
+    return attachments;
 }
 
 }  // namespace sample::cli

@@ -1,9 +1,11 @@
-// The names of all addresses of a recording.
+// The names of all addresses of a recording: those that it carries, and for the rest what this
+// machine's files say.
 #pragma once
 
 #include "callgraph/recording.h"
 #include "core/symbols.h"
 #include "symbolize/symbolizer.h"
+#include "trace/attachments.h"
 
 #include <map>
 #include <string>
@@ -14,18 +16,28 @@ namespace sample::cli {
 /// As collector::Session::module_files() gives them.
 using ModuleFiles = std::map<ModuleId, std::string>;
 
-/// Where a module can be read, by its recorded path or another one that `files` knows.
+/// Where a module can be read: its recorded path, and another one that `files` may know.
 [[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
                                                 const ModuleFiles& files);
+
+struct NamingOptions {
+    bool from_recording = true;  ///< Else the names that it carries are not looked at.
+    ModuleFiles files = {};      ///< Under which path else a module can be read.
+};
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().
     std::vector<std::string> problems;  ///< One line a module whose names are missing or poor.
+    /// Of modules that could not be read at all: what they are called is no knowledge.
+    std::vector<ModuleId> unread = {};
 };
 
 /// Symbolizes module by module, the ones with most addresses first, two at a time.
-/// `files`: under which path else a module can be read.
 [[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
-                                                   const ModuleFiles& files = {});
+                                                   const NamingOptions& options = {});
+
+/// The names as what the recording can carry: an attachment for each module that was read.
+[[nodiscard]] std::vector<trace::Attachment> attachments_of(const callgraph::Recording& recording,
+                                                            const RecordingSymbols& symbols);
 
 }  // namespace sample::cli

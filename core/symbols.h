@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sample {
@@ -20,6 +21,9 @@ enum class NameOrigin : std::uint8_t {
     guessed,  ///< The nearest symbol before it, which does not say that it reaches so far.
     known,
 };
+
+/// What the shown names of guessed functions end in.
+inline constexpr std::string_view kGuessMark = " [guessed]";
 
 struct FunctionSymbol {
     std::string

@@ -147,21 +147,6 @@ private:
     std::vector<Dwarf_Die> found_;
 };
 
-/// Where the arguments of a template's name begin; the name's end if it has none.
-std::size_t arguments_in(std::string_view name) {
-    constexpr std::array<std::string_view, 6> kOperators = {
-        "operator<=>", "operator<<=", "operator<<", "operator<=", "operator<", "operator->"};
-    for (const std::string_view one : kOperators) {
-        if (name.starts_with(one)) {
-            const std::size_t open = name.find('<', one.size());
-            // "operator-><int>": nothing else begins with it but "operator->*".
-            return open == std::string_view::npos ? name.size() : open;
-        }
-    }
-    const std::size_t open = name.find('<', name.starts_with('<') ? name.size() : 0);
-    return open == std::string_view::npos ? name.size() : open;
-}
-
 /// The name of a function that something else is named in: demangled as the scope of a variable x.
 std::string demangled_scope(std::string_view linkage_name) {
     constexpr std::string_view kVariable = "::x";
@@ -214,8 +199,10 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
     const std::string whole = scopes + name + arguments_of(origin, declaration);
     // The mangled names of templates hold the return type, but for constructors and conversions.
     const bool has_return_type =
-        as == As::name && arguments_in(plain) < plain.size() && !plain.starts_with("operator ") &&
-        (!scopes.ends_with(name.substr(0, arguments_in(name)) + "::") || plain.starts_with('~'));
+        as == As::name && template_arguments_in(plain) < plain.size() &&
+        !plain.starts_with("operator ") &&
+        (!scopes.ends_with(name.substr(0, template_arguments_in(name)) + "::") ||
+         plain.starts_with('~'));
     if (!has_return_type) {
         return whole;
     }
@@ -293,21 +280,6 @@ std::string DebugNames::lambda_arguments(const Dwarf_Die& die) {
         return generic.empty() ? parameter_list(member) : "(" + generic + ")";
     }
     return "()";
-}
-
-std::string DebugNames::template_name(std::string_view name, const Dwarf_Die& die) {
-    const std::size_t open = arguments_in(name);
-    const std::string whole{name};
-    if (open == name.size()) {
-        return whole;
-    }
-    std::string text;
-    if (!add_template_arguments(die, text)) {
-        return whole;
-    }
-    std::string base = whole.substr(0, open);
-    base.erase(base.find_last_not_of(' ') + 1);
-    return base + (base.ends_with('<') ? " <" : "<") + text + (text.ends_with('>') ? " >" : ">");
 }
 
 }  // namespace sample::symbolize

@@ -14,6 +14,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ namespace sample::symbolize {
 
 /// A type's entry; none is void.
 using DebugType = std::optional<Dwarf_Die>;
+
+/// Where the arguments in a template's name begin; the name's size if it has none.
+[[nodiscard]] std::size_t template_arguments_in(std::string_view name);
 
 /// Not thread-safe: one per module and thread.
 class DebugNames {

@@ -6,6 +6,7 @@
 #include <dwarf.h>
 
 #include <array>
+#include <initializer_list>
 #include <utility>
 
 namespace sample::symbolize {
@@ -32,6 +33,23 @@ constexpr std::array<BasicType, 12> kBasicTypes = {{
     {"short int", "short", {}},
     {"short unsigned int", "unsigned short", {}},
 }};
+
+/// A template's name as g++ writes it, where its arguments are not there as entries.
+std::string with_demangled_types(std::string name) {
+    for (const auto& [from, to] :
+         std::initializer_list<std::pair<std::string_view, std::string_view>>{
+             {"long long unsigned int", "unsigned long long"},
+             {"long unsigned int", "unsigned long"},
+             {"short unsigned int", "unsigned short"},
+             {"long long int", "long long"},
+             {"long int", "long"},
+             {"short int", "short"}}) {
+        for (std::size_t at = 0; (at = name.find(from, at)) != std::string::npos; at += to.size()) {
+            name.replace(at, from.size(), to);
+        }
+    }
+    return name;
+}
 
 const BasicType* basic_type(std::string_view name) {
     for (const BasicType& one : kBasicTypes) {
@@ -89,6 +107,20 @@ std::optional<std::string> constant_of(Dwarf_Die die) {
 }
 
 }  // namespace
+
+std::size_t template_arguments_in(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kOperators = {
+        "operator<=>", "operator<<=", "operator<<", "operator<=", "operator<", "operator->"};
+    for (const std::string_view one : kOperators) {
+        if (name.starts_with(one)) {
+            const std::size_t open = name.find('<', one.size());
+            // "operator-><int>": nothing else begins with it but "operator->*".
+            return open == std::string_view::npos ? name.size() : open;
+        }
+    }
+    const std::size_t open = name.find('<', name.starts_with('<') ? name.size() : 0);
+    return open == std::string_view::npos ? name.size() : open;
+}
 
 std::string DebugNames::type(const DebugType& type) {
     return declare(type, "");
@@ -202,6 +234,21 @@ std::string DebugNames::parameter_list(const Dwarf_Die& function) {
         }
     }
     return "(" + text + ")";
+}
+
+std::string DebugNames::template_name(std::string_view name, const Dwarf_Die& die) {
+    const std::size_t open = template_arguments_in(name);
+    const std::string whole{name};
+    if (open == name.size()) {
+        return whole;
+    }
+    std::string text;
+    if (!add_template_arguments(die, text)) {
+        return with_demangled_types(whole);
+    }
+    std::string base = whole.substr(0, open);
+    base.erase(base.find_last_not_of(' ') + 1);
+    return base + (base.ends_with('<') ? " <" : "<") + text + (text.ends_with('>') ? " >" : ">");
 }
 
 bool DebugNames::add_template_arguments(const Dwarf_Die& die, std::string& text) {

@@ -1,5 +1,7 @@
 #include "symbolize/function_parts.h"
 
+#include "core/symbols.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -89,14 +91,20 @@ Ending all_endings(std::string_view name) noexcept {
     }
 }
 
+std::string_view guess_mark(std::string_view name) noexcept {
+    return name.ends_with(kGuessMark) ? kGuessMark : std::string_view{};
+}
+
 }  // namespace
 
-std::string_view without_part(std::string_view name) noexcept {
-    return name.substr(0, name.size() - all_endings(name).size);
+std::string without_part(std::string_view name) {
+    const std::string_view mark = guess_mark(name);
+    const std::string_view rest = name.substr(0, name.size() - mark.size());
+    return std::string{rest.substr(0, rest.size() - all_endings(rest).size)}.append(mark);
 }
 
 bool is_called_part(std::string_view name) noexcept {
-    return all_endings(name).is_called;
+    return all_endings(name.substr(0, name.size() - guess_mark(name).size())).is_called;
 }
 
 }  // namespace sample::symbolize

@@ -1,6 +1,7 @@
 // The parts and copies that compilers make of a function, by the endings of their names.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace sample::symbolize {
@@ -11,7 +12,7 @@ namespace sample::symbolize {
 /// ".resolver",
 /// ".avx2"): what bears them is called as a function of its own. `name` itself if it has none.
 /// Thread-safe.
-[[nodiscard]] std::string_view without_part(std::string_view name) noexcept;
+[[nodiscard]] std::string without_part(std::string_view name);
 
 /// True for a part that its own function calls (g++'s ".part.0", clang's ".cold.1"). False for one
 /// that it jumps to, whose frame takes the place of the function's (g++'s ".cold"), and for a copy,

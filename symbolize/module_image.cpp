@@ -80,6 +80,12 @@ bool is_without_code(Elf* elf) {
     return false;
 }
 
+/// By another method than zlib's; libelf says no more than that it failed.
+bool is_packed_unreadably(Elf_Scn* scn) {
+    GElf_Chdr header{};
+    return gelf_getchdr(scn, &header) != nullptr && header.ch_type != ELFCOMPRESS_ZLIB;
+}
+
 std::string replaced_text(const std::string& path) {
     if (path == kVdso) {
         return "[vdso] is another kernel's here: look at the recording under the kernel that it "
@@ -180,9 +186,19 @@ std::string ModuleImage::unwind_path() const {
 
 Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
     Dwarf* const dwarf = dwfl_module_getdwarf(module_, &bias);
-    if (dwarf == nullptr && find_section(elf_, ".debug_info") != nullptr) {
-        problem = "the debug information of " + path_ + " can't be read (" + dwfl_errmsg(-1) +
-                  "): no source lines; build it again to see them";
+    const std::string error = dwfl_errmsg(-1);
+    const ElfHandle debug_file =
+        search_->debug_file.is_open() ? open_elf(search_->debug_file.get()) : nullptr;
+    for (Elf* const elf : {elf_, debug_file.get()}) {
+        Elf_Scn* const scn = find_section(elf, ".debug_info");
+        if (scn != nullptr && is_packed_unreadably(scn)) {
+            problem = "the debug information of " + path_ +
+                      " is compressed by a method that this elfutils does not know (zstd?): no "
+                      "source lines; unpack it with objcopy --decompress-debug-sections";
+        } else if (scn != nullptr && dwarf == nullptr && problem.empty()) {
+            problem = "the debug information of " + path_ + " can't be read (" + error +
+                      "): no source lines; build it again to see them";
+        }
     }
     const std::string missing = shared_->attach(dwarf, {own_files(), search_->debug_roots});
     problem = problem.empty() ? missing : problem;

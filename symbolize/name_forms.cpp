@@ -1,5 +1,6 @@
 #include "symbolize/name_forms.h"
 
+#include "core/symbols.h"
 #include "symbolize/name_syntax.h"
 #include "symbolize/std_names.h"
 
@@ -394,12 +395,14 @@ bool is_objective_c(std::string_view name) {
     return name.starts_with("-[") || name.starts_with("+[");
 }
 
-/// Where "@plt" and " [clone …]" begin, which belong to no language.
+/// Where "@plt", " [clone …]" and " [guessed]" begin, which belong to no language.
 std::size_t ending_of(std::string_view name) {
     constexpr std::string_view kClone = " [clone ";
     constexpr std::string_view kPlt = "@plt";
     std::size_t end = name.size();
-    if (name.ends_with(kPlt)) {
+    if (name.ends_with(kGuessMark)) {
+        end -= kGuessMark.size();
+    } else if (name.ends_with(kPlt)) {
         end -= kPlt.size();
     }
     while (end > 0 && name[end - 1] == ']') {

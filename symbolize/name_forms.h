@@ -17,8 +17,8 @@ enum class NameForm : std::uint8_t {
 };
 
 /// A name that is not of C++, Rust or D, does not parse, or is longer than 64 KiB is returned as it
-/// stands; so are "module+0x…", "[pseudo]" functions and Objective-C's methods. "name@plt" keeps
-/// its ending, clones their " [clone .cold]". O(size), and at most six times as long as `name`.
+/// stands; so are "module+0x…", "[pseudo]" functions and Objective-C's methods. "@plt",
+/// " [clone .cold]" and " [guessed]" stay. O(size), and at most six times as long as `name`.
 /// Never fails. Thread-safe.
 [[nodiscard]] std::string in_form(std::string_view name, NameForm form);
 

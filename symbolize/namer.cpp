@@ -55,14 +55,23 @@ std::uint32_t Namer::outer_function(std::uint64_t address) {
     if (aliases.empty() && function == nullptr) {
         return stub_or_unnamed(address);
     }
-    const Key key{aliases.data(), function != nullptr ? function->die.addr : nullptr};
+    const Key key{aliases.data(), function != nullptr ? function->die.addr : nullptr,
+                  function == nullptr && is_guess(aliases, address)};
     const auto [place, is_new] = functions_.try_emplace(key);
     if (is_new) {
         FunctionSymbol described = describe(aliases, function);
+        described.origin = key.guessed ? NameOrigin::guessed : NameOrigin::known;
         place->second = described.name.empty() ? stub_or_unnamed(address)
                                                : symbols_.function(std::move(described));
     }
     return place->second;
+}
+
+/// A symbol without a size reaches so far only if the unwind tables say it, or nothing else can.
+bool Namer::is_guess(std::span<const ElfSymbol> aliases, std::uint64_t address) {
+    const ElfSymbol& symbol = aliases.front();
+    return !symbol.sized && !symbol.alone && symbol.start != address &&
+           extents_.start_of(address) != symbol.start;
 }
 
 FunctionSymbol Namer::describe(std::span<const ElfSymbol> aliases, const DebugFunction* function) {
@@ -79,7 +88,6 @@ FunctionSymbol Namer::describe(std::span<const ElfSymbol> aliases, const DebugFu
         result.name = demangle(result.linkage_name);
         result.start = aliases.front().start;
     }
-    result.origin = NameOrigin::known;
     set_declaration(result, function != nullptr ? declaration_of(function->die) : SourcePlace{});
     return result;
 }

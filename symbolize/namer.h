@@ -50,6 +50,7 @@ private:
     struct Key {
         const void* symbol = nullptr;
         const void* entry = nullptr;
+        bool guessed = false;
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {
@@ -60,6 +61,7 @@ private:
 
     std::uint32_t outer_function(std::uint64_t address);
     std::uint32_t inlined_function(const Dwarf_Die& callee);
+    bool is_guess(std::span<const ElfSymbol> aliases, std::uint64_t address);
     FunctionSymbol describe(std::span<const ElfSymbol> aliases, const DebugFunction* function);
     FunctionSymbol describe_inlined(const Dwarf_Die& callee);
     std::string_view symbol_of_copy(const Dwarf_Die& callee) const;

@@ -19,6 +19,7 @@ struct Section {
 /// A symbol and what is needed to end it, if it has no size.
 struct Candidate {
     ElfSymbol symbol;
+    std::uint64_t section_start = 0;
     std::uint64_t section_end = 0;
 };
 
@@ -90,7 +91,8 @@ std::optional<Candidate> read_symbol(Dwfl_Module* module, int index, Sections& s
         return std::nullopt;
     }
     return Candidate{{address, address + symbol.st_size, name,
-                      preference_of(GELF_ST_BIND(symbol.st_info)), symbol.st_size > 0},
+                      preference_of(GELF_ST_BIND(symbol.st_info)), symbol.st_size > 0, false},
+                     section ? section->start : 0,
                      section ? section->end : 0};
 }
 
@@ -133,6 +135,25 @@ void end_unsized(std::vector<Candidate>& candidates) {
     }
 }
 
+/// `candidates` are sorted by start.
+void mark_alone(std::vector<Candidate>& candidates) {
+    const auto same_section = [](const Candidate& a, const Candidate& b) {
+        return a.section_start == b.section_start && a.section_end == b.section_end;
+    };
+    for (std::size_t first = 0, last = 0; first < candidates.size(); first = last) {
+        bool one_start = true;
+        for (last = first;
+             last < candidates.size() && same_section(candidates[first], candidates[last]);
+             ++last) {
+            one_start =
+                one_start && candidates[last].symbol.start == candidates[first].symbol.start;
+        }
+        for (std::size_t i = first; i < last; ++i) {
+            candidates[i].symbol.alone = one_start && candidates[i].section_end != 0;
+        }
+    }
+}
+
 std::string_view without_version(const char* name) {
     const std::string_view whole{name};
     const std::size_t at = whole.find('@');
@@ -149,6 +170,7 @@ auto rank(const ElfSymbol& symbol) {
 SymbolTable::SymbolTable(Dwfl_Module* module) {
     std::vector<Candidate> candidates = read_symbols(module);
     end_unsized(candidates);
+    mark_alone(candidates);
     symbols_.reserve(candidates.size());
     for (const Candidate& candidate : candidates) {
         if (candidate.symbol.start < candidate.symbol.end) {

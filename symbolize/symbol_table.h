@@ -3,7 +3,7 @@
 //
 // A symbol covers [value, value + size) and nothing else: an address behind it is not its. Symbols
 // without a size (assembly) cover what lies before the next symbol of their section, unless they
-// are labels inside a sized one.
+// are labels inside a sized one; how far they truly reach, they do not say.
 #pragma once
 
 #include "symbolize/interval_index.h"
@@ -23,6 +23,7 @@ struct ElfSymbol {
     const char* name = nullptr;   ///< In the file's string table; may carry an "@VERSION".
     std::uint8_t preference = 0;  ///< Global 0, weak 1, local 2.
     bool sized = true;
+    bool alone = false;  ///< No other symbol is in its section: all behind it is its.
 };
 
 class SymbolTable {

@@ -122,7 +122,7 @@ std::vector<std::byte> encode_code(const ModuleCode& code) {
     for (const CodeBlock& block : code.blocks) {
         wire::append(out, block.bytes);
     }
-    wire::append(out, encode_symbols(code.places, code.symbols));
+    wire::append(out, encode_symbols(code.places, code.symbols.runs, code.symbols));
     return out;
 }
 

@@ -373,12 +373,11 @@ std::optional<SymbolBlock> Decoder::decode() {
 }  // namespace
 
 std::vector<std::byte> encode_symbols(std::span<const std::uint64_t> addresses,
-                                      const Symbols& symbols) {
+                                      std::span<const FrameRun> runs, const Symbols& symbols) {
     Encoder encoder{symbols};
-    const std::size_t count = std::min(addresses.size(), symbols.runs.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        if (symbols.runs[i].count != 0) {
-            encoder.add(addresses[i], symbols.runs[i]);
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        if (runs[i].count != 0) {
+            encoder.add(addresses[i], runs[i]);
         }
     }
     return encoder.finish();

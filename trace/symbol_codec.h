@@ -32,8 +32,10 @@ struct SymbolBlock {
     Symbols symbols;                       ///< runs[i] are the frames of addresses[i].
 };
 
-/// Of the addresses (ascending, none twice) those that have frames, and what these refer to.
+/// Of the addresses (ascending, none twice) those whose run in `symbols`, runs[i], has frames, and
+/// what these refer to.
 [[nodiscard]] std::vector<std::byte> encode_symbols(std::span<const std::uint64_t> addresses,
+                                                    std::span<const FrameRun> runs,
                                                     const Symbols& symbols);
 
 /// nullopt: another version's block, or a damaged one. What it claims is checked against the bytes

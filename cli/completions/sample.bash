@@ -4,10 +4,10 @@ _sample_options() {
     case $1 in
         record) echo "--freq --time --output --force --export --source --event --max-stack --clock
                       --children --no-children --quiet --color --help" ;;
-        report) echo "--view --focus --search --average --hide --category --unit --min --json
-                      --color --help" ;;
-        export) echo "--format --output --force --focus --search --average --hide --category
-                      --help" ;;
+        report) echo "--view --focus --search --average --hide --fold --names --category --unit
+                      --min --json --color --help" ;;
+        export) echo "--format --output --force --focus --search --average --hide --fold --names
+                      --category --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }
@@ -29,6 +29,8 @@ _sample_values() {
         --view) echo "summary callgraph functions threads stats" ;;
         --average) echo "1s 1m 5m 10m" ;;
         --hide) echo "gc plugins gc,plugins" ;;
+        --fold) echo "parts" ;;
+        --names) echo "full noargs short" ;;
         --category) echo "process thread module" ;;
         --unit) echo "auto ms %" ;;
         --format) echo "json folded" ;;

@@ -44,5 +44,7 @@ complete -c sample -n "__sample_verb_is report export" -l focus -x -d "Only this
 complete -c sample -n "__sample_verb_is report export" -l search -x -d "Only paths to and from names with this"
 complete -c sample -n "__sample_verb_is report export" -l average -x -a "1s 1m 5m 10m" -d "Durations as in an average span"
 complete -c sample -n "__sample_verb_is report export" -l hide -x -a "gc plugins gc,plugins" -d "Take out of all durations"
+complete -c sample -n "__sample_verb_is report export" -l fold -x -a "parts" -d "Make one with their functions"
+complete -c sample -n "__sample_verb_is report export" -l names -x -a "full noargs short" -d "How much of names to show"
 complete -c sample -n "__sample_verb_is report export" -l category -x -a "process thread module" -d "What the top level is"
 complete -c sample -n "__sample_verb_is report export" -F

@@ -6,6 +6,8 @@ _sample_choice=(
     '--search=[only paths to and from names with this text]:text:'
     '--average=[durations as in an average span of the session]:span:(1s 1m 5m 10m)'
     '*--hide=[take out of all durations]:what:(gc plugins gc,plugins)'
+    '*--fold=[make one with their functions]:what:(parts)'
+    '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
 )
 

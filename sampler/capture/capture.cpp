@@ -266,12 +266,13 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         }
         return;
     }
-    if (is_own_event(area->header, *info)) {
-        forget_own_events(area->header);
+    const bool is_own = is_own_event(area->header, *info);
+    if (!has_thread_locals()) {
+        area->header.lost_no_slot.fetch_add(is_own ? 0 : 1, std::memory_order_relaxed);
         return;
     }
-    if (!has_thread_locals()) {
-        area->header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
+    if (is_own) {
+        forget_own_events(area->header);
         return;
     }
     const std::uint64_t ticks = read_ticks();

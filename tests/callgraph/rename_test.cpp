@@ -139,6 +139,19 @@ TEST(FoldParts, joins_parts_with_the_function_that_calls_them) {
     EXPECT_EQ(function_named(fold_parts(maker.profile(), whole), "f").samples, 4U);
 }
 
+TEST(FoldParts, joins_a_part_with_its_function_where_that_was_inlined) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.frame({}, "main");
+    maker.sample(thread, maker.inlined_frame(main, {"f", "caller"}, {5, 7}), 10);
+    const NodeId caller = maker.inlined_frame(main, {"f", "caller"}, {6, 7});
+    maker.sample(thread, maker.frame(caller, "f.part"), 4);
+    const Profile profile = fold_parts(maker.profile(), whole);
+    ASSERT_EQ(drawing(profile), "main 14/0\n  main 14/0\n    caller 14/0\n      f 14/14\n");
+    EXPECT_EQ(profile.nodes[4].inlining, Inlining::some);
+    EXPECT_EQ(profile.nodes[4].call_line, 7U);
+}
+
 TEST(FoldParts, keeps_recursion) {
     RecordingMaker maker;
     const ThreadId thread = maker.main_thread();

@@ -137,8 +137,9 @@ public:
     SourceText text(const std::string& file, const std::vector<std::uint32_t>& /*lines*/) override {
         return {file,
                 SourceMatch::likely,
-                {{9, {"", "int compute(int n) {", "\tint i = n;", "    i += square(i);",
-                      "    return callee(i);", "}"}}}};
+                {{9,
+                  {"", "int compute(int n) {", "\tint i = n;", "    i += square(i);",
+                   "    return callee(i);", "}"}}}};
     }
     std::vector<std::string> problems() override { return {}; }
 
@@ -154,7 +155,8 @@ protected:
         MadeUpSources sources{program_, has_code};
         AnnotationRequest request;
         request.function = function;
-        auto made = annotate(program_.maker().recording, program_.maker().symbols, request, sources);
+        auto made =
+            annotate(program_.maker().recording, program_.maker().symbols, request, sources);
         EXPECT_TRUE(made) << made.error().message();
         return made ? std::move(*made) : Annotation{};
     }
@@ -298,9 +300,9 @@ self 50.021 s, total 54.321 s, 5 samples
 }
 
 TEST_F(Annotate, view_of_instructions) {
-    EXPECT_EQ(annotate_view(annotation("main"),
-                            {kPlain, Unit::weight, AnnotationLayout::assembly, true}),
-              R"(main  app.cpp:19  [app]
+    EXPECT_EQ(
+        annotate_view(annotation("main"), {kPlain, Unit::weight, AnnotationLayout::assembly, true}),
+        R"(main  app.cpp:19  [app]
 self 0 ns, total 54.321 s, 5 samples
 
   total ms    self ms
@@ -318,16 +320,16 @@ TEST_F(Annotate, view_fits_the_terminal) {
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(line.size(), kWidth) << line;
     }
-    EXPECT_NE(view.find("; square(i...\n"), std::string::npos) << view;
+    EXPECT_NE(view.find("; square(int...\n"), std::string::npos) << view;
 }
 
 TEST_F(Annotate, view_shows_heat) {
     const std::string view =
         annotate_view(annotation("compute(int)"), {{true, true, 0}, Unit::weight, {}, false});
     EXPECT_NE(view.find("\x1b[31m"), std::string::npos) << "the heavy line is red";
-    EXPECT_EQ(annotate_view(annotation("compute(int)"), {kPlain, Unit::weight, {}, false})
-                  .find('\x1b'),
-              std::string::npos);
+    EXPECT_EQ(
+        annotate_view(annotation("compute(int)"), {kPlain, Unit::weight, {}, false}).find('\x1b'),
+        std::string::npos);
 }
 
 TEST_F(Annotate, json_has_everything) {

@@ -162,13 +162,16 @@ TEST(Report, reads_every_option) {
     const auto options = parse_as<ReportOptions>(
         {"report",     "--view",  "callgraph", "--focus",    "f(int)",         "--search", "x",
          "--average",  "5m",      "--hide",    "gc,plugins", "--unit",         "%",        "--json",
-         "--category", "process", "--min",     "2.5%",       "--color=always", "a.utrace"});
+         "--category", "process", "--min",     "2.5%",       "--color=always", "--names",  "short",
+         "--fold",     "parts",   "a.utrace"});
     EXPECT_EQ(options.view, View::callgraph);
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
     EXPECT_EQ(options.choice.average_s, 300U);
     EXPECT_TRUE(options.choice.hide_gc);
     EXPECT_TRUE(options.choice.hide_plugins);
+    EXPECT_EQ(options.choice.names, symbolize::NameForm::brief);
+    EXPECT_TRUE(options.choice.fold_parts);
     EXPECT_EQ(options.choice.category, CategoryKind::process);
     EXPECT_EQ(options.unit, Unit::percent);
     EXPECT_EQ(options.min_percent, 2.5);
@@ -184,6 +187,8 @@ TEST(Report, has_the_defaults_of_the_contract) {
     EXPECT_FALSE(options.choice.average_s.has_value());
     EXPECT_FALSE(options.choice.category.has_value());
     EXPECT_FALSE(options.choice.hide_gc);
+    EXPECT_EQ(options.choice.names, symbolize::NameForm::full);
+    EXPECT_FALSE(options.choice.fold_parts);
     EXPECT_FALSE(options.min_percent.has_value());
 }
 
@@ -199,6 +204,9 @@ TEST(Report, refuses_and_says_what_is_allowed) {
                    "choose one of summary, callgraph, functions, threads, stats");
     expect_refusal({"report", "--average", "2m", "a"}, "choose one of 1s, 1m, 5m, 10m");
     expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of gc, plugins");
+    expect_refusal({"report", "--fold", "parts,x", "a"}, "--fold cannot be 'x'");
+    expect_refusal({"report", "--fold", "", "a"}, "choose one of parts");
+    expect_refusal({"report", "--names", "long", "a"}, "choose one of full, noargs, short");
     expect_refusal({"report", "--unit", "s", "a"}, "choose one of auto, ms, %");
     expect_refusal({"report", "--category", "core", "a"}, "choose one of process, thread, module");
     for (const char* min : {"-1", "101", "x", "nan", "inf", "5%%"}) {
@@ -207,8 +215,10 @@ TEST(Report, refuses_and_says_what_is_allowed) {
 }
 
 TEST(Export, reads_its_options) {
-    const auto options = parse_as<ExportOptions>(
-        {"export", "--format", "folded", "-o", "x", "--force", "--focus", "f", "a.utrace"});
+    const auto options =
+        parse_as<ExportOptions>({"export", "--format", "folded", "-o", "x", "--force", "--focus",
+                                 "f", "--names", "noargs", "a.utrace"});
+    EXPECT_EQ(options.choice.names, symbolize::NameForm::no_arguments);
     EXPECT_EQ(options.format, ExportFormat::folded);
     EXPECT_EQ(options.output, "x");
     EXPECT_TRUE(options.force);

@@ -45,6 +45,19 @@ protected:
         EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
         EXPECT_EQ(seen.stat("threads"), is("thread") ? 4 : 3);
     }
+
+    /// The target many_threads makes `threads`, as `how` says: all are known, and so is their time.
+    void expect_all_counted(int threads, const Words& how) const {
+        Words line = {target("many_threads"), std::to_string(threads)};
+        line.insert(line.end(), how.begin(), how.end());
+        const Outcome outcome = record_by_source(line);
+        ASSERT_EQ(told(outcome.out, "made"), threads) << outcome.err;
+        const Recording seen = recorded();
+        EXPECT_EQ(seen.stat("threads"), threads + (is("thread") ? 2 : 1));
+        EXPECT_EQ(seen.stat("lost"), 0);
+        EXPECT_NEAR(seen.roots_us(), told(outcome.out, "process_cpu_us"),
+                    0.05 * told(outcome.out, "process_cpu_us"));
+    }
 };
 
 TEST_P(Threads, of_libcs_and_the_languages_own_calls_are_sampled) {
@@ -91,23 +104,11 @@ TEST_P(Threads, that_are_older_than_the_agent_are_sampled) {
 }
 
 TEST_P(Threads, a_thousand_at_once_are_all_counted) {
-    const Outcome outcome = record_by_source({target("many_threads"), "1000", "1000", "2000"});
-    ASSERT_EQ(told(outcome.out, "made"), 1000) << outcome.err;
-    const Recording seen = recorded();
-    EXPECT_EQ(seen.stat("threads"), is("thread") ? 1002 : 1001);
-    EXPECT_EQ(seen.stat("lost"), 0);
-    EXPECT_NEAR(seen.roots_us(), told(outcome.out, "process_cpu_us"),
-                0.05 * told(outcome.out, "process_cpu_us"));
+    expect_all_counted(1000, {"1000", "2000"});
 }
 
 TEST_P(Threads, ten_thousand_short_ones_are_all_counted) {
-    const Outcome outcome = record_by_source({target("many_threads"), "10000", "1", "50"});
-    ASSERT_EQ(told(outcome.out, "made"), 10000) << outcome.err;
-    const Recording seen = recorded();
-    EXPECT_EQ(seen.stat("threads"), is("thread") ? 10002 : 10001);
-    EXPECT_EQ(seen.stat("lost"), 0);
-    EXPECT_NEAR(seen.roots_us(), told(outcome.out, "process_cpu_us"),
-                0.05 * told(outcome.out, "process_cpu_us"));
+    expect_all_counted(10000, {"1", "50"});
 }
 
 TEST_P(Threads, with_all_signals_blocked_are_sampled_and_keep_their_mask) {

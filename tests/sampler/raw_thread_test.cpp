@@ -142,21 +142,21 @@ TEST_F(RawThread, has_every_signal_blocked) {
 }
 
 TEST_F(RawThread, opens_nothing_in_the_programs_table) {
-    const int next = ::dup(0);
+    const int next = ::fcntl(0, F_DUPFD_CLOEXEC, 0);
     ASSERT_EQ(::close(next), 0);
     start();
     for (std::size_t i = 0; i < talk.opened.size(); ++i) {
         EXPECT_EQ(talk.opened[i].load(), static_cast<int>(i)) << "its own table was not empty";
     }
     EXPECT_EQ(::fcntl(next, F_GETFD), -1);
-    const Fd again{::dup(0)};
+    const Fd again{::fcntl(0, F_DUPFD_CLOEXEC, 0)};
     EXPECT_EQ(again.get(), next);
 }
 
 /// Whether the other end of a pipe is seen to close while a raw thread lives.
 bool pipe_ends(Talk& talk) {
     std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0 || start_raw_thread(run, &talk, kStackBytes) <= 0) {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0 || start_raw_thread(run, &talk, kStackBytes) <= 0) {
         return false;
     }
     talk.await_beginning();
@@ -166,6 +166,17 @@ bool pipe_ends(Talk& talk) {
     ::close(ends[0]);
     talk.over.store(true);
     return ended;
+}
+
+/// From now on the system call `number` fails with `error` in this process. Source: seccomp(2).
+bool refuse_call(std::uint32_t number, std::uint32_t error) {
+    std::array filter{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+                      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{filter.size(), filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 TEST(RawThreadInAChild, keeps_no_pipe_open) {
@@ -178,14 +189,7 @@ TEST(RawThreadInAChild, keeps_no_pipe_open) {
 
 TEST(RawThreadInAChild, keeps_no_pipe_open_where_close_range_is_refused) {
     collector::Child child{[] {
-        std::array filter{
-            sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        const sock_fprog program{filter.size(), filter.data()};
-        if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-            ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ||
+        if (!refuse_call(SYS_close_range, EPERM) ||
             raw_syscall(SYS_close_range, ~0U, ~0U, 0) != -EPERM) {
             ::_exit(2);
         }
@@ -218,14 +222,9 @@ TEST(RawThreadRefused, says_why) {
 
 TEST(RawThreadRefused, leaves_no_stack_and_the_mask_as_it_was) {
     collector::Child child{[] {
-        std::array filter{
-            sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
-            sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-        const sock_fprog program{filter.size(), filter.data()};
-        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+        if (!refuse_call(SYS_clone, EAGAIN)) {
+            ::_exit(3);
+        }
         Talk talk;
         // As large as the machine's whole address space would hold a few of.
         for (int i = 0; i < 1'000; ++i) {

@@ -16,6 +16,9 @@ TEST(FunctionParts, are_named_after_their_function) {
           "f.part.0 [clone .cold]"}) {
         EXPECT_EQ(without_part(name), "f") << name;
     }
+    EXPECT_EQ(without_part("f.cold [guessed]"), "f [guessed]");
+    EXPECT_EQ(without_part("f(int) [clone .part.0] [guessed]"), "f(int) [guessed]");
+    EXPECT_TRUE(is_called_part("f.part.0 [guessed]"));
     EXPECT_EQ(without_part("std::vector<int>::push_back(int) [clone .isra.0] [clone .cold]"),
               "std::vector<int>::push_back(int)");
 }

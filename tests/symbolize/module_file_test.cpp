@@ -4,9 +4,13 @@
 #include "symbolize/debug_file.h"
 #include "tests/symbolize/support.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -153,6 +157,33 @@ TEST_F(DebuginfodCacheTest, may_say_that_no_server_had_it) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
 }
 
+// Nobody is asked for what is not there, whatever the user's environment tells debuginfod's client.
+TEST_F(DebuginfodCacheTest, is_all_that_is_used_of_debuginfod) {
+    const Fd server{::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(::bind(server.get(), generic, size), 0);
+    ASSERT_EQ(::listen(server.get(), 1), 0);
+    ASSERT_EQ(::getsockname(server.get(), generic, &size), 0);
+    const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+    ::setenv("DEBUGINFOD_URLS", url.c_str(), 1);
+    ::setenv("DEBUGINFOD_TIMEOUT", "1", 1);
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
+    const std::string file = strip("dwarf5_pie");
+    const std::string shares = std::string{SHARED_BUILDS} + "/gnu5/first";
+    std::filesystem::copy_file(shares, path("shares"));
+    EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
+    EXPECT_NE(symbolize({path("shares"), {}}, addresses_).problem, "");
+    EXPECT_NE(symbolize({path("gone"), build_id_of(file)}, addresses_).problem, "");
+    EXPECT_EQ(::accept(server.get(), nullptr, nullptr), -1);
+    EXPECT_EQ(errno, EAGAIN);
+    ::unsetenv("DEBUGINFOD_URLS");
+    ::unsetenv("DEBUGINFOD_TIMEOUT");
+}
+
 TEST_F(ModuleFileTest, finds_a_debug_file_by_link) {
     strip("dwarf5_pie");
     const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
@@ -190,16 +221,46 @@ TEST_F(ModuleFileTest, does_not_take_another_builds_debug_file) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
 }
 
-TEST_F(ModuleFileTest, reads_mini_debug_information) {
-    if (std::string{XZ}.empty()) {
-        GTEST_SKIP() << "xz is not installed: no .gnu_debugdata can be made";
+TEST_F(ModuleFileTest, may_have_its_sections_compressed) {
+    const std::string file = path("packed");
+    for (const char* method : {"zlib", "zlib-gnu"}) {
+        run(std::string{kObjcopy} + " -N hidden --compress-debug-sections=" + method + " " +
+            fixture("dwarf5_pie") + " " + file);
+        expect_hidden_is_named(hidden(file, "dwarf5_pie"));
     }
+}
+
+TEST_F(ModuleFileTest, may_have_its_sections_compressed_in_a_way_that_is_not_known) {
+    const std::string packed = std::string{kObjcopy} + " --compress-debug-sections=zstd ";
+    strip("dwarf5_pie");
+    const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
+    run(packed + fixture("dwarf5_pie") + " " + path("whole"));
+    run(packed + file + ".debug");
+    const std::vector<std::uint64_t> addresses{symbols_of(fixture("dwarf5_pie")).at("hidden")};
+    for (const std::string& with_zstd : {path("whole"), file}) {
+        const ModuleSymbols result = symbolize({with_zstd, {}}, addresses);
+        EXPECT_EQ(symbols_in(result).at(0).name, "hidden") << "by the symbols";
+        EXPECT_EQ(symbols_in(result).at(0).line, 0U);
+        EXPECT_NE(result.problem.find("zstd"), std::string::npos) << result.problem;
+    }
+}
+
+// Symbols that are not exported, packed by xz, beside .dynsym with the exported ones.
+TEST_F(ModuleFileTest, reads_mini_debug_information) {
     const std::string file = strip("dwarf5_pie");
+    const std::uint64_t leaf = symbols_of(fixture("dwarf5_pie")).at("leaf");
     run(std::string{kObjcopy} + " -S --remove-section=.comment --keep-symbol=hidden " + file +
         ".debug " + path("mini"));
     run(std::string{XZ} + " " + path("mini"));
-    run(std::string{kObjcopy} + " --add-section .gnu_debugdata=" + path("mini.xz") + " " + file);
-    EXPECT_EQ(hidden(file, "dwarf5_pie").name, "hidden");
+    const std::string add = std::string{kObjcopy} + " --add-section .gnu_debugdata=";
+    run(add + path("mini.xz") + " " + file + " " + path("whole"));
+    EXPECT_EQ(hidden(path("whole"), "dwarf5_pie").name, "hidden");
+    EXPECT_EQ(symbolize_one(path("whole"), leaf).name, "leaf");
+    // Cut off, it says nothing, and the exported ones are still there.
+    std::filesystem::resize_file(path("mini.xz"), std::filesystem::file_size(path("mini.xz")) / 2);
+    run(add + path("mini.xz") + " " + file + " " + path("cut"));
+    EXPECT_FALSE(hidden(path("cut"), "dwarf5_pie").found);
+    EXPECT_EQ(symbolize_one(path("cut"), leaf).name, "leaf");
 }
 
 TEST_F(ModuleFileTest, is_used_if_its_build_id_is_the_recorded_one) {

@@ -124,6 +124,25 @@ TEST(Names, without_a_size_reach_to_the_next_symbol) {
     EXPECT_EQ(symbolize_one(path, symbols.at("sized_function") - 1).name, "unsized_second");
 }
 
+// Where the assembler's line tables know nothing better.
+TEST(Names, without_a_size_are_guesses_unless_something_tells_how_far_they_reach) {
+    const std::string path = fixture("no_debug");
+    const auto symbols = symbols_of(path);
+    const auto origin = [&](const char* name, std::uint64_t offset) {
+        const Symbol symbol = symbolize_one(path, symbols.at(name) + offset);
+        EXPECT_EQ(symbol.name, name) << offset;
+        return symbol.origin;
+    };
+    EXPECT_EQ(origin("sized_function", 1), NameOrigin::known);
+    EXPECT_EQ(origin("unsized_first", 0), NameOrigin::known);
+    EXPECT_EQ(origin("unsized_first", 1), NameOrigin::guessed);
+    EXPECT_EQ(origin("unsized_first", 15), NameOrigin::guessed);
+    EXPECT_EQ(origin("unsized_unwound", 1), NameOrigin::known);
+    EXPECT_EQ(origin("unsized_unwound", 2), NameOrigin::guessed) << "behind what is unwound";
+    EXPECT_EQ(origin("unsized_alone", 1), NameOrigin::known);
+    EXPECT_EQ(origin("unsized_alone", 15), NameOrigin::known);
+}
+
 TEST(Names, of_labels_inside_a_function_are_the_functions) {
     const auto symbols = symbols_of(fixture("dwarf5_pie"));
     const Symbol symbol = symbolize_one(fixture("dwarf5_pie"), symbols.at("inner_label"));

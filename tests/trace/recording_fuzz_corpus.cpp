@@ -25,8 +25,8 @@ std::vector<Attachment> some_attachments(std::uint32_t count) {
     std::vector<Attachment> attachments;
     for (std::uint32_t i = 0; i < count / 20; ++i) {
         const SymbolBlock block = made_up_block(i, 10, 3);
-        attachments.push_back({static_cast<AttachmentKind>(i % kAttachmentKinds), ModuleId{i},
-                               pack(encode_symbols(block.addresses, block.symbols))});
+        attachments.push_back(
+            {static_cast<AttachmentKind>(i % kAttachmentKinds), ModuleId{i}, pack(encode(block))});
     }
     return attachments;
 }

@@ -35,6 +35,10 @@ inline std::vector<std::string> said_by(const SymbolBlock& block) {
     return said_by(block.addresses, block.symbols);
 }
 
+inline std::vector<std::byte> encode(const SymbolBlock& block) {
+    return encode_symbols(block.addresses, block.symbols.runs, block.symbols);
+}
+
 /// Some addresses with runs of up to `depth` frames; a seed makes always the same.
 inline SymbolBlock made_up_block(std::uint32_t seed, std::size_t addresses, std::uint32_t depth) {
     std::mt19937 random{seed};

@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!block) {
         return 0;
     }
-    const auto again = sample::trace::decode_symbols(
-        sample::trace::encode_symbols(block->addresses, block->symbols));
+    const auto again = sample::trace::decode_symbols(sample::trace::encode(*block));
     if (!again || again->addresses != block->addresses || said_by(*again) != said_by(*block)) {
         std::abort();
     }

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     }
     for (std::uint32_t seed = 0; seed < 6; ++seed) {
         const auto block = sample::trace::made_up_block(seed, 3 * seed, 1 + seed);
-        const auto bytes = sample::trace::encode_symbols(block.addresses, block.symbols);
+        const auto bytes = sample::trace::encode(block);
         std::ofstream out{std::string{argv[1]} + "/" + std::to_string(seed), std::ios::binary};
         out.write(static_cast<const char*>(static_cast<const void*>(bytes.data())),
                   static_cast<std::streamsize>(bytes.size()));

@@ -12,11 +12,11 @@ namespace {
 TEST(SymbolCodec, gives_back_every_name) {
     for (std::uint32_t seed = 0; seed < 300; ++seed) {
         const SymbolBlock block = made_up_block(seed, seed % 70, 1 + seed % 5);
-        const auto bytes = encode_symbols(block.addresses, block.symbols);
+        const auto bytes = encode(block);
         const auto again = decode_symbols(bytes);
         ASSERT_TRUE(again) << seed;
         EXPECT_EQ(said_by(*again), said_by(block)) << seed;
-        EXPECT_EQ(encode_symbols(again->addresses, again->symbols), bytes) << seed;
+        EXPECT_EQ(encode(*again), bytes) << seed;
     }
 }
 
@@ -28,7 +28,7 @@ TEST(SymbolCodec, keeps_the_ends_of_the_number_range) {
     block.symbols.frames = {{0, 1, 0xffffffff}, {1, 0, 0}};
     block.symbols.runs = {{0, 2}, {1, 1}};
     block.addresses = {0, ~std::uint64_t{0}};
-    const auto again = decode_symbols(encode_symbols(block.addresses, block.symbols));
+    const auto again = decode_symbols(encode(block));
     ASSERT_TRUE(again);
     EXPECT_EQ(again->addresses, block.addresses);
     EXPECT_EQ(said_by(*again), said_by(block));
@@ -37,7 +37,7 @@ TEST(SymbolCodec, keeps_the_ends_of_the_number_range) {
 TEST(SymbolCodec, leaves_out_what_no_address_refers_to) {
     SymbolBlock block = made_up_block(1, 40, 3);
     const std::vector<std::uint64_t> none;
-    const auto again = decode_symbols(encode_symbols(none, block.symbols));
+    const auto again = decode_symbols(encode_symbols(none, {}, block.symbols));
     ASSERT_TRUE(again);
     EXPECT_TRUE(again->symbols.functions.empty());
     EXPECT_EQ(again->symbols.files.size(), 1U);
@@ -45,7 +45,7 @@ TEST(SymbolCodec, leaves_out_what_no_address_refers_to) {
 
 TEST(SymbolCodec, refuses_what_is_cut_off_or_too_long) {
     const SymbolBlock block = made_up_block(7, 50, 4);
-    auto bytes = encode_symbols(block.addresses, block.symbols);
+    auto bytes = encode(block);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         EXPECT_FALSE(decode_symbols(std::span{bytes}.first(size))) << size;
     }
@@ -55,7 +55,7 @@ TEST(SymbolCodec, refuses_what_is_cut_off_or_too_long) {
 
 TEST(SymbolCodec, refuses_another_version) {
     const SymbolBlock block = made_up_block(7, 5, 2);
-    auto bytes = encode_symbols(block.addresses, block.symbols);
+    auto bytes = encode(block);
     bytes[0] = std::byte{2};
     EXPECT_FALSE(decode_symbols(bytes));
 }
@@ -117,12 +117,12 @@ TEST(SymbolCodec, refuses_sources_that_few_bytes_multiply) {
         block.symbols.runs.push_back({i, 1});
         block.addresses.push_back(i);
     }
-    EXPECT_FALSE(decode_symbols(encode_symbols(block.addresses, block.symbols)));
+    EXPECT_FALSE(decode_symbols(encode(block)));
 }
 
 TEST(SymbolCodec, survives_every_flipped_bit) {
     const SymbolBlock block = made_up_block(3, 12, 3);
-    auto bytes = encode_symbols(block.addresses, block.symbols);
+    auto bytes = encode(block);
     for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
         const auto mask = std::byte{1} << (bit % 8);
         bytes[bit / 8] ^= mask;

@@ -11,14 +11,14 @@ import os
 import re
 import subprocess
 
-PEERS = ("eu-addr2line", "addr2line", "llvm-symbolizer")
+PEERS = ("llvm-symbolizer", "addr2line", "eu-addr2line")
 
 
 def command(peer, program):
     return {"eu-addr2line": ["eu-addr2line", "-f", "-i", "-C", "-A", "-a", "-e", program],
             "addr2line": ["addr2line", "-afiC", "-e", program],
             "llvm-symbolizer": ["llvm-symbolizer", "--obj=" + program, "--output-style=GNU",
-                                "--functions=linkage", "--inlining", "--demangle",
+                                "--functions=linkage", "--inlining", "--no-demangle",
                                 "--addresses"]}[peer]
 
 
@@ -27,7 +27,8 @@ def ask(words, addresses):
     text = "".join("0x%x\n" % address for address in addresses)
     done = subprocess.run(words, input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           check=False, encoding="utf-8", errors="replace")
-    answers = parse(done.stdout)
+    # llvm-symbolizer's own demangler spells lambdas and clones its own way.
+    answers = parse(demangled(done.stdout) if "--no-demangle" in words else done.stdout)
     # eu-addr2line ends with 1 for an address that it can say little of, and goes on.
     if done.returncode not in (0, 1) or len(answers) != len(set(addresses)):
         raise SystemExit("%s ended with %d after %d of %d addresses"
@@ -35,14 +36,18 @@ def ask(words, addresses):
     return answers
 
 
+def demangled(text):
+    return subprocess.run(["c++filt", "--no-verbose"], input=text, stdout=subprocess.PIPE, check=True,
+                          encoding="utf-8").stdout
+
+
 def parse(text):
     answers = {}
     frames, function = None, None
     for line in text.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
-            frames = answers.setdefault(int(line, 16), [])
-            frames.clear()
-            function = None
+            frames, function = [], None
+            answers[int(line, 16)] = frames
         elif frames is None or not line:
             continue
         elif function is None:
@@ -67,16 +72,29 @@ def whole_name(name):
     return name if "(" in name else re.sub(r"\.(part|cold|constprop|isra|lto_priv|llvm)\b.*", "", name)
 
 
-def base_name(name):
-    """foo of ns::foo<int>(int) const: without scopes, template arguments and parameters."""
+def without_templates(name):
+    """ns::foo(int) of ns::foo<A<B> >(int)."""
     name = name.replace("(anonymous namespace)", "_")
-    name = re.sub(r"operator\(\)", "operator_call", name)
-    name = re.sub(r"operator(<=>|<<=?|>>=?|->\*?|[<>]=?)", "operator_", name)
+    name = re.sub(r"operator *\(\)", "operator_call", name)
+    name = re.sub(r"operator *(<=>|<<=?|>>=?|->\*?|[<>]=?)", "operator_", name)
     previous = None
     while previous != name:
-        previous, name = name, re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}", "", name)
-    name = re.sub(r"( const| volatile| &+)*$", "", name)
-    name = name.split("::")[-1]
+        previous, name = name, re.sub(r" ?<[^<>]*>", "", name)
+    return name
+
+
+def is_bare(name):
+    """Neither scopes nor parameters, but perhaps template arguments: "pack<char, int>"."""
+    return not re.search(r"::|\(", without_templates(name))
+
+
+def base_name(name):
+    """foo of ns::foo<int>(int) const: without scopes, template arguments and parameters."""
+    name = without_templates(name)
+    previous = None
+    while previous != name:
+        previous, name = name, re.sub(r"\([^()]*\)|\{[^{}]*\}|\[abi:\w+\]", "", name)
+    name = re.sub(r"( const| volatile| &+)*$", "", name).split("::")[-1]
     return name if name.startswith("operator ") else name.split(" ")[-1]
 
 
@@ -106,7 +124,7 @@ def kind_of_name(ours, theirs, names):
     one, other = whole_name(ours), whole_name(theirs)
     if one == other:
         return "clone"
-    if "(" not in other and base_name(one) == base_name(other):
+    if is_bare(other) and base_name(one) == base_name(other):
         return "bare"
     return "alias" if names.are_aliases(one, other) else None
 

@@ -1,0 +1,27 @@
+// What follows a session: the recording is read back, named, and given its names to carry.
+#pragma once
+
+#include "callgraph/recording.h"
+#include "cli/symbolize_recording.h"
+#include "core/result.h"
+
+#include <string>
+
+namespace sample::cli {
+
+struct NamedRecording {
+    callgraph::Recording recording;
+    RecordingSymbols symbols;
+    ModuleFiles files;  ///< Under which path else a module can be read.
+};
+
+/// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
+/// load_recording_file().
+[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files);
+
+/// Adds the names to `file`, and the hottest code and its sources if `with_code`, so that it can be
+/// read on another machine. Errors say that they are missing in it; the recording is as it was.
+[[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named,
+                                      bool with_code);
+
+}  // namespace sample::cli
