@@ -104,7 +104,7 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
     if (!named) {
         return false;
     }
-    bool good = !options.symbols || keep_names(file, *named).has_value();
+    bool good = !options.symbols || keep_names(file, *named, options.code).has_value();
     if (!options.exports.empty()) {
         const callgraph::Profile profile =
             profile_of_recording(named->recording, std::move(named->symbols));

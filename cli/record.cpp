@@ -117,7 +117,7 @@ void finish_recording(const RecordOptions& options, const std::string& file,
         return;
     }
     if (can_keep) {
-        if (const auto kept = keep_names(file, *named); !kept) {
+        if (const auto kept = keep_names(file, *named, options.code); !kept) {
             print_error(kept.error().message());
         }
     }

@@ -209,6 +209,9 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.flag("--cache,!--no-cache", options.cache,
                 "Names that were found before are used, and kept (default),\n"
                 "or not");
+    parser.flag("--code,!--no-code", options.code,
+                "With them the hottest machine code and its source lines, for\n"
+                "sample annotate (default), or not");
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.command(options.command);

@@ -145,12 +145,18 @@ private:
 
     void add_heading() {
         const callgraph::Function& function = annotation_.function;
-        out_ += styled(options_.terminal, Style::bold, printable(callgraph::label(function)));
-        const std::string location = location_text(function, false);
-        out_ += location.empty() ? "" : "  " + location;
+        std::string place = location_text(function, false);
+        place = place.empty() ? "" : "  " + place;
         if (!function.module.empty() && function.module != function.source) {
-            out_ += "  [" + printable(function.module) + "]";
+            place += "  [" + printable(function.module) + "]";
         }
+        constexpr std::size_t kLeastName = 30;
+        const std::size_t width = options_.terminal.width;
+        const std::size_t beside = display_width(place);
+        const std::string name = shorten_name(
+            printable(callgraph::label(function)),
+            width == 0 ? 0 : std::max(width, beside + kLeastName) - beside, options_.terminal);
+        out_ += styled(options_.terminal, Style::bold, name) + place;
         const callgraph::KeyWeight& weight = annotation_.weight;
         const auto amount = [&](std::uint64_t ns) {
             return annotation_.unit.empty() ? short_duration(ns)
@@ -329,6 +335,15 @@ private:
         return instruction.inlined.empty() ? "own code" : inlined_text(instruction);
     }
 
+    /// Where on the line origins begin, so that they can be seen on a narrow terminal.
+    [[nodiscard]] std::size_t origin_column(std::size_t indent) const {
+        constexpr std::size_t kMost = 60;
+        constexpr std::size_t kLeast = 30;
+        const std::size_t width = options_.terminal.width;
+        const std::size_t used = 2 * column_ + 2 + indent;
+        return width == 0 ? kMost : std::clamp((std::max(width, used) - used) / 2, kLeast, kMost);
+    }
+
     void add_instruction(const AnnotatedInstruction& instruction, std::size_t indent,
                          const std::string& origin) {
         std::array<char, 24> address{};
@@ -337,8 +352,7 @@ private:
         std::string text = std::string(indent, ' ') + address.data() + ":  ";
         text += printable(instruction.text);
         if (!origin.empty()) {
-            constexpr std::size_t kOriginColumn = 60;
-            text = pad_right(text, indent + kOriginColumn) + "  ; " + origin;
+            text = pad_right(text, indent + origin_column(indent)) + "  ; " + origin;
         }
         add_line(weight_cells(instruction.weight), text,
                  instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
