@@ -100,7 +100,7 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
     if ((!options.symbols || !is_regular_file(file)) && options.exports.empty()) {
         return true;
     }
-    auto named = name_recording(file, session.module_files());
+    auto named = name_recording(file, {true, session.module_files(), options.debug_folders});
     if (!named) {
         return false;
     }

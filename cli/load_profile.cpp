@@ -129,7 +129,7 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    const NamingOptions naming{!choice.resymbolize, {}};
+    const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders};
     return profile_of_recording(*recording, symbolize_recording(*recording, naming),
                                 choice.category.value_or(CategoryKind::thread));
 }

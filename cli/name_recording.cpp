@@ -10,12 +10,12 @@
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files) {
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options) {
     Result<callgraph::Recording> recording = load_recording_file(file);
     if (!recording) {
         return unexpected(recording.error());
     }
-    RecordingSymbols symbols = symbolize_recording(*recording, {true, std::move(files)});
+    RecordingSymbols symbols = symbolize_recording(*recording, options);
     return NamedRecording{std::move(*recording), std::move(symbols)};
 }
 

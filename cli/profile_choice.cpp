@@ -41,6 +41,12 @@ Result<void> read_lists(std::string_view option, const std::vector<std::string>&
 
 }  // namespace
 
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders) {
+    parser.values("--debug-dir", "DIR", folders,
+                  "Look for debug files in DIR, too, as in /usr/lib/debug\n"
+                  "(repeatable)");
+}
+
 void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--focus", "NAME", typed.focus, "Only this function and what it calls");
     parser.value("--search", "TEXT", typed.search, "Only what leads to or from names with TEXT");
@@ -60,6 +66,7 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
                  "for a number as one), process or module");
     parser.flag("--resymbolize", typed.resymbolize,
                 "Names from this machine's files, not from the recording");
+    add_debug_folders(parser, typed.debug_folders);
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
@@ -67,6 +74,7 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     choice.focus = typed.focus;
     choice.search = typed.search;
     choice.resymbolize = typed.resymbolize;
+    choice.debug_folders = typed.debug_folders;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });

@@ -24,6 +24,7 @@ struct ProfileChoice {
     std::string search;                      ///< Only paths to names with this text; empty: all.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
     bool resymbolize = false;                ///< Names from this machine's files alone.
+    std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
 };
 
 /// The same as words.
@@ -36,10 +37,14 @@ struct TypedChoice {
     std::string search;
     std::string average;
     bool resymbolize = false;
+    std::vector<std::string> debug_folders;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names, --category and --resymbolize; `typed` outlives the
-/// parse.
+/// Adds --debug-dir, which record has, too; `folders` outlives the parse.
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
+
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize and
+/// --debug-dir; `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

@@ -111,7 +111,7 @@ void finish_recording(const RecordOptions& options, const std::string& file,
     if (!is_shown && !can_keep) {
         return;
     }
-    auto named = name_recording(file, session.module_files());
+    auto named = name_recording(file, {true, session.module_files(), options.debug_folders});
     if (!named) {
         print_error(named.error().message());
         return;

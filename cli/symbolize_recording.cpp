@@ -120,12 +120,12 @@ void take_recorded_names(Job& job) {
     }
 }
 
-void name(Job& job) {
+void name(Job& job, const symbolize::Options& options) {
     take_recorded_names(job);
     if (job.addresses.empty()) {
         return;
     }
-    symbolize::ModuleSymbols named = symbolize::symbolize(job.module, job.addresses);
+    symbolize::ModuleSymbols named = symbolize::symbolize(job.module, job.addresses, options);
     const auto& functions = named.symbols.functions;
     job.is_unread = !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
@@ -135,28 +135,28 @@ void name(Job& job) {
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
-void work(std::span<Job> jobs, std::atomic<std::size_t>& next) {
+void work(std::span<Job> jobs, const symbolize::Options& options, std::atomic<std::size_t>& next) {
     while (true) {
         // Relaxed: the counter only deals out jobs; join() publishes their results.
         const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
         if (index >= jobs.size()) {
             return;
         }
-        name(jobs[index]);
+        name(jobs[index], options);
     }
 }
 
-void run_jobs(std::span<Job> jobs) {
+void run_jobs(std::span<Job> jobs, const symbolize::Options& options) {
     std::atomic<std::size_t> next{0};
     std::thread helper;
     if (jobs.size() > 1) {
         try {
-            helper = std::thread{[&] { work(jobs, next); }};
+            helper = std::thread{[&] { work(jobs, options, next); }};
         } catch (const std::system_error&) {
             // No thread to be had: this one does all of it.
         }
     }
-    work(jobs, next);
+    work(jobs, options, next);
     if (helper.joinable()) {
         helper.join();
     }
@@ -167,7 +167,10 @@ void run_jobs(std::span<Job> jobs) {
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
     std::vector<Job> jobs = make_jobs(recording, options);
-    run_jobs(jobs);
+    symbolize::Options how;
+    how.debug_roots.insert(how.debug_roots.begin(), options.debug_folders.begin(),
+                           options.debug_folders.end());
+    run_jobs(jobs, how);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
     std::string lost = options.from_recording ? recording.attachments_problem() : "";

@@ -3,11 +3,11 @@
 _sample_options() {
     case $1 in
         record) echo "--freq --time --output --force --export --source --event --max-stack --clock
-                      --children --no-children --quiet --color --help" ;;
-        report) echo "--view --focus --search --average --hide --fold --names --category --unit
+                      --children --no-children --debug-dir --quiet --color --help" ;;
+        report) echo "--view --focus --search --average --hide --fold --names --category --debug-dir --unit
                       --min --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --help" ;;
+                      --category --debug-dir --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }

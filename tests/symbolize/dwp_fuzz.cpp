@@ -43,11 +43,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::uint8_t* const change = data + 1 + i * kChangeBytes;
         bytes[(change[0] + std::size_t{256} * change[1]) % bytes.size()] = change[2];
     }
-    const auto content = std::as_bytes(std::span{data + 1 + changes * kChangeBytes,
-                                                 size - 1 - changes * kChangeBytes});
+    const auto content = std::as_bytes(
+        std::span{data + 1 + changes * kChangeBytes, size - 1 - changes * kChangeBytes});
     const std::vector<std::byte> units(32);
-    DwpSections package{std::as_bytes(std::span{bytes}), units, units, units, content, content,
-                        units};
+    DwpSections package{
+        std::as_bytes(std::span{bytes}), units, units, units, content, content, units};
     for (const std::uint64_t id : {kFirst, kSecond, std::uint64_t{0}, ~std::uint64_t{0}}) {
         const auto dwo = dwo_of(package, id);
         // The sections, their headers, and no more than four times the strings.

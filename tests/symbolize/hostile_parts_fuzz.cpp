@@ -90,8 +90,8 @@ protected:
 
 TEST_P(HostileSplitTest, survives_damage_to_a_dwo_file) {
     const std::string other = path("build/obj/functions.dwo");
-    expect_survived(app(), std::filesystem::exists(other) ? other
-                                                          : path("build/obj/functions.c.dwo"));
+    expect_survived(app(),
+                    std::filesystem::exists(other) ? other : path("build/obj/functions.c.dwo"));
 }
 
 TEST_P(HostileSplitTest, survives_damage_to_a_package) {
@@ -132,7 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Forms, HostileSharedTest, ::testing::Values("gnu4", "st
 TEST_F(HostilePartsTest, survives_damage_to_a_debug_file) {
     const std::string app = path("app");
     name_in(fixture("dwarf5_pie"));
-    run(std::string{OBJCOPY} + " --only-keep-debug " + fixture("dwarf5_pie") + " " + app + ".debug");
+    run(std::string{OBJCOPY} + " --only-keep-debug " + fixture("dwarf5_pie") + " " + app +
+        ".debug");
     run(std::string{OBJCOPY} + " --strip-all --add-gnu-debuglink=" + app + ".debug " +
         fixture("dwarf5_pie") + " " + app);
     expect_survived(app, app + ".debug");
