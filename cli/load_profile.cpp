@@ -146,7 +146,7 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
         return Unexpected{recording.error()};
     }
     const auto cache = user_cache(choice.use_cache);
-    const NamingOptions naming{!choice.resymbolize, {}, cache.get()};
+    const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
     callgraph::BuildOptions options;
     options.category = category_by(choice.category.value_or(CategoryKind::thread));
     options.fold_inlined = choice.fold_inlined;

@@ -2,7 +2,6 @@
 
 #include "cli/kept_code.h"
 #include "cli/load_profile.h"
-#include "cli/name_cache.h"
 #include "core/fd.h"
 #include "trace/attachments.h"
 
@@ -14,14 +13,13 @@
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files, bool use_cache) {
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options) {
     Result<callgraph::Recording> recording = load_recording_file(file);
     if (!recording) {
         return unexpected(recording.error());
     }
-    const auto cache = user_cache(use_cache);
-    RecordingSymbols symbols = symbolize_recording(*recording, {true, files, cache.get()});
-    return NamedRecording{std::move(*recording), std::move(symbols), std::move(files)};
+    RecordingSymbols symbols = symbolize_recording(*recording, options);
+    return NamedRecording{std::move(*recording), std::move(symbols), options.files};
 }
 
 Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {

@@ -41,6 +41,12 @@ Result<void> read_lists(std::string_view option, const std::vector<std::string>&
 
 }  // namespace
 
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders) {
+    parser.values("--debug-dir", "DIR", folders,
+                  "Look for debug files in DIR, too, as in /usr/lib/debug\n"
+                  "(repeatable)");
+}
+
 void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--focus", "NAME", typed.focus, "Only this function and what it calls");
     parser.value("--search", "TEXT", typed.search, "Only what leads to or from names with TEXT");
@@ -65,6 +71,7 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.flag("--cache,!--no-cache", typed.use_cache,
                 "Names that were found before are used, and kept (default),\n"
                 "or not");
+    add_debug_folders(parser, typed.debug_folders);
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
@@ -74,6 +81,7 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     choice.resymbolize = typed.resymbolize;
     choice.use_cache = typed.use_cache;
     choice.by_line = typed.by_line;
+    choice.debug_folders = typed.debug_folders;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });

@@ -27,6 +27,7 @@ struct ProfileChoice {
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
     bool resymbolize = false;                ///< Names from this machine's files alone.
     bool use_cache = true;                   ///< Of the names that were found before.
+    std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
 };
 
 /// The same as words.
@@ -41,10 +42,14 @@ struct TypedChoice {
     bool resymbolize = false;
     bool use_cache = true;
     bool by_line = false;
+    std::vector<std::string> debug_folders;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize and
-/// --no-cache; `typed` outlives the parse.
+/// Adds --debug-dir, which record has, too; `folders` outlives the parse.
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
+
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize,
+/// --debug-dir and --no-cache; `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

@@ -7,6 +7,7 @@
 #include "cli/export_profile.h"
 #include "cli/launched_command.h"
 #include "cli/load_profile.h"
+#include "cli/name_cache.h"
 #include "cli/name_recording.h"
 #include "cli/output.h"
 #include "cli/record_signals.h"
@@ -111,7 +112,9 @@ void finish_recording(const RecordOptions& options, const std::string& file,
     if (!is_shown && !can_keep) {
         return;
     }
-    auto named = name_recording(file, session.module_files(), options.cache);
+    const auto cache = user_cache(options.cache);
+    auto named =
+        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()});
     if (!named) {
         print_error(named.error().message());
         return;

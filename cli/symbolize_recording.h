@@ -23,6 +23,8 @@ using ModuleFiles = std::map<ModuleId, std::string>;
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
     ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Where separate debug files are, too: before the usual folder.
+    std::vector<std::string> debug_folders = {};
     /// Names that were found before; nullptr: none are kept.
     symbolize::SymbolCache* cache = nullptr;
 };

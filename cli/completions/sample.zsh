@@ -9,6 +9,7 @@ _sample_choice=(
     '*--fold=[make one with their functions]:what:(inlined parts inlined,parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
+    '*--debug-dir=[look for debug files here, too]:folder:_files -/'
 )
 
 _sample_record() {
@@ -25,6 +26,7 @@ _sample_record() {
         '--clock=[what time is measured]:clock:(cpu wall)' \
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
+        '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \

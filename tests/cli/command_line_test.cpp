@@ -183,8 +183,13 @@ TEST(Report, reads_every_option) {
                                                   "--fold",
                                                   "parts,inlined",
                                                   "--lines",
+                                                  "--debug-dir",
+                                                  "/first",
+                                                  "--debug-dir",
+                                                  "/second",
                                                   "a.utrace"});
     EXPECT_EQ(options.view, View::callgraph);
+    EXPECT_EQ(options.choice.debug_folders, (std::vector<std::string>{"/first", "/second"}));
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
     EXPECT_EQ(options.choice.average_s, 300U);
