@@ -3,11 +3,12 @@
 _sample_options() {
     case $1 in
         record) echo "--freq --time --output --force --export --source --event --max-stack --clock
-                      --children --no-children --quiet --color --help" ;;
-        report) echo "--view --focus --search --average --hide --fold --names --category --unit
-                      --min --json --color --help" ;;
+                      --children --no-children --symbols --no-symbols --cache --no-cache --quiet
+                      --color --help" ;;
+        report) echo "--view --focus --search --average --hide --fold --names --category
+                      --resymbolize --cache --no-cache --unit --min --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --help" ;;
+                      --category --resymbolize --cache --no-cache --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }

@@ -9,6 +9,9 @@ _sample_choice=(
     '*--fold=[make one with their functions]:what:(parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
+    "--resymbolize[names from this machine's files, not from the recording]"
+    '(--no-cache)--cache[use and keep names that were found before]'
+    '(--cache)--no-cache[neither use nor keep them]'
 )
 
 _sample_record() {
@@ -25,6 +28,10 @@ _sample_record() {
         '--clock=[what time is measured]:clock:(cpu wall)' \
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
+        '(--no-symbols)--symbols[names of functions go into the recording]' \
+        '(--symbols)--no-symbols[leave them out]' \
+        '(--no-cache)--cache[use and keep names that were found before]' \
+        '(--cache)--no-cache[neither use nor keep them]' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \
