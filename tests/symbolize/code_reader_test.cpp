@@ -78,15 +78,16 @@ TEST(CodeReader, stops_at_its_budget_and_goes_on_with_what_fits) {
     EXPECT_EQ(none.left_out, 1U);
     EXPECT_EQ(budget, size - 1);
     budget = size;
-    const CodeResult one = read_code({path, build_id_of(path)},
-                                     std::vector{symbols.at("main"), symbols.at("main") + 1}, budget);
+    const CodeResult one = read_code(
+        {path, build_id_of(path)}, std::vector{symbols.at("main"), symbols.at("main") + 1}, budget);
     EXPECT_EQ(one.code.blocks.size(), 1U) << "the same function twice";
     EXPECT_EQ(budget, 0U);
 }
 
 TEST(CodeReader, refuses_another_build) {
     std::size_t budget = kPlenty;
-    const CodeResult result = read_code({fixture("dwarf5_pie"), {1, 2, 3}}, std::vector<std::uint64_t>{0x1000}, budget);
+    const CodeResult result =
+        read_code({fixture("dwarf5_pie"), {1, 2, 3}}, std::vector<std::uint64_t>{0x1000}, budget);
     EXPECT_TRUE(result.code.blocks.empty());
     EXPECT_NE(result.problem, "");
 }
