@@ -4,6 +4,7 @@
 #include "callgraph/load_recording.h"
 #include "callgraph/rename.h"
 #include "callgraph/transforms.h"
+#include "cli/name_cache.h"
 #include "core/mapped_file.h"
 #include "export/script_profiler_json.h"
 #include "symbolize/function_parts.h"
@@ -99,13 +100,17 @@ Result<callgraph::Profile> load_json(const std::string& path, std::string_view c
                           "--category needs a recording: the categories of " + path +
                               ", a profile in JSON, are fixed");
     }
+    if (choice.by_line) {
+        return unexpected(ErrorCode::unsupported,
+                          "--lines needs a recording: " + path + ", a profile in JSON, has none");
+    }
     Result<callgraph::Profile> profile = exports::read_script_profiler_json(content);
     if (!profile) {
         Error error = profile.error();
         error.context = path + " is no profile of version 2: " + error.context;
         return unexpected(std::move(error));
     }
-    return profile;
+    return choice.fold_inlined ? callgraph::fold_inlined(std::move(*profile)) : std::move(profile);
 }
 
 Result<MappedFile> open_any(const std::string& path) {
@@ -140,9 +145,13 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     if (!recording) {
         return Unexpected{recording.error()};
     }
-    const NamingOptions naming{!choice.resymbolize, {}};
-    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
-                                choice.category.value_or(CategoryKind::thread));
+    const auto cache = user_cache(choice.use_cache);
+    const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
+    callgraph::BuildOptions options;
+    options.category = category_by(choice.category.value_or(CategoryKind::thread));
+    options.fold_inlined = choice.fold_inlined;
+    options.by_line = choice.by_line;
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming), options);
 }
 
 /// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
@@ -198,9 +207,9 @@ Result<callgraph::Recording> load_recording_file(const std::string& path) {
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        RecordingSymbols symbols, CategoryKind category) {
-    callgraph::Profile profile =
-        callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
+                                        RecordingSymbols symbols,
+                                        const callgraph::BuildOptions& options) {
+    callgraph::Profile profile = callgraph::build_profile(recording, symbols.symbols, options);
     for (std::string& problem : symbols.problems) {
         profile.truth.notes.push_back(std::move(problem));
     }

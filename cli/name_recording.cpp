@@ -13,13 +13,13 @@
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files) {
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options) {
     Result<callgraph::Recording> recording = load_recording_file(file);
     if (!recording) {
         return unexpected(recording.error());
     }
-    RecordingSymbols symbols = symbolize_recording(*recording, {true, files});
-    return NamedRecording{std::move(*recording), std::move(symbols), std::move(files)};
+    RecordingSymbols symbols = symbolize_recording(*recording, options);
+    return NamedRecording{std::move(*recording), std::move(symbols), options.files};
 }
 
 Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {

@@ -17,7 +17,8 @@ struct NamedRecording {
 
 /// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
 /// load_recording_file().
-[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files);
+[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file,
+                                                    const NamingOptions& options);
 
 /// Adds the names to `file`, and the hottest code and its sources if `with_code`, so that it can be
 /// read on another machine. Errors say that they are missing in it; the recording is as it was.

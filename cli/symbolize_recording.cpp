@@ -1,5 +1,7 @@
 #include "cli/symbolize_recording.h"
 
+#include "symbolize/symbol_cache.h"
+#include "symbolize/symbolizer.h"
 #include "trace/packed.h"
 #include "trace/records.h"
 #include "trace/symbol_codec.h"
@@ -21,6 +23,12 @@ namespace {
 struct Part {
     Symbols symbols;
     std::vector<std::size_t> places;
+};
+
+/// How modules are named; a cache may be used or not (nullptr).
+struct Naming {
+    symbolize::Options options;
+    symbolize::SymbolCache* cache = nullptr;
 };
 
 /// One module's share of the work. Workers touch distinct jobs.
@@ -104,12 +112,14 @@ void take_recorded_names(Job& job) {
     }
 }
 
-void name(Job& job) {
+void name(Job& job, const Naming& how) {
     take_recorded_names(job);
     if (job.addresses.empty()) {
         return;
     }
-    symbolize::ModuleSymbols named = symbolize::symbolize(job.module, job.addresses);
+    symbolize::ModuleSymbols named =
+        how.cache != nullptr ? how.cache->symbolize(job.module, job.addresses, how.options)
+                             : symbolize::symbolize(job.module, job.addresses, how.options);
     const auto& functions = named.symbols.functions;
     job.is_unread = !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
@@ -119,28 +129,28 @@ void name(Job& job) {
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
-void work(std::span<Job> jobs, std::atomic<std::size_t>& next) {
+void work(std::span<Job> jobs, const Naming& how, std::atomic<std::size_t>& next) {
     while (true) {
         // Relaxed: the counter only deals out jobs; join() publishes their results.
         const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
         if (index >= jobs.size()) {
             return;
         }
-        name(jobs[index]);
+        name(jobs[index], how);
     }
 }
 
-void run_jobs(std::span<Job> jobs) {
+void run_jobs(std::span<Job> jobs, const Naming& how) {
     std::atomic<std::size_t> next{0};
     std::thread helper;
     if (jobs.size() > 1) {
         try {
-            helper = std::thread{[&] { work(jobs, next); }};
+            helper = std::thread{[&] { work(jobs, how, next); }};
         } catch (const std::system_error&) {
             // No thread to be had: this one does all of it.
         }
     }
-    work(jobs, next);
+    work(jobs, how, next);
     if (helper.joinable()) {
         helper.join();
     }
@@ -166,7 +176,10 @@ symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
     std::vector<Job> jobs = make_jobs(recording, options);
-    run_jobs(jobs);
+    Naming how{{}, options.cache};
+    how.options.debug_roots.insert(how.options.debug_roots.begin(), options.debug_folders.begin(),
+                                   options.debug_folders.end());
+    run_jobs(jobs, how);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
     std::string lost = options.from_recording ? recording.attachments_problem() : "";

@@ -11,19 +11,27 @@
 #include <string>
 #include <vector>
 
+namespace sample::symbolize {
+class SymbolCache;
+}
+
 namespace sample::cli {
 
 /// As collector::Session::module_files() gives them.
 using ModuleFiles = std::map<ModuleId, std::string>;
 
-/// Where a module can be read: its recorded path, and another one that `files` may know.
-[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
-                                                const ModuleFiles& files);
-
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
     ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Where separate debug files are, too: before the usual folder.
+    std::vector<std::string> debug_folders = {};
+    /// Names that were found before; nullptr: none are kept.
+    symbolize::SymbolCache* cache = nullptr;
 };
+
+/// Where a module can be read, by its recorded path or another one that `files` knows.
+[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
+                                                const ModuleFiles& files);
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().
