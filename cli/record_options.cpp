@@ -207,6 +207,12 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.flag("--symbols,!--no-symbols", options.symbols,
                 "Names of functions go into the recording (default), so that it\n"
                 "can be read elsewhere, or not");
+    parser.flag("--cache,!--no-cache", options.cache,
+                "Names that were found before are used, and kept (default),\n"
+                "or not");
+    parser.flag("--code,!--no-code", options.code,
+                "With them the hottest machine code and its source lines, for\n"
+                "sample annotate (default), or not");
     add_debug_folders(parser, options.debug_folders);
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");

@@ -35,8 +35,10 @@ struct RecordOptions {
     std::string clock = "cpu";                   ///< cpu or wall.
     source::EventSpec event;                     ///< What is sampled; time, unless asked.
     std::uint32_t max_stack = kDefaultMaxStack;  ///< Frames kept of a stack, 64 to 8192.
-    bool children = true;                    ///< Record the processes that the command starts, too.
-    bool symbols = true;                     ///< The recording carries the names of functions.
+    bool children = true;  ///< Record the processes that the command starts, too.
+    bool symbols = true;   ///< The recording carries the names of functions.
+    bool cache = true;     ///< Names that were found before are used, and kept.
+    bool code = true;      ///< With them the hottest code, and the source lines that it came from.
     std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
     bool quiet = false;                      ///< Neither countdown nor summary; errors still.
     ColorMode color = ColorMode::automatic;

@@ -173,6 +173,7 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_n
         const auto linked = linked_paths(*search, opened_path, link_name);
         paths.insert(paths.end(), linked.begin(), linked.end());
     }
+    search->places = paths;
     for (const std::string& path : paths) {
         Fd fd = open_if_expected(path, expected);
         if (fd.is_open()) {

@@ -25,6 +25,7 @@ struct DebugFileSearch {
     std::string module_path;  ///< As recorded; the file opened may be another.
     Fd debug_file;            ///< What was found, for whoever maps it too.
     bool asked = false;
+    std::vector<std::string> places = {};  ///< Where it was looked for.
 };
 
 /// libdwfl's find_debuginfo callback; *userdata is a DebugFileSearch. A file is taken only if its

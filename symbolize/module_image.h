@@ -35,6 +35,10 @@ public:
     /// or is not whole, `problem` says so. DWARF addresses plus `bias` are the module's own. Call
     /// it once.
     [[nodiscard]] Dwarf* debug_info(Dwarf_Addr& bias, std::string& problem) const;
+    /// The one of the module's paths that was opened.
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// Where its debug file was looked for, there or not; empty where none was needed.
+    [[nodiscard]] const std::vector<std::string>& debug_places() const { return search_->places; }
     /// What finds the split units of that; must not outlive this.
     [[nodiscard]] std::unique_ptr<SplitUnits> split_units(Dwarf* dwarf) const;
 

@@ -62,6 +62,8 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
     }
     result.symbols = namer.take();
     result.symbols.runs = std::move(runs);
+    result.file = image->path();
+    result.debug_places = image->debug_places();
     if (result.problem.empty()) {
         result.problem = split->problem();
     }

@@ -6,7 +6,7 @@ _sample_choice=(
     '--search=[only paths to and from names with this text]:text:'
     '--average=[durations as in an average span of the session]:span:(1s 1m 5m 10m)'
     '*--hide=[take out of all durations]:what:(gc plugins gc,plugins)'
-    '*--fold=[make one with their functions]:what:(parts)'
+    '*--fold=[make one with their functions]:what:(inlined parts inlined,parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
     '*--debug-dir=[look for debug files here, too]:folder:_files -/'
@@ -38,6 +38,7 @@ _sample_report() {
         '(-h --help)'{-h,--help}'[print help]' \
         '--view=[what to show]:view:(summary callgraph functions threads stats)' \
         $_sample_choice \
+        '--lines[a node of the callgraph for each line]' \
         '--unit=[of durations]:unit:(auto ms %)' \
         '--min=[leave out what weighs less]:per cent:' \
         '--json[JSON instead of text]' \

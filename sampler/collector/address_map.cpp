@@ -1,6 +1,7 @@
 #include "sampler/collector/address_map.h"
 
 #include "sampler/collector/elf_facts.h"
+#include "sampler/collector/module_file.h"
 #include "sampler/collector/proc_files.h"
 
 namespace sample::collector {
@@ -71,7 +72,9 @@ void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recor
             module.plugin = true;
             module.path = mapping.path;
             module.build_id = facts.build_id;
-            files_.add(mapping.start, {mapping.end, *bias, recorder.module(module), false});
+            module.id = recorder.module(module);
+            keep_module_file(recorder, module, pid, mapping.start);
+            files_.add(mapping.start, {mapping.end, *bias, module.id, false});
             return;
         }
     }

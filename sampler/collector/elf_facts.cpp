@@ -89,6 +89,21 @@ bool has_section(Bytes file, const Elf64_Ehdr& head, std::string_view wanted) {
     return false;
 }
 
+ElfFacts facts_of(Bytes file, bool with_sections) {
+    ElfFacts facts;
+    const auto head = read_at<Elf64_Ehdr>(file, 0);
+    if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) {
+        return facts;
+    }
+    facts.is_elf = true;
+    facts.is_x86_64 = head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_machine == EM_X86_64;
+    if (facts.is_x86_64) {
+        read_program_headers(file, *head, facts);
+        facts.is_go = with_sections && has_section(file, *head, ".go.buildinfo");
+    }
+    return facts;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
@@ -108,23 +123,13 @@ std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
 }
 
 ElfFacts read_elf_facts(const std::string& path) {
-    ElfFacts facts;
     const auto file = MappedFile::open(path);
-    if (!file) {
-        return facts;
-    }
-    const Bytes bytes = file->bytes();
-    const auto head = read_at<Elf64_Ehdr>(bytes, 0);
-    if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) {
-        return facts;
-    }
-    facts.is_elf = true;
-    facts.is_x86_64 = head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_machine == EM_X86_64;
-    if (facts.is_x86_64) {
-        read_program_headers(bytes, *head, facts);
-        facts.is_go = has_section(bytes, *head, ".go.buildinfo");
-    }
-    return facts;
+    return file ? facts_of(file->bytes(), true) : ElfFacts{};
+}
+
+std::vector<std::uint8_t> read_build_id(const std::string& path) {
+    const auto file = MappedFile::open(path);
+    return file ? facts_of(file->bytes(), false).build_id : std::vector<std::uint8_t>{};
 }
 
 }  // namespace sample::collector

@@ -33,4 +33,7 @@ struct ElfFacts {
 
 [[nodiscard]] ElfFacts read_elf_facts(const std::string& path);
 
+/// Its build-id alone; empty if it has none. Reads the file's first pages only.
+[[nodiscard]] std::vector<std::uint8_t> read_build_id(const std::string& path);
+
 }  // namespace sample::collector

@@ -1,5 +1,6 @@
 #include "sampler/collector/profiled_process.h"
 
+#include "sampler/collector/module_file.h"
 #include "sampler/collector/proc_files.h"
 
 #include <fcntl.h>
@@ -337,6 +338,8 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
     module.plugin = (record.flags & capture::kModulePlugin) != 0;
     module.build_id.assign(record.build_id.begin(), record.build_id.begin() + record.head.b);
     const ModuleId id = recorder_.module(module);
+    module.id = id;
+    keep_module_file(recorder_, module, identity_.pid, record.start);
     AddressRanges::Range range;
     range.end = record.end;
     range.bias = record.bias;

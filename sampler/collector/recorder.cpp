@@ -27,12 +27,14 @@ constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
     {trace::kSamplingThread, trace::ModuleKind::pseudo},
 }};
 
+constexpr std::size_t kMostFiles = 2048;
+
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
 
 Fd copy_of(const Fd& file) {
     Fd copy{::memfd_create("names", MFD_CLOEXEC)};
-    std::array<char, 64 * 1024> buffer{};
+    std::array<char, std::size_t{64} << 10U> buffer{};
     off_t offset = 0;
     ssize_t got = 0;
     while ((got = ::pread(file.get(), buffer.data(), buffer.size(), offset)) > 0) {
@@ -96,6 +98,17 @@ ModuleId Recorder::own_module(trace::Module module) {
     module.id = ModuleId{next_module_++};
     writer_->module(module);
     return module.id;
+}
+
+bool Recorder::wants_file(ModuleId module) {
+    asked_files_.resize(std::max<std::size_t>(asked_files_.size(), std::size_t{module.value} + 1));
+    if (asked_files_[module.value]) {
+        return false;
+    }
+    asked_files_[module.value] = true;
+    // The events of threads are descriptors, too.
+    return kept_files_.size() <
+           std::min<std::size_t>(kMostFiles, static_cast<std::size_t>(::sysconf(_SC_OPEN_MAX)) / 4);
 }
 
 void Recorder::keep_file(ModuleId module, Fd file) {

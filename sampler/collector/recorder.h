@@ -52,6 +52,8 @@ public:
     /// The node of a pseudo module under `parent`. Hot.
     NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
 
+    /// True once for each module, as long as there is room for more files.
+    bool wants_file(ModuleId module);
     /// Where a module can be read once the process and its files are gone. The first file counts.
     void keep_file(ModuleId module, Fd file);
     /// The same for a file that may change: keeps what it has now, up to a limit of all copies
@@ -81,6 +83,7 @@ private:
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
     std::uint32_t next_module_ = 1;
     std::map<ModuleId, Fd> kept_files_;
+    std::vector<bool> asked_files_;  ///< By id.
     std::uint64_t copied_bytes_ = 0;
     std::vector<std::string> notes_;
 };

@@ -181,7 +181,8 @@ TEST(Report, reads_every_option) {
                                                   "--names",
                                                   "short",
                                                   "--fold",
-                                                  "parts",
+                                                  "parts,inlined",
+                                                  "--lines",
                                                   "--debug-dir",
                                                   "/first",
                                                   "--debug-dir",
@@ -196,6 +197,8 @@ TEST(Report, reads_every_option) {
     EXPECT_TRUE(options.choice.hide_plugins);
     EXPECT_EQ(options.choice.names, symbolize::NameForm::brief);
     EXPECT_TRUE(options.choice.fold_parts);
+    EXPECT_TRUE(options.choice.fold_inlined);
+    EXPECT_TRUE(options.choice.by_line);
     EXPECT_EQ(options.choice.category, CategoryKind::process);
     EXPECT_EQ(options.unit, Unit::percent);
     EXPECT_EQ(options.min_percent, 2.5);
@@ -213,6 +216,8 @@ TEST(Report, has_the_defaults_of_the_contract) {
     EXPECT_FALSE(options.choice.hide_gc);
     EXPECT_EQ(options.choice.names, symbolize::NameForm::full);
     EXPECT_FALSE(options.choice.fold_parts);
+    EXPECT_FALSE(options.choice.fold_inlined);
+    EXPECT_FALSE(options.choice.by_line);
     EXPECT_FALSE(options.min_percent.has_value());
 }
 

@@ -50,7 +50,8 @@ TEST_F(Preload, the_recording_is_whole_when_the_program_has_ended) {
 
 TEST_F(Preload, the_recording_is_whole_when_the_last_image_of_an_exec_has_ended) {
     for (int time = 0; time < 5; ++time) {
-        (void)preload({target("self_exec"), "execve", "3"});
+        // Names would follow, which nobody waits for.
+        (void)preload({target("self_exec"), "execve", "3"}, {{}, {{"SAMPLE_SYMBOLS", "0"}}, {}});
         const auto size = std::filesystem::file_size(recording());
         const Recording seen{recording()};
         EXPECT_TRUE(seen.flag("whole"));

@@ -75,9 +75,9 @@ std::optional<std::uint64_t> last_cover(const std::vector<std::array<std::uint64
 TEST(LastCover, agrees_with_the_obvious_way) {
     std::mt19937 random{5};
     for (int round = 0; round < 50; ++round) {
-        std::vector<std::uint64_t> addresses;
-        for (int i = 0; i < 40; ++i) {
-            addresses.push_back(random() % 300);
+        std::vector<std::uint64_t> addresses(40);
+        for (std::uint64_t& address : addresses) {
+            address = random() % 300;
         }
         LastCover cover{addresses};
         std::vector<std::array<std::uint64_t, 3>> ranges;

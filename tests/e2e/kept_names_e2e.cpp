@@ -1,0 +1,152 @@
+// Names that stay: a recording carries them, and programs that are deleted, replaced or in a
+// container while they run have them all the same.
+#include "session.h"
+
+#include <chrono>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+namespace sample::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// For sh: starts ./app in the background, and goes on once it runs.
+const std::string kStartApp =
+    "./app 0.5 & until readlink /proc/$!/exe | grep -q '/app$'; do sleep 0.01; done; ";
+
+class KeptNames : public Session {
+protected:
+    /// three_leaves under the name "app" in this test's folder.
+    void copy_app() const {
+        fs::copy_file(target("three_leaves"), file("app"), fs::copy_options::overwrite_existing);
+    }
+    [[nodiscard]] std::string shown(const Words& options = {}) const {
+        Words words{"report", "--view", "functions"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.push_back(recording());
+        const Outcome outcome = sample(words);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return outcome.out;
+    }
+    static void expect_named(const std::string& text) {
+        for (const char* name : {"leaf_fifty", "leaf_thirty", "leaf_twenty", "three_leaves.cpp"}) {
+            EXPECT_NE(text.find(name), std::string::npos) << name << " in\n" << text;
+        }
+        EXPECT_EQ(text.find("app+0x"), std::string::npos) << text;
+    }
+    static void expect_unnamed(const std::string& text) {
+        EXPECT_EQ(text.find("leaf_fifty"), std::string::npos) << text;
+        EXPECT_NE(text.find("app+0x"), std::string::npos) << text;
+    }
+};
+
+TEST_F(KeptNames, travel_with_the_recording) {
+    copy_app();
+    ASSERT_EQ(record({file("app"), "0.3"}).exit_code, 0);
+    const std::string before = shown();
+    expect_named(before);
+    fs::remove(file("app"));
+    EXPECT_EQ(shown(), before);
+    expect_unnamed(shown({"--resymbolize"}));
+}
+
+TEST_F(KeptNames, are_left_out_when_asked) {
+    copy_app();
+    ASSERT_EQ(sample({"--quiet", "--no-symbols", "--freq", "10k", "-o", recording(), "--",
+                      file("app"), "0.3"})
+                  .exit_code,
+              0);
+    expect_named(shown());
+    fs::remove(file("app"));
+    expect_unnamed(shown());
+}
+
+TEST_F(KeptNames, come_from_this_machine_where_the_recording_is_cut) {
+    copy_app();
+    ASSERT_EQ(record({file("app"), "0.3"}).exit_code, 0);
+    const std::string before = shown();
+    fs::resize_file(recording(), fs::file_size(recording()) - 1);
+    const std::string after = shown();
+    expect_named(after);
+    const Recording seen{recording()};
+    EXPECT_TRUE(seen.flag("whole"));
+    const Outcome summary = sample({"report", recording()});
+    EXPECT_NE(summary.out.find("names that the recording carries are not all there"),
+              std::string::npos)
+        << summary.out;
+}
+
+TEST_F(KeptNames, are_added_once_a_preloaded_program_is_gone) {
+    copy_app();
+    ASSERT_EQ(preload({file("app"), "0.3"}).exit_code, 0);
+    ASSERT_TRUE(whole_recording().flag("whole"));
+    const std::string before = shown();
+    expect_named(before);
+    // The names come last; they are there once the recording names what is no more.
+    fs::rename(file("app"), file("app.away"));
+    std::string after = shown();
+    for (int tries = 0; tries < 200 && after != before; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        after = shown();
+    }
+    EXPECT_EQ(after, before);
+}
+
+TEST_F(KeptNames, of_a_program_that_is_deleted_while_it_runs) {
+    copy_app();
+    const Outcome outcome = record({"sh", "-c", kStartApp + "rm app; wait"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    expect_named(shown());
+}
+
+TEST_F(KeptNames, of_a_program_that_is_replaced_while_it_runs) {
+    copy_app();
+    fs::copy_file(target("ten_functions"), file("new"));
+    const Outcome outcome = record({"sh", "-c", kStartApp + "mv new app; wait"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    expect_named(shown());
+    // Later nothing is believed of the other build.
+    const std::string later = shown({"--resymbolize"});
+    expect_unnamed(later);
+    const Outcome summary = sample({"report", "--resymbolize", recording()});
+    EXPECT_NE(summary.out.find("its build-id differs"), std::string::npos) << summary.out;
+}
+
+/// Copies what `program` loads, and the agent, to the same paths below `root`.
+void make_root(const fs::path& root, const std::string& program, const Outcome& ldd) {
+    std::istringstream words{ldd.out + " " + agent_path()};
+    for (std::string word; words >> word;) {
+        if (word.starts_with('/') && !word.ends_with(':') && fs::exists(word)) {
+            const fs::path copy = root / fs::path{word}.relative_path();
+            fs::create_directories(copy.parent_path());
+            fs::copy_file(word, copy, fs::copy_options::overwrite_existing);
+        }
+    }
+    fs::copy_file(program, root / "app");
+}
+
+TEST_F(KeptNames, of_a_program_in_a_root_of_its_own) {
+    const Words unshare{"unshare", "--mount", "--propagation", "unchanged"};
+    Words probe = unshare;
+    probe.insert(probe.end(), {"sh", "-c", "mount -t tmpfs none . && chroot / true"});
+    if (run_here(probe).exit_code != 0) {
+        GTEST_SKIP() << "a mount namespace and chroot need CAP_SYS_ADMIN";
+    }
+    make_root(file("root"), target("three_leaves"),
+              run_here({"ldd", target("three_leaves"), agent_path()}));
+    fs::create_directory(file("mounted"));
+    // On a filesystem that is gone with its namespace; /app is another file here, or none.
+    Words command = unshare;
+    command.insert(command.end(), {"sh", "-c",
+                                   "mount -t tmpfs none mounted && cp -r root/. mounted && "
+                                   "rm -r root && exec chroot mounted /app 0.3"});
+    const Outcome outcome = record(command);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    ASSERT_FALSE(fs::exists(file("mounted") / "app"));
+    expect_named(shown());
+}
+
+}  // namespace
+}  // namespace sample::e2e
