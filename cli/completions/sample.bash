@@ -9,7 +9,7 @@ _sample_options() {
                       --resymbolize --debug-dir --cache --no-cache --unit
                       --min --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --debug-dir --help" ;;
+                      --category --resymbolize --debug-dir --cache --no-cache --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }

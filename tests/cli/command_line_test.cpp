@@ -56,10 +56,27 @@ TEST(Record, has_the_defaults_of_the_contract) {
 }
 
 TEST(Record, reads_every_option) {
-    const auto options = parse_as<RecordOptions>(
-        {"-t", "1.5s", "-o", "%n.utrace", "--force", "--export", "json=a.json", "--export=folded=b",
-         "--source", "perf", "--clock", "cpu", "--max-stack", "64", "--no-children", "--quiet",
-         "--color", "never", "app"});
+    const auto options = parse_as<RecordOptions>({"-t",
+                                                  "1.5s",
+                                                  "-o",
+                                                  "%n.utrace",
+                                                  "--force",
+                                                  "--export",
+                                                  "json=a.json",
+                                                  "--export=folded=b",
+                                                  "--source",
+                                                  "perf",
+                                                  "--clock",
+                                                  "cpu",
+                                                  "--max-stack",
+                                                  "64",
+                                                  "--no-children",
+                                                  "--no-symbols",
+                                                  "--no-cache",
+                                                  "--quiet",
+                                                  "--color",
+                                                  "never",
+                                                  "app"});
     EXPECT_EQ(options.time, std::chrono::milliseconds{1500});
     EXPECT_EQ(options.output, "%n.utrace");
     EXPECT_TRUE(options.force);
@@ -71,6 +88,8 @@ TEST(Record, reads_every_option) {
     EXPECT_EQ(options.source, "perf");
     EXPECT_EQ(options.max_stack, 64U);
     EXPECT_FALSE(options.children);
+    EXPECT_FALSE(options.symbols);
+    EXPECT_FALSE(options.cache);
     EXPECT_TRUE(options.quiet);
     EXPECT_EQ(options.color, ColorMode::never);
     EXPECT_EQ(options.command, Arguments{"app"});
