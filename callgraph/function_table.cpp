@@ -14,6 +14,11 @@ constexpr std::string_view kGcName = "GC";
 
 }  // namespace
 
+std::string shown_name(const FunctionSymbol& symbol) {
+    return symbol.origin == NameOrigin::guessed ? symbol.name + std::string{kGuessMark}
+                                                : symbol.name;
+}
+
 std::uint64_t FunctionTable::CodeTraits::hash(const Code& code) {
     constexpr std::hash<std::string_view> kHash;
     return hash_pair(kHash(code.name), hash_pair(kHash(code.source), kHash(code.module_path)));
@@ -69,9 +74,8 @@ void FunctionTable::add_place(std::uint32_t address) {
 void FunctionTable::add_code(std::uint32_t function, std::string_view module_path) {
     const FunctionSymbol& symbol = symbols_.functions[function];
     Code code;
-    code.name = symbol.origin == NameOrigin::guessed
-                    ? made_names_.emplace_back(symbol.name + std::string{kGuessMark})
-                    : std::string_view{symbol.name};
+    code.name = symbol.origin == NameOrigin::guessed ? made_names_.emplace_back(shown_name(symbol))
+                                                     : std::string_view{symbol.name};
     code.source = symbol.source;
     code.module_path = module_path;
     code.line = symbol.line;

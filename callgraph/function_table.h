@@ -22,6 +22,9 @@ struct FrameIndex {
     std::uint32_t frame = 0;    ///< Below frames_at(address).
 };
 
+/// Its name, with a mark if that is a guess.
+[[nodiscard]] std::string shown_name(const FunctionSymbol& symbol);
+
 /// Keeps references to both arguments of its constructor.
 class FunctionTable {
 public:

@@ -110,28 +110,6 @@ std::uint64_t scaled(std::uint64_t ns, long double factor) {
     return static_cast<std::uint64_t>(static_cast<long double>(ns) * factor);
 }
 
-/// "run" for "pool::Worker::run": what follows the last "::" outside template arguments.
-std::string_view without_scope(std::string_view name) {
-    int depth = 0;
-    for (std::size_t i = name.size(); i-- > 1;) {
-        if (name[i] == '>') {
-            ++depth;
-        } else if (name[i] == '<') {
-            --depth;
-        } else if (depth == 0 && name[i] == ':' && name[i - 1] == ':') {
-            return name.substr(i + 1);
-        }
-    }
-    return name;
-}
-
-bool is_named(const Function& function, std::string_view name) {
-    const std::string label_text = label(function);
-    const std::string_view whole = label_text;
-    const std::string_view bare = whole.substr(0, whole.find('('));
-    return whole == name || (!bare.empty() && (bare == name || without_scope(bare) == name));
-}
-
 bool label_contains(const Function& function, std::string_view text) {
     return label(function).find(text) != std::string::npos;
 }

@@ -53,8 +53,9 @@ std::string hint(const callgraph::BrokenStacks& broken) {
                    ", its assembly with .cfi directives";
         case StackBreak::no_module:
             return broken.module.empty()
-                       ? "code in no module, as a JIT compiler makes it, has no unwind tables: if "
-                         "the program can run without its JIT, its callers can be seen"
+                       ? "code in no module, as a JIT compiler makes it, has no unwind tables: its "
+                         "callers can be seen where it keeps frame pointers, as with java "
+                         "-XX:+PreserveFramePointer"
                        : "a return address in " + where +
                              " leads to no code: its unwind tables do not fit it; " + rebuild;
         case StackBreak::unreadable_memory:

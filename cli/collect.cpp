@@ -8,6 +8,7 @@
 
 #include "cli/export_profile.h"
 #include "cli/load_profile.h"
+#include "cli/name_cache.h"
 #include "cli/name_recording.h"
 #include "cli/record_options.h"
 #include "cli/recording_file.h"
@@ -100,14 +101,16 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
     if ((!options.symbols || !is_regular_file(file)) && options.exports.empty()) {
         return true;
     }
-    auto named = name_recording(file, session.module_files(), options.cache);
+    const auto cache = user_cache(options.cache);
+    auto named =
+        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()});
     if (!named) {
         return false;
     }
-    bool good = !options.symbols || keep_names(file, *named).has_value();
+    bool good = !options.symbols || keep_names(file, *named, options.code).has_value();
     if (!options.exports.empty()) {
         const callgraph::Profile profile =
-            profile_of_recording(named->recording, std::move(named->symbols), CategoryKind::thread);
+            profile_of_recording(named->recording, std::move(named->symbols));
         for (const ExportRequest& request : options.exports) {
             const std::string path = expand_pattern(request.path, "", root);
             good = write_export(profile, request.format, path, options.force) && good;

@@ -19,6 +19,7 @@ Finds out where a native program spends its time, by sampling its stacks.
 Verbs:
   record    Run a command, sample it, keep a recording, print a summary (default)
   report    Show a recording: summary, callgraph, functions, threads, stats
+  annotate  Show the source lines and instructions of a function
   export    Write a recording as json or folded
   doctor    Say what this machine allows and what would improve it
   help      Print this, or the help of a verb: sample help report
@@ -34,7 +35,7 @@ See also: sample VERB --help, man sample
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
 constexpr std::array<std::string_view, 5> kReserved = {"attach", "view", "diff", "top", "control"};
-constexpr std::array<std::string_view, 6> kVerbs = {"record", "report", "export",
+constexpr std::array<std::string_view, 7> kVerbs = {"record", "report", "annotate", "export",
                                                     "doctor", "help",   "version"};
 
 template <class Options>
@@ -53,6 +54,9 @@ Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> par
 Result<Invocation> parse_verb(std::string_view verb, const std::vector<std::string>& words) {
     if (verb == "report") {
         return invocation(verb, parse_report_options(words));
+    }
+    if (verb == "annotate") {
+        return invocation(verb, parse_annotate_options(words));
     }
     if (verb == "export") {
         return invocation(verb, parse_export_options(words));

@@ -76,6 +76,11 @@ Unexpected not_a_profile(const std::string& path) {
                           ".utrace file that `sample record` wrote");
 }
 
+Unexpected nothing_recorded(const std::string& path) {
+    return unexpected(ErrorCode::corrupt,
+                      path + " is empty: nothing was recorded into it; record again");
+}
+
 callgraph::CategoryBy category_by(CategoryKind kind) {
     switch (kind) {
         case CategoryKind::process:
@@ -95,30 +100,40 @@ Result<callgraph::Profile> load_json(const std::string& path, std::string_view c
                           "--category needs a recording: the categories of " + path +
                               ", a profile in JSON, are fixed");
     }
+    if (choice.by_line) {
+        return unexpected(ErrorCode::unsupported,
+                          "--lines needs a recording: " + path + ", a profile in JSON, has none");
+    }
     Result<callgraph::Profile> profile = exports::read_script_profiler_json(content);
     if (!profile) {
         Error error = profile.error();
         error.context = path + " is no profile of version 2: " + error.context;
         return unexpected(std::move(error));
     }
-    return profile;
+    return choice.fold_inlined ? callgraph::fold_inlined(std::move(*profile)) : std::move(profile);
 }
 
-Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice) {
+Result<MappedFile> open_any(const std::string& path) {
     if (const Result<void> good = check_path(path); !good) {
         return Unexpected{good.error()};
     }
-    const Result<MappedFile> file = MappedFile::open(path);
+    return MappedFile::open(path);
+}
+
+std::string_view content_of(const MappedFile& file) {
+    const std::span<const std::byte> bytes = file.bytes();
+    return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+}
+
+Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice) {
+    const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
     }
-    const std::span<const std::byte> bytes = file->bytes();
-    const std::string_view content{static_cast<const char*>(static_cast<const void*>(bytes.data())),
-                                   bytes.size()};
+    const std::string_view content = content_of(*file);
     switch (kind_of(content)) {
         case FileKind::empty:
-            return unexpected(ErrorCode::corrupt,
-                              path + " is empty: nothing was recorded into it; record again");
+            return nothing_recorded(path);
         case FileKind::other:
             return not_a_profile(path);
         case FileKind::json:
@@ -131,9 +146,12 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
         return Unexpected{recording.error()};
     }
     const auto cache = user_cache(choice.use_cache);
-    const NamingOptions naming{!choice.resymbolize, {}, cache.get()};
-    return profile_of_recording(*recording, symbolize_recording(*recording, naming),
-                                choice.category.value_or(CategoryKind::thread));
+    const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
+    callgraph::BuildOptions options;
+    options.category = category_by(choice.category.value_or(CategoryKind::thread));
+    options.fold_inlined = choice.fold_inlined;
+    options.by_line = choice.by_line;
+    return profile_of_recording(*recording, symbolize_recording(*recording, naming), options);
 }
 
 /// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
@@ -168,16 +186,30 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 }  // namespace
 
 Result<callgraph::Recording> load_recording_file(const std::string& path) {
-    if (const Result<void> good = check_path(path); !good) {
-        return Unexpected{good.error()};
+    const Result<MappedFile> file = open_any(path);
+    if (!file) {
+        return Unexpected{file.error()};
+    }
+    switch (kind_of(content_of(*file))) {
+        case FileKind::empty:
+            return nothing_recorded(path);
+        case FileKind::other:
+            return not_a_profile(path);
+        case FileKind::json:
+            return unexpected(ErrorCode::unsupported,
+                              path +
+                                  " is a profile in JSON, which knows functions only: name the "
+                                  ".utrace file that `sample record` wrote");
+        case FileKind::recording:
+            break;
     }
     return callgraph::load_recording(path);
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        RecordingSymbols symbols, CategoryKind category) {
-    callgraph::Profile profile =
-        callgraph::build_profile(recording, symbols.symbols, {category_by(category)});
+                                        RecordingSymbols symbols,
+                                        const callgraph::BuildOptions& options) {
+    callgraph::Profile profile = callgraph::build_profile(recording, symbols.symbols, options);
     for (std::string& problem : symbols.problems) {
         profile.truth.notes.push_back(std::move(problem));
     }

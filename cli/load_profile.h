@@ -2,6 +2,7 @@
 // recording, and the user's choice of what to leave out.
 #pragma once
 
+#include "callgraph/build_profile.h"
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
 #include "cli/profile_choice.h"
@@ -19,14 +20,15 @@ namespace sample::cli {
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
                                                       const ProfileChoice& choice);
 
-/// A regular file that holds a recording. Errors: as load_profile().
+/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
+/// JSON.
 [[nodiscard]] Result<callgraph::Recording> load_recording_file(const std::string& path);
 
 /// A recording in memory, and its names, as a Profile. What could not be symbolized is in
 /// truth.notes.
 [[nodiscard]] callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
                                                       RecordingSymbols symbols,
-                                                      CategoryKind category);
+                                                      const callgraph::BuildOptions& options = {});
 
 /// fold, names, hide, focus and average, in this order. Errors: not_found if no function is called
 /// choice.focus; unsupported if the session's length is not known for the average.

@@ -25,6 +25,8 @@ int run(const Invocation& invocation) {
                 ignore_broken_pipes();
                 if constexpr (std::is_same_v<Options, ReportOptions>) {
                     return run_report(options);
+                } else if constexpr (std::is_same_v<Options, AnnotateOptions>) {
+                    return run_annotate(options);
                 } else if constexpr (std::is_same_v<Options, ExportOptions>) {
                     return run_export(options);
                 } else if constexpr (std::is_same_v<Options, DoctorOptions>) {

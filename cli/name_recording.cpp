@@ -1,37 +1,41 @@
 #include "cli/name_recording.h"
 
+#include "cli/kept_code.h"
 #include "cli/load_profile.h"
-#include "cli/name_cache.h"
 #include "core/fd.h"
 #include "trace/attachments.h"
 
 #include <fcntl.h>
 
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files, bool use_cache) {
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options) {
     Result<callgraph::Recording> recording = load_recording_file(file);
     if (!recording) {
         return unexpected(recording.error());
     }
-    const auto cache = user_cache(use_cache);
-    RecordingSymbols symbols =
-        symbolize_recording(*recording, {true, std::move(files), cache.get()});
-    return NamedRecording{std::move(*recording), std::move(symbols)};
+    RecordingSymbols symbols = symbolize_recording(*recording, options);
+    return NamedRecording{std::move(*recording), std::move(symbols), options.files};
 }
 
-Result<void> keep_names(const std::string& file, const NamedRecording& named) {
+Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {
     if (!named.recording.end()) {
         return {};  // Cut off: it says so itself.
     }
+    std::vector<trace::Attachment> kept_parts = attachments_of(named.recording, named.symbols);
+    if (with_code) {
+        auto code =
+            attachments_of(gather_code(named.recording, named.symbols.symbols, named.files));
+        std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
+    }
     Fd recording{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
-    Result<void> kept =
-        recording.is_open()
-            ? trace::append_attachments(std::move(recording),
-                                        attachments_of(named.recording, named.symbols))
-            : Result<void>{unexpected(Error::from_errno("cannot open it"))};
+    Result<void> kept = recording.is_open()
+                            ? trace::append_attachments(std::move(recording), kept_parts)
+                            : Result<void>{unexpected(Error::from_errno("cannot open it"))};
     if (!kept) {
         return unexpected(ErrorCode::system,
                           "the names of functions are not kept in " + file + " (" +

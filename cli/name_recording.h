@@ -12,16 +12,17 @@ namespace sample::cli {
 struct NamedRecording {
     callgraph::Recording recording;
     RecordingSymbols symbols;
+    ModuleFiles files;  ///< Under which path else a module can be read.
 };
 
-/// Reads `file`, a recording that was just written, and names its addresses, with the help of the
-/// user's cache or without. Errors: those of
+/// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
 /// load_recording_file().
-[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file, ModuleFiles files,
-                                                    bool use_cache);
+[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file,
+                                                    const NamingOptions& options);
 
-/// Adds the names to `file`, so that it can be read on another machine. Errors say that they are
-/// missing in it; the recording is as it was.
-[[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named);
+/// Adds the names to `file`, and the hottest code and its sources if `with_code`, so that it can be
+/// read on another machine. Errors say that they are missing in it; the recording is as it was.
+[[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named,
+                                      bool with_code);
 
 }  // namespace sample::cli

@@ -12,8 +12,8 @@ constexpr Words<std::uint64_t, 4> kAverages = {{{"1s", 1}, {"1m", 60}, {"5m", 30
 enum class Hidden : std::uint8_t { gc, plugins };
 constexpr Words<Hidden, 2> kHidden = {{{"gc", Hidden::gc}, {"plugins", Hidden::plugins}}};
 
-enum class Folded : std::uint8_t { parts };
-constexpr Words<Folded, 1> kFolded = {{{"parts", Folded::parts}}};
+enum class Folded : std::uint8_t { inlined, parts };
+constexpr Words<Folded, 2> kFolded = {{{"inlined", Folded::inlined}, {"parts", Folded::parts}}};
 constexpr Words<symbolize::NameForm, 3> kNames = {{{"full", symbolize::NameForm::full},
                                                    {"noargs", symbolize::NameForm::no_arguments},
                                                    {"short", symbolize::NameForm::brief}}};
@@ -41,6 +41,12 @@ Result<void> read_lists(std::string_view option, const std::vector<std::string>&
 
 }  // namespace
 
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders) {
+    parser.values("--debug-dir", "DIR", folders,
+                  "Look for debug files in DIR, too, as in /usr/lib/debug\n"
+                  "(repeatable)");
+}
+
 void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--focus", "NAME", typed.focus, "Only this function and what it calls");
     parser.value("--search", "TEXT", typed.search, "Only what leads to or from names with TEXT");
@@ -50,8 +56,10 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
                   "Take gc (memory management) or plugins out of\n"
                   "all durations, or both: gc,plugins");
     parser.values("--fold", "WHAT", typed.fold,
-                  "Make parts (f.cold, f.part.0) and copies\n"
-                  "(f.constprop.0) one with their function: parts");
+                  "inlined: inlined calls become their callers' own\n"
+                  "time; parts: parts (f.cold, f.part.0) and copies\n"
+                  "(f.constprop.0) become one with their function;\n"
+                  "or both: inlined,parts");
     parser.value("--names", "FORM", typed.names,
                  "full (default), noargs, or short (no template\n"
                  "arguments either); what becomes equal is one");
@@ -63,6 +71,7 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.flag("--cache,!--no-cache", typed.use_cache,
                 "Names that were found before are used, and kept (default),\n"
                 "or not");
+    add_debug_folders(parser, typed.debug_folders);
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
@@ -71,14 +80,17 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     choice.search = typed.search;
     choice.resymbolize = typed.resymbolize;
     choice.use_cache = typed.use_cache;
+    choice.by_line = typed.by_line;
+    choice.debug_folders = typed.debug_folders;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });
     if (!hidden) {
         return Unexpected{hidden.error()};
     }
-    const Result<void> folded =
-        read_lists("--fold", typed.fold, kFolded, [&choice](Folded) { choice.fold_parts = true; });
+    const Result<void> folded = read_lists("--fold", typed.fold, kFolded, [&choice](Folded what) {
+        (what == Folded::inlined ? choice.fold_inlined : choice.fold_parts) = true;
+    });
     if (!folded) {
         return Unexpected{folded.error()};
     }

@@ -17,7 +17,9 @@ enum class CategoryKind : std::uint8_t { thread, process, module };  ///< thread
 struct ProfileChoice {
     std::optional<CategoryKind> category;  ///< None: thread groups, or what the file has.
     symbolize::NameForm names = symbolize::NameForm::full;
-    bool fold_parts = false;  ///< Parts and copies of a function are that function.
+    bool by_line = false;       ///< A node for each line of a function.
+    bool fold_inlined = false;  ///< Inlined calls are their callers' own time.
+    bool fold_parts = false;    ///< Parts and copies of a function are that function.
     bool hide_gc = false;
     bool hide_plugins = false;
     std::string focus;                       ///< Only what this function calls; empty: all.
@@ -25,6 +27,7 @@ struct ProfileChoice {
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
     bool resymbolize = false;                ///< Names from this machine's files alone.
     bool use_cache = true;                   ///< Of the names that were found before.
+    std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
 };
 
 /// The same as words.
@@ -38,10 +41,15 @@ struct TypedChoice {
     std::string average;
     bool resymbolize = false;
     bool use_cache = true;
+    bool by_line = false;
+    std::vector<std::string> debug_folders;
 };
 
-/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize and
-/// --no-cache; `typed` outlives the parse.
+/// Adds --debug-dir, which record has, too; `folders` outlives the parse.
+void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
+
+/// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize,
+/// --debug-dir and --no-cache; `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
 
 /// Errors: invalid_argument, listing what is allowed.

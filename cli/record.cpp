@@ -7,6 +7,7 @@
 #include "cli/export_profile.h"
 #include "cli/launched_command.h"
 #include "cli/load_profile.h"
+#include "cli/name_cache.h"
 #include "cli/name_recording.h"
 #include "cli/output.h"
 #include "cli/record_signals.h"
@@ -85,7 +86,7 @@ void show_result(const RecordOptions& options, const std::string& file,
         return;
     }
     const callgraph::Profile profile =
-        profile_of_recording(named.recording, std::move(named.symbols), CategoryKind::thread);
+        profile_of_recording(named.recording, std::move(named.symbols));
     for (const ExportRequest& request : options.exports) {
         const std::string path = expand_pattern(request.path, options.command[0], command.pid());
         if (const auto written = write_export(profile, request.format, path, options.force);
@@ -111,13 +112,15 @@ void finish_recording(const RecordOptions& options, const std::string& file,
     if (!is_shown && !can_keep) {
         return;
     }
-    auto named = name_recording(file, session.module_files(), options.cache);
+    const auto cache = user_cache(options.cache);
+    auto named =
+        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()});
     if (!named) {
         print_error(named.error().message());
         return;
     }
     if (can_keep) {
-        if (const auto kept = keep_names(file, *named); !kept) {
+        if (const auto kept = keep_names(file, *named, options.code); !kept) {
             print_error(kept.error().message());
         }
     }

@@ -1,6 +1,7 @@
 #include "cli/record_options.h"
 
 #include "cli/option_words.h"
+#include "cli/profile_choice.h"
 #include "sampler/capture/shared_area.h"
 
 #include <algorithm>
@@ -209,6 +210,10 @@ Result<Parsed<RecordOptions>> parse_record_options(const std::vector<std::string
     parser.flag("--cache,!--no-cache", options.cache,
                 "Names that were found before are used, and kept (default),\n"
                 "or not");
+    parser.flag("--code,!--no-code", options.code,
+                "With them the hottest machine code and its source lines, for\n"
+                "sample annotate (default), or not");
+    add_debug_folders(parser, options.debug_folders);
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.command(options.command);

@@ -38,7 +38,9 @@ struct RecordOptions {
     bool children = true;  ///< Record the processes that the command starts, too.
     bool symbols = true;   ///< The recording carries the names of functions.
     bool cache = true;     ///< Names that were found before are used, and kept.
-    bool quiet = false;    ///< Neither countdown nor summary; errors still.
+    bool code = true;      ///< With them the hottest code, and the source lines that it came from.
+    std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
+    bool quiet = false;                      ///< Neither countdown nor summary; errors still.
     ColorMode color = ColorMode::automatic;
     std::vector<std::string> command;  ///< Never empty after a parse that succeeded.
 };

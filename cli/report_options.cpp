@@ -93,6 +93,8 @@ Result<Parsed<ReportOptions>> parse_report_options(const std::vector<std::string
     parser.value("--view", "VIEW", typed.view,
                  "summary (default), callgraph, functions, threads, stats");
     add_choice(parser, typed.choice);
+    parser.flag("--lines", typed.choice.by_line,
+                "A node of the callgraph for each line of a function");
     parser.value("--unit", "UNIT", typed.unit,
                  "auto (default): ms, or the count of an event; ms; %");
     parser.value("--min", "PERCENT", typed.min,

@@ -25,6 +25,12 @@ struct Part {
     std::vector<std::size_t> places;
 };
 
+/// How modules are named; a cache may be used or not (nullptr).
+struct Naming {
+    symbolize::Options options;
+    symbolize::SymbolCache* cache = nullptr;
+};
+
 /// One module's share of the work. Workers touch distinct jobs.
 struct Job {
     ModuleId id;
@@ -38,18 +44,6 @@ struct Job {
     bool has_bad_block = false;
 };
 
-symbolize::ModuleFile module_file(const trace::Module& module) {
-    symbolize::ModuleFile file{module.path, module.build_id};
-    if (module.kind == trace::ModuleKind::vdso) {
-        file.path = "[vdso]";
-    } else if (module.kind == trace::ModuleKind::jit) {
-        file.kind = symbolize::CodeKind::jit;
-    } else if (module.kind == trace::ModuleKind::kernel) {
-        file.kind = symbolize::CodeKind::kernel;
-    }
-    return file;
-}
-
 std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOptions& options) {
     std::vector<Job> jobs(recording.modules().size());
     const auto addresses = recording.addresses();
@@ -61,10 +55,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
             job.id = module->id;
-            job.module = module_file(*module);
-            if (const auto file = options.files.find(module->id); file != options.files.end()) {
-                job.module.other_paths.push_back(file->second);
-            }
+            job.module = module_file(*module, options.files);
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
@@ -121,14 +112,14 @@ void take_recorded_names(Job& job) {
     }
 }
 
-void name(Job& job, symbolize::SymbolCache* cache) {
+void name(Job& job, const Naming& how) {
     take_recorded_names(job);
     if (job.addresses.empty()) {
         return;
     }
-    symbolize::ModuleSymbols named = cache != nullptr
-                                         ? cache->symbolize(job.module, job.addresses)
-                                         : symbolize::symbolize(job.module, job.addresses);
+    symbolize::ModuleSymbols named =
+        how.cache != nullptr ? how.cache->symbolize(job.module, job.addresses, how.options)
+                             : symbolize::symbolize(job.module, job.addresses, how.options);
     const auto& functions = named.symbols.functions;
     job.is_unread = !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
@@ -138,28 +129,28 @@ void name(Job& job, symbolize::SymbolCache* cache) {
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
-void work(std::span<Job> jobs, std::atomic<std::size_t>& next, symbolize::SymbolCache* cache) {
+void work(std::span<Job> jobs, const Naming& how, std::atomic<std::size_t>& next) {
     while (true) {
         // Relaxed: the counter only deals out jobs; join() publishes their results.
         const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
         if (index >= jobs.size()) {
             return;
         }
-        name(jobs[index], cache);
+        name(jobs[index], how);
     }
 }
 
-void run_jobs(std::span<Job> jobs, symbolize::SymbolCache* cache) {
+void run_jobs(std::span<Job> jobs, const Naming& how) {
     std::atomic<std::size_t> next{0};
     std::thread helper;
     if (jobs.size() > 1) {
         try {
-            helper = std::thread{[&] { work(jobs, next, cache); }};
+            helper = std::thread{[&] { work(jobs, how, next); }};
         } catch (const std::system_error&) {
             // No thread to be had: this one does all of it.
         }
     }
-    work(jobs, next, cache);
+    work(jobs, how, next);
     if (helper.joinable()) {
         helper.join();
     }
@@ -167,10 +158,28 @@ void run_jobs(std::span<Job> jobs, symbolize::SymbolCache* cache) {
 
 }  // namespace
 
+symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles& files) {
+    symbolize::ModuleFile file{module.path, module.build_id};
+    if (module.kind == trace::ModuleKind::vdso) {
+        file.path = "[vdso]";
+    } else if (module.kind == trace::ModuleKind::jit) {
+        file.kind = symbolize::CodeKind::jit;
+    } else if (module.kind == trace::ModuleKind::kernel) {
+        file.kind = symbolize::CodeKind::kernel;
+    }
+    if (const auto other = files.find(module.id); other != files.end()) {
+        file.other_paths.push_back(other->second);
+    }
+    return file;
+}
+
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
     std::vector<Job> jobs = make_jobs(recording, options);
-    run_jobs(jobs, options.cache);
+    Naming how{{}, options.cache};
+    how.options.debug_roots.insert(how.options.debug_roots.begin(), options.debug_folders.begin(),
+                                   options.debug_folders.end());
+    run_jobs(jobs, how);
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
     std::string lost = options.from_recording ? recording.attachments_problem() : "";

@@ -4,6 +4,7 @@
 
 #include "callgraph/recording.h"
 #include "core/symbols.h"
+#include "symbolize/symbolizer.h"
 #include "trace/attachments.h"
 
 #include <map>
@@ -22,9 +23,15 @@ using ModuleFiles = std::map<ModuleId, std::string>;
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
     ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Where separate debug files are, too: before the usual folder.
+    std::vector<std::string> debug_folders = {};
     /// Names that were found before; nullptr: none are kept.
     symbolize::SymbolCache* cache = nullptr;
 };
+
+/// Where a module can be read, by its recorded path or another one that `files` knows.
+[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
+                                                const ModuleFiles& files);
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().

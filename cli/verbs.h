@@ -1,9 +1,10 @@
 // The verbs: each takes its options, does its work and returns the process's exit code.
 //
-// report, export and doctor: 0 done, 1 it failed and a message on standard error says what to do;
-// usage errors (2) were found before. record passes the command's own code on.
+// report, annotate, export and doctor: 0 done, 1 it failed and a message on standard error says
+// what to do; usage errors (2) were found before. record passes the command's own code on.
 #pragma once
 
+#include "cli/annotate_options.h"
 #include "cli/doctor_options.h"
 #include "cli/export_options.h"
 #include "cli/record_options.h"
@@ -19,6 +20,7 @@ inline constexpr int kExitUsage = 2;
 
 [[nodiscard]] int run_record(const RecordOptions& options);
 [[nodiscard]] int run_report(const ReportOptions& options);
+[[nodiscard]] int run_annotate(const AnnotateOptions& options);
 [[nodiscard]] int run_export(const ExportOptions& options);
 [[nodiscard]] int run_doctor(const DoctorOptions& options);
 

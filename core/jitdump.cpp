@@ -16,7 +16,7 @@ constexpr std::uint64_t kTickTimes = 1;  // JITDUMP_FLAGS_ARCH_TIMESTAMP
 constexpr std::size_t kHeaderBytes = 40;
 constexpr std::size_t kPrefixBytes = 16;
 constexpr std::size_t kMoveBytes = 64;
-constexpr std::size_t kWindowBytes = 64 * 1024;
+constexpr std::size_t kWindowBytes = std::size_t{64} << 10U;
 
 template <class Value>
 Value value_at(std::span<const std::byte> bytes, std::size_t offset) {

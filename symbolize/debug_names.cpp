@@ -86,7 +86,7 @@ std::string object_qualifiers(Dwarf_Die function) {
     target = target ? entry_at(*target, DW_AT_type) : std::nullopt;
     while (target && (dwarf_tag(&*target) == DW_TAG_const_type ||
                       dwarf_tag(&*target) == DW_TAG_volatile_type)) {
-        text = (dwarf_tag(&*target) == DW_TAG_const_type ? " const" : " volatile") + text;
+        text.insert(0, dwarf_tag(&*target) == DW_TAG_const_type ? " const" : " volatile");
         target = entry_at(*target, DW_AT_type);
     }
     if (has_flag(function, DW_AT_reference)) {
@@ -179,7 +179,7 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
         return as == As::scope ? demangled_scope(linkage) : demangle(linkage);
     }
     const Language language = language_of(function);
-    const std::string plain{plain_name_of(function)};
+    std::string plain{plain_name_of(function)};
     if (!level.is_inside() || language == Language::plain) {
         return plain;
     }
@@ -196,7 +196,7 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
         return plain;  // extern "C": a C++ function would have a linkage name.
     }
     const std::string name = template_name(plain, origin);
-    const std::string whole = scopes + name + arguments_of(origin, declaration);
+    std::string whole = scopes + name + arguments_of(origin, declaration);
     // The mangled names of templates hold the return type, but for constructors and conversions.
     const bool has_return_type =
         as == As::name && template_arguments_in(plain) < plain.size() &&

@@ -238,7 +238,7 @@ std::string DebugNames::parameter_list(const Dwarf_Die& function) {
 
 std::string DebugNames::template_name(std::string_view name, const Dwarf_Die& die) {
     const std::size_t open = template_arguments_in(name);
-    const std::string whole{name};
+    std::string whole{name};
     if (open == name.size()) {
         return whole;
     }

@@ -4,7 +4,7 @@
 
 namespace sample::symbolize {
 
-std::optional<std::uint64_t> FrameExtents::start_of(std::uint64_t address) {
+std::optional<CodeExtent> FrameExtents::extent_of(std::uint64_t address) {
     if (!opened_) {
         opened_ = true;
         if (auto image = unwind::ElfImage::map(path_)) {
@@ -21,7 +21,12 @@ std::optional<std::uint64_t> FrameExtents::start_of(std::uint64_t address) {
             unwind::cfi::Found::yes) {
         return std::nullopt;
     }
-    return entry.pc_begin - module.image_delta;
+    return CodeExtent{entry.pc_begin - module.image_delta, entry.pc_end - module.image_delta};
+}
+
+std::optional<std::uint64_t> FrameExtents::start_of(std::uint64_t address) {
+    const auto extent = extent_of(address);
+    return extent ? std::optional{extent->start} : std::nullopt;
 }
 
 }  // namespace sample::symbolize

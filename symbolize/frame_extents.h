@@ -13,12 +13,21 @@
 
 namespace sample::symbolize {
 
+/// [start, end) in ELF virtual addresses.
+struct CodeExtent {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
 class FrameExtents {
 public:
     /// Maps the file when it is first asked. A file that cannot be mapped knows nothing.
     explicit FrameExtents(std::string path) : path_{std::move(path)} {}
 
-    /// The first address of the entry that covers `address`; ELF virtual addresses. O(log entries).
+    /// The code that the entry covers which covers `address`; ELF virtual addresses. O(log
+    /// entries).
+    [[nodiscard]] std::optional<CodeExtent> extent_of(std::uint64_t address);
+    /// Its first address.
     [[nodiscard]] std::optional<std::uint64_t> start_of(std::uint64_t address);
 
 private:

@@ -31,7 +31,8 @@ std::uint64_t first_line_offset(std::string_view name) {
 /// Each lead byte has its number of continuation bytes.
 bool is_utf8(std::string_view text) {
     int missing = 0;
-    for (const unsigned char byte : text) {
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
         const bool continues = (byte & 0xC0U) == 0x80;
         if (continues != (missing > 0)) {
             return false;

@@ -31,8 +31,8 @@ struct ModuleFile {
 };
 
 struct ModuleSymbols {
-    Symbols symbols;      ///< One run of at least one frame per address, in the addresses' order.
-    std::string problem;  ///< One line for people: what is missing, and what to do; else empty.
+    Symbols symbols;        ///< One run of at least one frame per address, in the addresses' order.
+    std::string problem;    ///< One line for people: what is missing, and what to do; else empty.
     std::string file = {};  ///< Which of the module's paths was read; empty if none could be.
     /// Where its debug file was looked for, there or not.
     std::vector<std::string> debug_places = {};

@@ -25,41 +25,63 @@ namespace {
 constexpr std::uint64_t kKernelBits = std::uint64_t{3} << 62U;
 constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20U;
 
+/// As the compiler told it, or already for people.
+enum class NameForm : std::uint8_t { told, readable };
+
+FunctionSymbol to_function(const ToldCode& told, const ToldCode::Function& function,
+                           NameForm form) {
+    ReadableName name;
+    FunctionSymbol symbol;
+    if (form == NameForm::told) {
+        name = readable_name(function.name);
+    } else {
+        name.name = function.name;
+        symbol.linkage_name = function.name;
+    }
+    symbol.name = name.name.empty() ? "(no name)" : name.name;
+    symbol.source = name.source.empty() ? told.files[function.file] : name.source;
+    symbol.line = name.line == 0 ? function.line : name.line;
+    symbol.start = function.start;
+    symbol.origin = NameOrigin::known;
+    return symbol;
+}
+
+FunctionSymbol unnamed(std::string_view module, std::uint64_t address) {
+    char offset[24] = {};
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(address));
+    FunctionSymbol symbol;
+    symbol.name = std::string{module} + offset;
+    symbol.start = address;
+    return symbol;
+}
+
 /// Of the names that were told, readable ones; "MODULE+0xaddress" for the rest.
 Symbols to_symbols(const ToldCode& told, std::string_view module,
-                   std::span<const std::uint64_t> addresses, bool are_readable) {
+                   std::span<const std::uint64_t> addresses, NameForm form) {
     SymbolsBuilder builder;
-    std::vector<std::uint32_t> functions;
-    std::vector<std::string> sources;
+    struct Known {
+        std::uint32_t index = 0;
+        std::string source;
+    };
+    std::vector<Known> known;
     for (const ToldCode::Function& function : told.functions) {
-        ReadableName name =
-            are_readable ? ReadableName{function.name, {}, 0} : readable_name(function.name);
-        FunctionSymbol symbol;
-        symbol.name = name.name.empty() ? std::string{"(no name)"} : std::move(name.name);
-        symbol.source = name.source.empty() ? told.files[function.file] : std::move(name.source);
-        symbol.line = name.line == 0 ? function.line : name.line;
-        symbol.linkage_name = are_readable ? function.name : std::string{};
-        symbol.start = function.start;
-        symbol.origin = NameOrigin::known;
-        sources.push_back(symbol.source);
-        functions.push_back(builder.function(std::move(symbol)));
+        FunctionSymbol symbol = to_function(told, function, form);
+        std::string source = symbol.source;
+        known.push_back({builder.function(std::move(symbol)), std::move(source)});
     }
     std::vector<FrameRun> runs;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         SymbolFrame frame;
         if (const auto& place = told.places[i]) {
-            const std::string& file =
-                place->file != 0 ? told.files[place->file] : sources[place->function];
-            frame = {functions[place->function],
-                     builder.file(place->line == 0 ? std::string_view{} : file), place->line};
+            const Known& function = known[place->function];
+            frame.function = function.index;
+            if (place->line != 0) {
+                frame.line = place->line;
+                frame.file =
+                    builder.file(place->file != 0 ? told.files[place->file] : function.source);
+            }
         } else {
-            char offset[24] = {};
-            std::snprintf(offset, sizeof offset, "+0x%llx",
-                          static_cast<unsigned long long>(addresses[i]));
-            FunctionSymbol symbol;
-            symbol.name = std::string{module} + offset;
-            symbol.start = addresses[i];
-            frame.function = builder.function(std::move(symbol));
+            frame.function = builder.function(unnamed(module, addresses[i]));
         }
         runs.push_back(builder.run({&frame, 1}));
     }
@@ -145,11 +167,11 @@ ModuleSymbols symbolize_jit(const ModuleFile& module, std::span<const std::uint6
     for (const std::string& path : paths) {
         result.problem.clear();
         if (const auto told = read_told(module, path, addresses, result.problem)) {
-            result.symbols = to_symbols(*told, "[jit]", addresses, false);
+            result.symbols = to_symbols(*told, "[jit]", addresses, NameForm::told);
             return result;
         }
     }
-    result.symbols = to_symbols(nothing_told(addresses), "[jit]", addresses, false);
+    result.symbols = to_symbols(nothing_told(addresses), "[jit]", addresses, NameForm::told);
     return result;
 }
 
@@ -175,7 +197,7 @@ ModuleSymbols symbolize_kernel(const ModuleFile& module, std::span<const std::ui
                 "kernel.perf_event_paranoid to 1";
         }
     }
-    result.symbols = to_symbols(names.told, "[kernel]", whole, true);
+    result.symbols = to_symbols(names.told, "[kernel]", whole, NameForm::readable);
     return result;
 }
 

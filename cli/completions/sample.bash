@@ -3,12 +3,13 @@
 _sample_options() {
     case $1 in
         record) echo "--freq --time --output --force --export --source --event --max-stack --clock
-                      --children --no-children --symbols --no-symbols --cache --no-cache --quiet
-                      --color --help" ;;
-        report) echo "--view --focus --search --average --hide --fold --names --category
-                      --resymbolize --cache --no-cache --unit --min --json --color --help" ;;
+                      --children --no-children --debug-dir --symbols --no-symbols --code --no-code
+                      --cache --no-cache --quiet --color --help" ;;
+        report) echo "--view --focus --search --average --hide --fold --names --category --lines
+                      --resymbolize --debug-dir --cache --no-cache --unit
+                      --min --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --resymbolize --cache --no-cache --help" ;;
+                      --category --resymbolize --debug-dir --cache --no-cache --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }
@@ -30,7 +31,7 @@ _sample_values() {
         --view) echo "summary callgraph functions threads stats" ;;
         --average) echo "1s 1m 5m 10m" ;;
         --hide) echo "gc plugins gc,plugins" ;;
-        --fold) echo "parts" ;;
+        --fold) echo "inlined parts inlined,parts" ;;
         --names) echo "full noargs short" ;;
         --category) echo "process thread module" ;;
         --unit) echo "auto ms %" ;;

@@ -39,6 +39,7 @@ complete -c sample -n "__sample_verb_is record" -l quiet -d "No countdown and no
 complete -c sample -n "__sample_verb_is record" -a "(__fish_complete_subcommand)"
 
 complete -c sample -n "__sample_verb_is report" -l view -x -a "summary callgraph functions threads stats" -d "What to show"
+complete -c sample -n "__sample_verb_is report" -l lines -d "A node for each line"
 complete -c sample -n "__sample_verb_is report" -l unit -x -a "auto ms %" -d "Of durations"
 complete -c sample -n "__sample_verb_is report" -l min -x -d "Leave out what weighs less"
 complete -c sample -n "__sample_verb_is report doctor" -l json -d "JSON instead of text"
@@ -48,8 +49,9 @@ complete -c sample -n "__sample_verb_is report export" -l focus -x -d "Only this
 complete -c sample -n "__sample_verb_is report export" -l search -x -d "Only paths to and from names with this"
 complete -c sample -n "__sample_verb_is report export" -l average -x -a "1s 1m 5m 10m" -d "Durations as in an average span"
 complete -c sample -n "__sample_verb_is report export" -l hide -x -a "gc plugins gc,plugins" -d "Take out of all durations"
-complete -c sample -n "__sample_verb_is report export" -l fold -x -a "parts" -d "Make one with their functions"
+complete -c sample -n "__sample_verb_is report export" -l fold -x -a "inlined parts inlined,parts" -d "Make one with their functions"
 complete -c sample -n "__sample_verb_is report export" -l names -x -a "full noargs short" -d "How much of names to show"
 complete -c sample -n "__sample_verb_is report export" -l category -x -a "process thread module" -d "What the top level is"
 complete -c sample -n "__sample_verb_is report export" -l resymbolize -d "Names from this machine's files"
+complete -c sample -n "__sample_verb_is record report export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
 complete -c sample -n "__sample_verb_is report export" -F

@@ -6,12 +6,13 @@ _sample_choice=(
     '--search=[only paths to and from names with this text]:text:'
     '--average=[durations as in an average span of the session]:span:(1s 1m 5m 10m)'
     '*--hide=[take out of all durations]:what:(gc plugins gc,plugins)'
-    '*--fold=[make one with their functions]:what:(parts)'
+    '*--fold=[make one with their functions]:what:(inlined parts inlined,parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
     "--resymbolize[names from this machine's files, not from the recording]"
     '(--no-cache)--cache[use and keep names that were found before]'
     '(--cache)--no-cache[neither use nor keep them]'
+    '*--debug-dir=[look for debug files here, too]:folder:_files -/'
 )
 
 _sample_record() {
@@ -32,6 +33,7 @@ _sample_record() {
         '(--symbols)--no-symbols[leave them out]' \
         '(--no-cache)--cache[use and keep names that were found before]' \
         '(--cache)--no-cache[neither use nor keep them]' \
+        '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \
@@ -43,6 +45,7 @@ _sample_report() {
         '(-h --help)'{-h,--help}'[print help]' \
         '--view=[what to show]:view:(summary callgraph functions threads stats)' \
         $_sample_choice \
+        '--lines[a node of the callgraph for each line]' \
         '--unit=[of durations]:unit:(auto ms %)' \
         '--min=[leave out what weighs less]:per cent:' \
         '--json[JSON instead of text]' \

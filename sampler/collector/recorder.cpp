@@ -34,7 +34,7 @@ constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
 
 Fd copy_of(const Fd& file) {
     Fd copy{::memfd_create("names", MFD_CLOEXEC)};
-    std::array<char, 64 * 1024> buffer{};
+    std::array<char, std::size_t{64} << 10U> buffer{};
     off_t offset = 0;
     ssize_t got = 0;
     while ((got = ::pread(file.get(), buffer.data(), buffer.size(), offset)) > 0) {

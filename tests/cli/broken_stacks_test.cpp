@@ -54,7 +54,7 @@ stacks that lack frames
         50    0.5 %        5.000    0.5 %  deeper than the limit  -
         20    0.2 %        1.000    0.1 %  no unwind tables       ev?il.so
 hint: libx264.so.164 has code without unwind tables: rebuild it with -fasynchronous-unwind-tables, its assembly with .cfi directives
-hint: code in no module, as a JIT compiler makes it, has no unwind tables: if the program can run without its JIT, its callers can be seen
+hint: code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen where it keeps frame pointers, as with java -XX:+PreserveFramePointer
 hint: stacks deeper than the limit lack frames: --max-stack keeps up to 8192
 )");
     EXPECT_TRUE(contains(text, "guessed_stacks      30\n"));

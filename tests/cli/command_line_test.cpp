@@ -178,12 +178,37 @@ TEST(Record, refuses_what_an_event_cannot_have) {
 }
 
 TEST(Report, reads_every_option) {
-    const auto options = parse_as<ReportOptions>(
-        {"report",     "--view",  "callgraph", "--focus",    "f(int)",         "--search", "x",
-         "--average",  "5m",      "--hide",    "gc,plugins", "--unit",         "%",        "--json",
-         "--category", "process", "--min",     "2.5%",       "--color=always", "--names",  "short",
-         "--fold",     "parts",   "a.utrace"});
+    const auto options = parse_as<ReportOptions>({"report",
+                                                  "--view",
+                                                  "callgraph",
+                                                  "--focus",
+                                                  "f(int)",
+                                                  "--search",
+                                                  "x",
+                                                  "--average",
+                                                  "5m",
+                                                  "--hide",
+                                                  "gc,plugins",
+                                                  "--unit",
+                                                  "%",
+                                                  "--json",
+                                                  "--category",
+                                                  "process",
+                                                  "--min",
+                                                  "2.5%",
+                                                  "--color=always",
+                                                  "--names",
+                                                  "short",
+                                                  "--fold",
+                                                  "parts,inlined",
+                                                  "--lines",
+                                                  "--debug-dir",
+                                                  "/first",
+                                                  "--debug-dir",
+                                                  "/second",
+                                                  "a.utrace"});
     EXPECT_EQ(options.view, View::callgraph);
+    EXPECT_EQ(options.choice.debug_folders, (std::vector<std::string>{"/first", "/second"}));
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
     EXPECT_EQ(options.choice.average_s, 300U);
@@ -191,6 +216,8 @@ TEST(Report, reads_every_option) {
     EXPECT_TRUE(options.choice.hide_plugins);
     EXPECT_EQ(options.choice.names, symbolize::NameForm::brief);
     EXPECT_TRUE(options.choice.fold_parts);
+    EXPECT_TRUE(options.choice.fold_inlined);
+    EXPECT_TRUE(options.choice.by_line);
     EXPECT_EQ(options.choice.category, CategoryKind::process);
     EXPECT_EQ(options.unit, Unit::percent);
     EXPECT_EQ(options.min_percent, 2.5);
@@ -208,6 +235,8 @@ TEST(Report, has_the_defaults_of_the_contract) {
     EXPECT_FALSE(options.choice.hide_gc);
     EXPECT_EQ(options.choice.names, symbolize::NameForm::full);
     EXPECT_FALSE(options.choice.fold_parts);
+    EXPECT_FALSE(options.choice.fold_inlined);
+    EXPECT_FALSE(options.choice.by_line);
     EXPECT_FALSE(options.min_percent.has_value());
 }
 

@@ -66,9 +66,9 @@ TEST(ProfileChoice, names_functions_in_the_form_asked_for) {
     EXPECT_EQ(names_on(apply_choice(profile, choice)),
               (Names{"main", "visit<int>", "std::vector<int, std::allocator<int> >::push_back"}));
     choice.names = symbolize::NameForm::brief;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)),
-              (Names{"main", "visit\u2039\u2026\u203a",
-                     "std::vector\u2039\u2026\u203a::push_back"}));
+    EXPECT_EQ(
+        names_on(apply_choice(profile, choice)),
+        (Names{"main", "visit\u2039\u2026\u203a", "std::vector\u2039\u2026\u203a::push_back"}));
 }
 
 TEST(ProfileChoice, leaves_the_names_of_code_made_at_run_time_alone) {
@@ -108,8 +108,9 @@ TEST(ProfileChoice, focuses_and_searches_the_names_shown) {
 }
 
 TEST(ProfileChoice, hides_memory_management_under_any_name) {
-    auto profile = stack_of({function("main"), function("GC"),
-                             function("operator new(unsigned long)"), function("refill<int>(int)")});
+    auto profile =
+        stack_of({function("main"), function("GC"), function("operator new(unsigned long)"),
+                  function("refill<int>(int)")});
     profile.gc = FunctionId{2};
     for (const auto form : {symbolize::NameForm::full, symbolize::NameForm::no_arguments,
                             symbolize::NameForm::brief}) {

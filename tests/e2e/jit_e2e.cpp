@@ -16,14 +16,20 @@ void expect_share(double part, double whole, double share, double samples) {
 
 class Jit : public Session {
 protected:
-    ~Jit() override { std::filesystem::remove(map_); }
-    /// The file that names the code of the target that ran; removed at the test's end.
-    void map_of(const Outcome& outcome) {
-        map_ = "/tmp/perf-" + std::to_string(static_cast<long>(told(outcome.out, "pid"))) + ".map";
+    /// Removes the map of the target that ran: the recording alone must have the names.
+    static void remove_map(const Outcome& outcome) {
+        const auto pid = static_cast<long>(told(outcome.out, "pid"));
+        EXPECT_TRUE(std::filesystem::remove("/tmp/perf-" + std::to_string(pid) + ".map"));
     }
-
-private:
-    std::filesystem::path map_;
+    /// Likewise the dumps in this test's folder.
+    void remove_dumps() const {
+        int removed = 0;
+        for (const auto& entry : std::filesystem::directory_iterator{file("")}) {
+            removed +=
+                entry.path().extension() == ".dump" && std::filesystem::remove(entry) ? 1 : 0;
+        }
+        EXPECT_EQ(removed, 1);
+    }
 };
 
 nlohmann::json function_named(const Recording& seen, const std::string& name) {
@@ -50,15 +56,24 @@ void expect_map_shares(const Recording& seen) {
 TEST_F(Jit, a_perf_map_names_code_and_its_later_lines_win) {
     const Outcome outcome = record({target("jit_map"), "start", "0.7"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    map_of(outcome);
+    remove_map(outcome);
     expect_map_shares(Recording{recording()});
 }
 
 TEST_F(Jit, a_perf_map_may_be_written_at_the_very_end) {
     const Outcome outcome = record({target("jit_map"), "end", "0.7"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    map_of(outcome);
+    remove_map(outcome);
     expect_map_shares(Recording{recording()});
+}
+
+TEST_F(Jit, each_image_of_a_process_has_the_map_that_it_wrote) {
+    const Outcome outcome = record({target("jit_map"), "exec", "0.4"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    remove_map(outcome);
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("calls_compiled"), 1.5 * 400'000);
+    expect_map_shares(seen);
 }
 
 TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
@@ -100,6 +115,7 @@ double called_us(const Recording& seen, const std::string& caller, const std::st
 TEST_F(Jit, a_dump_tells_functions_at_one_address_apart) {
     const Outcome outcome = record({target("jit_dump"), file("").string(), "1"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    remove_dumps();
     const Recording seen{recording()};
     const double all = seen.total_us("dumped_short") + seen.total_us("dumped_long");
     EXPECT_GT(all, 0.95 * (seen.total_us("calls_short") + seen.total_us("calls_long") +

@@ -28,7 +28,6 @@ protected:
     JitCodeTest() {
         std::string pattern = testing::TempDir() + "jit-code-XXXXXX";
         folder_ = ::mkdtemp(pattern.data());
-        code_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         recorder.begin("test", "");
     }
     ~JitCodeTest() override {
@@ -75,7 +74,8 @@ protected:
 private:
     std::uint64_t base_ticks_ = __rdtsc();
     std::string folder_;
-    void* code_ = nullptr;
+    void* code_ =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void* marker_ = nullptr;
     Fd file_;
     std::size_t written_ = 0;

@@ -28,6 +28,21 @@ TEST(Demangle, shows_rust_names_without_their_hashes) {
               "<allocate::vec::Vec<_>>::new");
 }
 
+TEST(Demangle, shows_what_rust_v0_can_say) {
+    EXPECT_EQ(demangle("_RNCNvC1a4main0"), "a::main::{closure#0}");
+    EXPECT_EQ(demangle("_RNvXs_C1aNtB4_1SNtB4_1T1f"), "<a::S as a::T>::f");
+    EXPECT_EQ(demangle("_RNvC1au8gdel_5qa"), "a::g\u00f6del");
+    EXPECT_EQ(demangle("_RINvC1a1fKj7b_Kb1_Kc28_Kan3_E"), "a::f::<123, true, '(', -3>");
+    EXPECT_EQ(demangle("_RINvC1a1fFUKCEuE"), "a::f::<unsafe extern \"C\" fn()>");
+    EXPECT_EQ(demangle("_RINvC1a1fDNtB2_1TEL_E"), "a::f::<dyn a::T>");
+    EXPECT_EQ(demangle("_RINvC1a1fTRL_eAhj3_SlzEE"), "a::f::<(&str, [u8; 3], [i32], !)>");
+}
+
+TEST(Demangle, shows_names_of_modules) {
+    EXPECT_EQ(demangle("_ZW3net3runv"), "run@net()");
+    EXPECT_EQ(demangle("_ZW3netWP3tcp3runv"), "run@net:tcp()");
+}
+
 TEST(Demangle, shows_rust_names_that_the_compiler_split) {
     EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo.cold"), "mycrate::foo [clone .cold]");
     EXPECT_EQ(demangle("_RNvCs1234_7mycrate3foo.llvm.4711"), "mycrate::foo");
@@ -39,6 +54,10 @@ TEST(Demangle, shows_rust_names_that_the_compiler_split) {
 
 TEST(Demangle, shows_d_names) {
     EXPECT_EQ(demangle("_D8demangle4testFiZv"), "demangle.test(int)");
+    EXPECT_EQ(demangle("_D3app10__T3mapTiZ3mapFNaNbiZi"), "app.map!(int).map(int)");
+    EXPECT_EQ(demangle("_D3app1S6__dtorMFZv"), "app.S.~this()");
+    EXPECT_EQ(demangle("_D3app3runFiZ5innerMFNaNbNiNfZv"), "app.run(int).inner()");
+    EXPECT_EQ(demangle("_Dmain"), "D main");
 }
 
 TEST(Demangle, leaves_every_other_name_as_it_is) {

@@ -117,7 +117,8 @@ TEST_F(HostileTest, survives_flipped_bits_in_inlined_calls) {
         std::string where;
         for (int change = 0; change < 4; ++change) {
             const std::size_t at = start + random() % size;
-            damaged[at] = static_cast<char>(change % 2 == 0 ? random() : damaged[at] ^ 1);
+            damaged[at] =
+                change % 2 == 0 ? static_cast<char>(random()) : static_cast<char>(damaged[at] ^ 1);
             where += " " + std::to_string(at);
         }
         EXPECT_EQ(end_of_reading(damaged), 0) << "changed bytes:" << where;

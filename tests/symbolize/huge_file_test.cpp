@@ -1,5 +1,5 @@
-// A debug file of a gigabyte, made without writing one: most of it is a hole. What was read of it is
-// what the page cache then holds, read-ahead included.
+// A debug file of a gigabyte, made without writing one: most of it is a hole. What was read of it
+// is what the page cache then holds, read-ahead included.
 #include "core/fd.h"
 #include "tests/symbolize/support.h"
 
@@ -93,7 +93,8 @@ TEST_F(HugeFileTest, is_not_read_whole_as_a_debug_file) {
 // What the tests above would say if it were: the checksum of a debug file without a build-id is of
 // all of it.
 TEST_F(HugeFileTest, is_read_whole_for_its_checksum_only) {
-    run(std::string{OBJCOPY} + " --only-keep-debug " + fixture("no_build_id") + " " + path("debug"));
+    run(std::string{OBJCOPY} + " --only-keep-debug " + fixture("no_build_id") + " " +
+        path("debug"));
     write_huge(path("debug"), path("linked.debug"));
     std::filesystem::resize_file(path("linked.debug"), kMostRead * 2);
     run(std::string{OBJCOPY} + " --strip-all --add-gnu-debuglink=" + path("debug") + " " +

@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
 /// What no compiler writes: fixtures/inline_shapes.s.
 class OddInlining : public ::testing::Test {
 protected:
-    ModuleSymbols name(const std::string& function) const {
+    [[nodiscard]] ModuleSymbols name(const std::string& function) const {
         return symbolize({path_, {}}, addresses_of(path_, function));
     }
     static Chain names_at(const Symbols& symbols, std::size_t offset) {

@@ -1,8 +1,7 @@
 // Any bytes as a jitdump: it is refused, or every address gets an answer whose function and files
 // are there, and following it ends.
-#include "symbolize/jitdump.h"
-
 #include "core/fd.h"
+#include "symbolize/jitdump.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

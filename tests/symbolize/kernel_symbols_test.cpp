@@ -3,10 +3,10 @@
 #include "symbolize/symbolizer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 namespace sample::symbolize {
 namespace {

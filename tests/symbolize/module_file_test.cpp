@@ -125,7 +125,7 @@ TEST_F(DebuginfodCacheTest, has_debug_files) {
         {"HOME", "/.cache/debuginfod_client"},
         {"HOME", "/.debuginfod_client_cache"}};
     for (const auto& [name, below] : places) {
-        const std::string folder = path("cache") + below + "/" + id;
+        const std::string folder = path("cache" + below + "/" + id);
         std::filesystem::create_directories(folder);
         std::filesystem::copy_file(file + ".debug", folder + "/debuginfo");
         EXPECT_FALSE(hidden(file, "dwarf5_pie").found) << name << " is not set";
@@ -178,7 +178,7 @@ TEST_F(DebuginfodCacheTest, is_all_that_is_used_of_debuginfod) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
     EXPECT_NE(symbolize({path("shares"), {}}, addresses_).problem, "");
     EXPECT_NE(symbolize({path("gone"), build_id_of(file)}, addresses_).problem, "");
-    EXPECT_EQ(::accept(server.get(), nullptr, nullptr), -1);
+    EXPECT_EQ(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC), -1);
     EXPECT_EQ(errno, EAGAIN);
     ::unsetenv("DEBUGINFOD_URLS");
     ::unsetenv("DEBUGINFOD_TIMEOUT");

@@ -100,14 +100,14 @@ class PeersTest : public TempFolderTest {
 protected:
     void SetUp() override { names_ = names_by_address(program_); }
 
-    bool is_alias(const FunctionSymbol& function, const std::string& name) const {
+    [[nodiscard]] bool is_alias(const FunctionSymbol& function, const std::string& name) const {
         const auto [first, last] = names_.equal_range(function.start);
         return std::any_of(first, last,
                            [&](const auto& entry) { return is_same_function(entry.second, name); });
     }
 
-    bool is_same(const Symbols& symbols, std::size_t address,
-                 const std::vector<Frame>& theirs) const {
+    [[nodiscard]] bool is_same(const Symbols& symbols, std::size_t address,
+                               const std::vector<Frame>& theirs) const {
         const auto ours = symbols.frames_of(address);
         const FunctionSymbol& outermost = symbols.functions.at(ours.back().function);
         bool same = ours.size() == theirs.size() && is_alias(outermost, theirs.back().function);

@@ -33,7 +33,8 @@ TEST(PerfMap, lets_the_last_line_win) {
 }
 
 TEST(PerfMap, keeps_names_with_spaces_and_either_form_of_number) {
-    EXPECT_EQ(name_at("0x1000 0x10 int Main.fib(int, long)\r\n", 0x1001), "int Main.fib(int, long)");
+    EXPECT_EQ(name_at("0x1000 0x10 int Main.fib(int, long)\r\n", 0x1001),
+              "int Main.fib(int, long)");
     EXPECT_EQ(name_at("0000000000001000 10  two  spaces", 0x1001), " two  spaces");
 }
 
@@ -61,8 +62,8 @@ TEST(PerfMap, gives_a_functions_addresses_one_function) {
 }
 
 /// The obvious way.
-std::optional<std::uint64_t> last_cover(
-    const std::vector<std::array<std::uint64_t, 3>>& ranges, std::uint64_t address) {
+std::optional<std::uint64_t> last_cover(const std::vector<std::array<std::uint64_t, 3>>& ranges,
+                                        std::uint64_t address) {
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
         if ((*range)[0] <= address && address < (*range)[1]) {
             return (*range)[2];
@@ -74,9 +75,9 @@ std::optional<std::uint64_t> last_cover(
 TEST(LastCover, agrees_with_the_obvious_way) {
     std::mt19937 random{5};
     for (int round = 0; round < 50; ++round) {
-        std::vector<std::uint64_t> addresses;
-        for (int i = 0; i < 40; ++i) {
-            addresses.push_back(random() % 300);
+        std::vector<std::uint64_t> addresses(40);
+        for (std::uint64_t& address : addresses) {
+            address = random() % 300;
         }
         LastCover cover{addresses};
         std::vector<std::array<std::uint64_t, 3>> ranges;

@@ -1,8 +1,7 @@
 // Maps and dumps as files: which one is believed, and what its names become.
+#include "core/jitdump.h"
 #include "tests/core/jitdump_builder.h"
 #include "tests/symbolize/support.h"
-
-#include "core/jitdump.h"
 
 #include <unistd.h>
 

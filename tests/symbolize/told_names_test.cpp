@@ -30,31 +30,30 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     V8, ToldNames,
-    testing::Values(
-        Case{"LazyCompile:*fib /srv/a b/fib.js:12:20", "fib", "/srv/a b/fib.js", 12},
-        Case{"JS:~Module._compile node:internal/modules/cjs/loader:1483:37", "Module._compile",
-             "node:internal/modules/cjs/loader", 1483},
-        Case{"JS:^get size file:///srv/x.mjs:3:7", "get size", "/srv/x.mjs", 3},
-        Case{"JS:+spin x.js:2:14", "spin", "x.js", 2},
-        Case{"JS:* /srv/x.js:5:1", "(anonymous)", "/srv/x.js", 5},
-        Case{"Function:fib x.js:1:1", "fib", "x.js", 1},
-        Case{"Script:~ /srv/x.js:1:1", "(script)", "/srv/x.js", 1},
-        Case{"Eval:~ /srv/x.js:1:1", "(eval)", "/srv/x.js", 1},
-        Case{"JS:*fib", "fib", "", 0}, Case{"JS:", "(anonymous)", "", 0},
-        Case{"Builtin:ArrayMap", "Builtin:ArrayMap", "", 0},
-        Case{"RegExp:^a:1:2", "RegExp:^a:1:2", "", 0}));
+    testing::Values(Case{"LazyCompile:*fib /srv/a b/fib.js:12:20", "fib", "/srv/a b/fib.js", 12},
+                    Case{"JS:~Module._compile node:internal/modules/cjs/loader:1483:37",
+                         "Module._compile", "node:internal/modules/cjs/loader", 1483},
+                    Case{"JS:^get size file:///srv/x.mjs:3:7", "get size", "/srv/x.mjs", 3},
+                    Case{"JS:+spin x.js:2:14", "spin", "x.js", 2},
+                    Case{"JS:* /srv/x.js:5:1", "(anonymous)", "/srv/x.js", 5},
+                    Case{"Function:fib x.js:1:1", "fib", "x.js", 1},
+                    Case{"Script:~ /srv/x.js:1:1", "(script)", "/srv/x.js", 1},
+                    Case{"Eval:~ /srv/x.js:1:1", "(eval)", "/srv/x.js", 1},
+                    Case{"JS:*fib", "fib", "", 0}, Case{"JS:", "(anonymous)", "", 0},
+                    Case{"Builtin:ArrayMap", "Builtin:ArrayMap", "", 0},
+                    Case{"RegExp:^a:1:2", "RegExp:^a:1:2", "", 0}));
 
 INSTANTIATE_TEST_SUITE_P(
     Java, ToldNames,
-    testing::Values(
-        Case{"LFib;::fib", "Fib.fib", "", 0}, Case{"Lcom/foo/Bar;::baz", "com.foo.Bar.baz", "", 0},
-        Case{"Lcom/foo/Bar;baz(I[[Ljava/lang/String;J)V",
-             "com.foo.Bar.baz(int, java.lang.String[][], long)", "", 0},
-        Case{"Lcom/foo/Bar;baz()V", "com.foo.Bar.baz()", "", 0},
-        Case{"Lcom/foo/Bar;<init>(Q)V", "com.foo.Bar.<init>", "", 0},
-        Case{"LFoo;", "LFoo;", "", 0}, Case{"L;::x", "L;::x", "", 0},
-        Case{"int Fib.fib(int)", "int Fib.fib(int)", "", 0},
-        Case{"Interpreter", "Interpreter", "", 0}));
+    testing::Values(Case{"LFib;::fib", "Fib.fib", "", 0},
+                    Case{"Lcom/foo/Bar;::baz", "com.foo.Bar.baz", "", 0},
+                    Case{"Lcom/foo/Bar;baz(I[[Ljava/lang/String;J)V",
+                         "com.foo.Bar.baz(int, java.lang.String[][], long)", "", 0},
+                    Case{"Lcom/foo/Bar;baz()V", "com.foo.Bar.baz()", "", 0},
+                    Case{"Lcom/foo/Bar;<init>(Q)V", "com.foo.Bar.<init>", "", 0},
+                    Case{"LFoo;", "LFoo;", "", 0}, Case{"L;::x", "L;::x", "", 0},
+                    Case{"int Fib.fib(int)", "int Fib.fib(int)", "", 0},
+                    Case{"Interpreter", "Interpreter", "", 0}));
 
 INSTANTIATE_TEST_SUITE_P(
     Others, ToldNames,

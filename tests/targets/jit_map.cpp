@@ -1,7 +1,8 @@
 // Two functions made at run time, that do 75 and 25 per cent of the work, and a perf map that names
 // them.
 //
-//     jit_map MODE SECONDS      MODE: start | end (when the map is written), none
+//     jit_map MODE SECONDS      MODE: start | end (when the map is written), none,
+//                               exec (start, and then all of it again as another image)
 //
 // Truth: in every round "compiled three parts" does 3n steps, which is in the map twice: the first
 // name covers both functions, and is wrong; "compiled_one_part" does n.
@@ -39,13 +40,13 @@ TARGET_KEEP std::uint64_t calls_compiled(targets::JitFunction function, std::uin
 
 int main(int argc, char** argv) {
     if (argc != 3) {
-        return targets::usage("start|end|none SECONDS");
+        return targets::usage("start|end|none|exec SECONDS");
     }
     const std::string mode = argv[1];
     unsigned char* const memory = targets::jit_memory(2 * kSecond);
     const targets::JitFunction three = targets::compile_to(memory, targets::kJitCode);
     const targets::JitFunction one = targets::compile_to(memory + kSecond, targets::kJitCode);
-    if (mode == "start") {
+    if (mode == "start" || mode == "exec") {
         write_map(memory);
     }
     targets::Rounds rounds{targets::Budget{targets::seconds_to_ns(argv[2]), 0}};
@@ -58,6 +59,10 @@ int main(int argc, char** argv) {
     targets::consume(state);
     if (mode == "end") {
         write_map(memory);
+    }
+    if (mode == "exec") {
+        execl("/proc/self/exe", argv[0], "start", argv[2], nullptr);
+        return 1;
     }
     targets::tell("pid", static_cast<std::uint64_t>(getpid()));
     rounds.tell_truth();

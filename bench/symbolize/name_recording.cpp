@@ -1,0 +1,64 @@
+// How long it takes to name all addresses of a recording, and how much memory: what a report of it
+// costs beyond reading it. Run it in a fresh process, once to have the files in the page cache.
+//
+// usage: name_recording RECORDING
+#include "callgraph/load_recording.h"
+#include "cli/symbolize_recording.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+long peak_kib() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+long long cpu_us() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto us = [](const timeval& time) { return time.tv_sec * 1'000'000LL + time.tv_usec; };
+    return us(usage.ru_utime) + us(usage.ru_stime);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    if (count != 2) {
+        std::fprintf(stderr, "usage: name_recording RECORDING\n");
+        return 2;
+    }
+    const auto recording = sample::callgraph::load_recording(words[1]);
+    if (!recording) {
+        std::fprintf(stderr, "%s\n", recording.error().message().c_str());
+        return 1;
+    }
+    const long before_kib = peak_kib();
+    const long long before_us = cpu_us();
+    const auto start = std::chrono::steady_clock::now();
+    const sample::cli::RecordingSymbols named = sample::cli::symbolize_recording(*recording);
+    const auto took = std::chrono::steady_clock::now() - start;
+    for (const std::string& problem : named.problems) {
+        std::fprintf(stderr, "%s\n", problem.c_str());
+    }
+    std::size_t named_count = 0;
+    for (std::size_t i = 0; i < named.symbols.runs.size(); ++i) {
+        const auto frames = named.symbols.frames_of(i);
+        named_count += !frames.empty() && named.symbols.functions[frames.back().function].origin !=
+                                              sample::NameOrigin::none
+                           ? 1
+                           : 0;
+    }
+    std::printf("addresses=%zu\nnamed=%zu\nfunctions=%zu\nframes=%zu\n",
+                recording->addresses().size(), named_count, named.symbols.functions.size(),
+                named.symbols.frames.size());
+    std::printf(
+        "wall_us=%lld\ncpu_us=%lld\nbefore_kib=%ld\npeak_kib=%ld\n",
+        static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()),
+        cpu_us() - before_us, before_kib, peak_kib());
+    return 0;
+}

@@ -1,0 +1,51 @@
+// Sums of a recording's weights by whatever addresses have in common: a function, a line, an
+// instruction. What a Profile is for functions, for finer grains.
+//
+// The sums obey the rules of a Profile: self is what was spent at the stack's leaf, sampled and
+// booked; total counts a key once a stack, however often it is on it.
+#pragma once
+
+#include "callgraph/recording.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sample::callgraph {
+
+struct KeyWeight {
+    std::uint64_t self_ns = 0;
+    std::uint64_t self_samples = 0;
+    std::uint64_t total_ns = 0;
+    std::uint64_t samples = 0;
+};
+
+/// Which keys each of Recording::addresses() stands for.
+class AddressKeys {
+public:
+    /// Keys are below `keys`. No address has one yet.
+    AddressKeys(std::size_t addresses, std::uint32_t keys) : of_(addresses), keys_{keys} {}
+
+    /// What is spent at or below `address` is part of the key's total, and what is spent at it of
+    /// its self, if `is_own`. Adding a key twice is adding it once.
+    void add(std::uint32_t address, std::uint32_t key, bool is_own);
+
+    [[nodiscard]] std::uint32_t keys() const { return keys_; }
+
+private:
+    friend std::vector<KeyWeight> weights_by_key(const Recording& recording,
+                                                 const AddressKeys& keys);
+    struct Entry {
+        std::uint32_t key = 0;
+        bool is_own = false;
+    };
+
+    std::vector<std::vector<Entry>> of_;
+    std::uint32_t keys_;
+};
+
+/// By key. O(nodes + weights) times the keys of an address; no recursion.
+[[nodiscard]] std::vector<KeyWeight> weights_by_key(const Recording& recording,
+                                                    const AddressKeys& keys);
+
+}  // namespace sample::callgraph

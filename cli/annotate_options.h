@@ -1,0 +1,31 @@
+// What `sample annotate` is asked to show, as plain values.
+#pragma once
+
+#include "cli/option_parser.h"
+#include "cli/terminal.h"
+#include "cli/view_annotate.h"
+#include "cli/views.h"
+#include "core/result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+
+struct AnnotateOptions {
+    std::string function;
+    std::string file;
+    AnnotationLayout layout = AnnotationLayout::interleaved;
+    Unit unit = Unit::weight;
+    bool all = false;    ///< What was never sampled, too.
+    bool intel = false;  ///< Intel's syntax instead of AT&T's.
+    bool json = false;
+    ColorMode color = ColorMode::automatic;
+};
+
+/// Errors: invalid_argument, saying what is allowed.
+[[nodiscard]] Result<Parsed<AnnotateOptions>> parse_annotate_options(
+    const std::vector<std::string>& arguments);
+
+}  // namespace sample::cli

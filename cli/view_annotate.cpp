@@ -1,0 +1,439 @@
+// A function's source lines and instructions as text.
+#include "cli/view_annotate.h"
+
+#include "callgraph/label.h"
+#include "cli/text.h"
+#include "cli/view_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::size_t kContext = 2;  ///< Lines or instructions shown around one that was sampled.
+constexpr std::size_t kLeastColumn = 10;
+
+/// Which of a row of things are shown: those that were sampled, and their neighbours.
+std::vector<bool> shown_of(const std::vector<bool>& sampled, bool all) {
+    std::vector<bool> shown(sampled.size(), all);
+    for (std::size_t i = 0; i < sampled.size() && !all; ++i) {
+        if (sampled[i]) {
+            const std::size_t first = i > kContext ? i - kContext : 0;
+            const std::size_t end = std::min(i + kContext + 1, sampled.size());
+            std::fill(shown.begin() + static_cast<std::ptrdiff_t>(first),
+                      shown.begin() + static_cast<std::ptrdiff_t>(end), true);
+        }
+    }
+    return shown;
+}
+
+/// A line of a file that is to be shown, maybe one that the function has no code for.
+struct SourceLine {
+    std::uint32_t number = 0;
+    std::optional<std::string> text;
+    std::optional<std::size_t> index;  ///< Into Annotation::lines.
+};
+
+class AnnotateView {
+public:
+    AnnotateView(const Annotation& annotation, const AnnotateViewOptions& options)
+        : annotation_{annotation},
+          options_{options},
+          column_{column_width()},
+          is_in_one_function_{annotation.code.size() == 1 &&
+                              annotation.code.front().function == annotation.function.name} {
+        for (const AnnotatedCode& code : annotation.code) {
+            for (const AnnotatedInstruction& instruction : code.instructions) {
+                at_line_[instruction.line].push_back({&code, &instruction});
+            }
+        }
+    }
+
+    std::string render() {
+        add_heading();
+        const bool has_lines =
+            std::any_of(annotation_.lines.begin(), annotation_.lines.end(),
+                        [](const AnnotatedLine& line) { return line.line != 0; });
+        if (options_.layout == AnnotationLayout::assembly || !has_lines) {
+            add_assembly();
+        } else {
+            add_source();
+        }
+        add_footer();
+        return std::move(out_);
+    }
+
+private:
+    struct Placed {
+        const AnnotatedCode* code;
+        const AnnotatedInstruction* instruction;
+    };
+
+    [[nodiscard]] std::string cell(std::uint64_t ns) const {
+        if (options_.unit == Unit::percent) {
+            std::array<char, 32> text{};
+            const int size = std::snprintf(text.data(), text.size(), "%.2f",
+                                           percent_of(ns, annotation_.weight.total_ns));
+            return {text.data(), static_cast<std::size_t>(size)};
+        }
+        return annotation_.unit.empty() ? milliseconds(ns) : grouped(ns);
+    }
+
+    [[nodiscard]] std::string unit_name() const {
+        if (options_.unit == Unit::percent) {
+            return "%";
+        }
+        return annotation_.unit.empty() ? "ms" : printable(annotation_.unit);
+    }
+
+    [[nodiscard]] std::size_t column_width() const {
+        return std::max({kLeastColumn, display_width(cell(annotation_.weight.total_ns)),
+                         display_width("total " + unit_name())});
+    }
+
+    /// Total and self; nothing instead of zeros.
+    [[nodiscard]] std::string weight_cells(const callgraph::KeyWeight& weight) const {
+        const std::string total = weight.total_ns == 0 ? "" : cell(weight.total_ns);
+        const std::string self = weight.self_ns == 0 ? "" : cell(weight.self_ns);
+        const double percent = percent_of(weight.self_ns, annotation_.weight.total_ns);
+        return pad_left(total, column_) + " " +
+               styled(options_.terminal, heat(percent), pad_left(self, column_));
+    }
+
+    [[nodiscard]] std::string ellipsis() const { return options_.terminal.utf8 ? "\u2026" : "..."; }
+
+    /// Text in what the columns leave of the line.
+    [[nodiscard]] std::string fitted(const std::string& text) const {
+        const std::size_t used = 2 * column_ + 2;
+        constexpr std::size_t kLeast = 30;
+        const std::size_t width = options_.terminal.width;
+        if (width == 0 || display_width(text) + used <= width) {
+            return text;
+        }
+        const std::size_t left = std::max(width, used + kLeast) - used;
+        std::size_t bytes = 0;
+        for (std::size_t columns = 0; columns + display_width(ellipsis()) < left; ++columns) {
+            ++bytes;
+            while (bytes < text.size() &&
+                   (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80U) {
+                ++bytes;
+            }
+        }
+        return text.substr(0, bytes) + ellipsis();
+    }
+
+    void add_line(const std::string& cells, const std::string& text, Style style = Style::plain) {
+        out_ += cells + " " + styled(options_.terminal, style, fitted(text));
+        while (out_.ends_with(' ')) {
+            out_.pop_back();
+        }
+        out_ += "\n";
+    }
+
+    [[nodiscard]] std::string no_cells() const { return std::string(2 * column_ + 1, ' '); }
+
+    void add_gap() {
+        add_line(no_cells(), options_.terminal.utf8 ? "  \u22ee" : "  :", Style::dim);
+    }
+
+    void add_heading() {
+        const callgraph::Function& function = annotation_.function;
+        std::string place = location_text(function, false);
+        place = place.empty() ? "" : "  " + place;
+        if (!function.module.empty() && function.module != function.source) {
+            place += "  [" + printable(function.module) + "]";
+        }
+        constexpr std::size_t kLeastName = 30;
+        const std::size_t width = options_.terminal.width;
+        const std::size_t beside = display_width(place);
+        const std::string name = shorten_name(
+            printable(callgraph::label(function)),
+            width == 0 ? 0 : std::max(width, beside + kLeastName) - beside, options_.terminal);
+        out_ += styled(options_.terminal, Style::bold, name) + place;
+        const callgraph::KeyWeight& weight = annotation_.weight;
+        const auto amount = [&](std::uint64_t ns) {
+            return annotation_.unit.empty() ? short_duration(ns)
+                                            : grouped(ns) + " " + printable(annotation_.unit);
+        };
+        out_ += "\nself " + amount(weight.self_ns) + ", total " + amount(weight.total_ns) + ", " +
+                counted(weight.samples, "sample") + "\n\n";
+        out_ += styled(options_.terminal, Style::bold,
+                       pad_left("total " + unit_name(), column_) + " " +
+                           pad_left("self " + unit_name(), column_)) +
+                "\n";
+    }
+
+    // By source line.
+
+    [[nodiscard]] std::map<std::uint32_t, SourceLine> lines_of(const std::string& file) const {
+        std::map<std::uint32_t, SourceLine> lines;
+        std::uint32_t first = ~std::uint32_t{0};
+        std::uint32_t last = 0;
+        for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
+            const AnnotatedLine& line = annotation_.lines[i];
+            if (line.file == file) {
+                lines[line.line] = {line.line, std::nullopt, i};
+                first = std::min(first, line.line);
+                last = std::max(last, line.line);
+            }
+        }
+        if (file == annotation_.function.source && annotation_.function.line != 0) {
+            first = std::min(first, annotation_.function.line);
+        }
+        for (const SourceText& source : annotation_.sources) {
+            if (source.file != file) {
+                continue;
+            }
+            for (const SourcePiece& piece : source.pieces) {
+                for (std::uint32_t i = 0; i < piece.lines.size(); ++i) {
+                    const std::uint32_t number = piece.first_line + i;
+                    if (number >= first && number <= last) {
+                        lines[number].number = number;
+                        lines[number].text = piece.lines[i];
+                    }
+                }
+            }
+        }
+        return lines;
+    }
+
+    void add_source() {
+        std::vector<std::string> files;
+        for (const AnnotatedLine& line : annotation_.lines) {
+            if (files.empty() || files.back() != line.file) {
+                files.push_back(line.file);
+            }
+        }
+        // The function's own file comes first.
+        std::stable_partition(files.begin(), files.end(), [&](const std::string& file) {
+            return file == annotation_.function.source;
+        });
+        for (const std::string& file : files) {
+            if (file.empty()) {
+                add_unknown_lines();
+                continue;
+            }
+            if (file != annotation_.function.source) {
+                add_line(no_cells(), printable(file) + ":", Style::bold);
+            }
+            add_file(file);
+        }
+    }
+
+    void add_file(const std::string& file) {
+        const auto lines = lines_of(file);
+        std::vector<bool> sampled;
+        for (const auto& [number, line] : lines) {
+            sampled.push_back(weight_of(line).total_ns != 0);
+        }
+        const std::vector<bool> shown = shown_of(sampled, options_.all);
+        const std::size_t digits = std::to_string(lines.rbegin()->first).size();
+        std::size_t i = 0;
+        std::uint32_t previous = 0;
+        for (const auto& [number, line] : lines) {
+            if (!shown[i++]) {
+                continue;
+            }
+            if (previous != 0 && number != previous + 1) {
+                add_gap();
+            }
+            previous = number;
+            add_source_line(line, digits);
+        }
+    }
+
+    [[nodiscard]] callgraph::KeyWeight weight_of(const SourceLine& line) const {
+        return line.index ? annotation_.lines[*line.index].weight : callgraph::KeyWeight{};
+    }
+
+    void add_source_line(const SourceLine& line, std::size_t digits) {
+        std::string text = pad_left(std::to_string(line.number), digits + 1) + "  ";
+        if (line.text) {
+            std::string tabless;
+            for (const char c : *line.text) {
+                tabless += c == '\t' ? std::string(4, ' ') : std::string{c};
+            }
+            text += printable(tabless);
+        } else {
+            text += "(text not known)";
+        }
+        add_line(weight_cells(weight_of(line)), text, line.text ? Style::plain : Style::dim);
+        if (line.index && options_.layout == AnnotationLayout::interleaved) {
+            add_instructions_of(*line.index, digits + 5);
+        }
+    }
+
+    void add_unknown_lines() {
+        for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
+            if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total_ns != 0) {
+                add_line(weight_cells(annotation_.lines[i].weight), " (no source line)",
+                         Style::dim);
+                if (options_.layout == AnnotationLayout::interleaved) {
+                    add_instructions_of(i, kLeastColumn / 2);
+                }
+            }
+        }
+    }
+
+    void add_instructions_of(std::size_t line, std::size_t indent) {
+        const auto found = at_line_.find(static_cast<std::uint32_t>(line));
+        if (found == at_line_.end()) {
+            return;
+        }
+        const AnnotatedCode* code = nullptr;
+        const AnnotatedInstruction* before = nullptr;
+        for (const Placed& placed : found->second) {
+            if (!options_.all && placed.instruction->weight.total_ns == 0) {
+                continue;
+            }
+            if (code != placed.code) {
+                code = placed.code;
+                before = nullptr;
+                if (!is_in_one_function_) {
+                    add_code_heading(*code, indent);
+                }
+            }
+            add_instruction(*placed.instruction, indent, origin_text(*placed.instruction, before));
+            before = placed.instruction;
+        }
+    }
+
+    void add_code_heading(const AnnotatedCode& code, std::size_t indent) {
+        add_line(no_cells(),
+                 std::string(indent, ' ') + "in " + printable(code.function) + " [" +
+                     printable(code.module) + "]:",
+                 Style::dim);
+    }
+
+    /// Where the code of an instruction was inlined from: the innermost place.
+    [[nodiscard]] std::string inlined_text(const AnnotatedInstruction& instruction) const {
+        constexpr std::size_t kNameColumns = 40;
+        const InlinedPlace& place = instruction.inlined.front();
+        const std::size_t width = options_.terminal.width == 0 ? 0 : kNameColumns;
+        std::string text = shorten_name(printable(place.function), width, options_.terminal);
+        if (place.line != 0) {
+            text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
+        }
+        return text;
+    }
+
+    /// The same, if it differs from the instruction before.
+    [[nodiscard]] std::string origin_text(const AnnotatedInstruction& instruction,
+                                          const AnnotatedInstruction* before) const {
+        const bool is_same = before != nullptr ? before->inlined == instruction.inlined
+                                               : instruction.inlined.empty();
+        if (is_same) {
+            return {};
+        }
+        return instruction.inlined.empty() ? "own code" : inlined_text(instruction);
+    }
+
+    /// Where on the line origins begin, so that they can be seen on a narrow terminal.
+    [[nodiscard]] std::size_t origin_column(std::size_t indent) const {
+        constexpr std::size_t kMost = 60;
+        constexpr std::size_t kLeast = 30;
+        const std::size_t width = options_.terminal.width;
+        const std::size_t used = 2 * column_ + 2 + indent;
+        return width == 0 ? kMost : std::clamp((std::max(width, used) - used) / 2, kLeast, kMost);
+    }
+
+    void add_instruction(const AnnotatedInstruction& instruction, std::size_t indent,
+                         const std::string& origin) {
+        std::array<char, 24> address{};
+        std::snprintf(address.data(), address.size(), "%llx",
+                      static_cast<unsigned long long>(instruction.address));
+        std::string text = std::string(indent, ' ') + address.data() + ":  ";
+        text += printable(instruction.text);
+        if (!origin.empty()) {
+            text = pad_right(text, indent + origin_column(indent)) + "  ; " + origin;
+        }
+        add_line(weight_cells(instruction.weight), text,
+                 instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
+    }
+
+    // By address.
+
+    void add_assembly() {
+        for (const AnnotatedCode& code : annotation_.code) {
+            add_code_heading(code, 1);
+            add_block(code);
+        }
+        if (annotation_.code.empty()) {
+            out_ += "no instructions: see the notes below\n";
+        }
+    }
+
+    void add_block(const AnnotatedCode& code) {
+        std::vector<bool> sampled;
+        for (const AnnotatedInstruction& instruction : code.instructions) {
+            sampled.push_back(instruction.weight.total_ns != 0);
+        }
+        const std::vector<bool> shown = shown_of(sampled, options_.all);
+        const AnnotatedInstruction* previous = nullptr;
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            if (!shown[i]) {
+                continue;
+            }
+            if (i != 0 && !shown[i - 1]) {
+                add_gap();
+            }
+            const AnnotatedInstruction& instruction = code.instructions[i];
+            add_instruction(instruction, 1, place_text(instruction, previous));
+            previous = &instruction;
+        }
+    }
+
+    [[nodiscard]] std::string place_text(const AnnotatedInstruction& instruction,
+                                         const AnnotatedInstruction* before) const {
+        if (before != nullptr && before->line == instruction.line &&
+            before->inlined == instruction.inlined) {
+            return {};
+        }
+        const AnnotatedLine& line = annotation_.lines[instruction.line];
+        const std::string own =
+            line.line == 0 ? "?"
+                           : printable(file_name(line.file)) + ":" + std::to_string(line.line);
+        if (instruction.inlined.empty()) {
+            return line.line == 0 ? "" : own;
+        }
+        const bool is_deep = instruction.inlined.size() > 1;
+        const std::string between = is_deep ? ellipsis() + " < " : "";
+        return inlined_text(instruction) + " < " + between + own;
+    }
+
+    void add_footer() {
+        std::string footer;
+        for (const std::string& note : annotation_.notes) {
+            footer += "note: " + printable(note) + "\n";
+        }
+        if (!options_.all) {
+            footer +=
+                "what was never sampled is left out, but for its neighbours: --all shows it\n";
+        }
+        if (!footer.empty()) {
+            out_ += "\n" + styled(options_.terminal, Style::dim, footer);
+        }
+    }
+
+    const Annotation& annotation_;
+    const AnnotateViewOptions& options_;
+    std::size_t column_;
+    bool is_in_one_function_;  ///< All its code lies in itself, in one piece.
+    std::map<std::uint32_t, std::vector<Placed>> at_line_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string annotate_view(const Annotation& annotation, const AnnotateViewOptions& options) {
+    return AnnotateView{annotation, options}.render();
+}
+
+}  // namespace sample::cli

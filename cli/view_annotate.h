@@ -1,0 +1,33 @@
+// The views of `sample annotate`: an Annotation in, text or JSON out.
+//
+// Text is for people: what weighs something with some context, durations as in the other views, or
+// in per cent of the function's total. JSON has everything.
+#pragma once
+
+#include "cli/annotation.h"
+#include "cli/terminal.h"
+#include "cli/views.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sample::cli {
+
+enum class AnnotationLayout : std::uint8_t {
+    interleaved,  ///< Source lines, each with its instructions below it.
+    source,
+    assembly,  ///< Instructions by address.
+};
+
+struct AnnotateViewOptions {
+    Terminal terminal;
+    Unit unit = Unit::weight;
+    AnnotationLayout layout = AnnotationLayout::interleaved;
+    bool all = false;  ///< Lines and instructions that were never sampled, too.
+};
+
+[[nodiscard]] std::string annotate_view(const Annotation& annotation,
+                                        const AnnotateViewOptions& options);
+[[nodiscard]] std::string annotate_json(const Annotation& annotation);
+
+}  // namespace sample::cli

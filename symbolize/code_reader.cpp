@@ -1,0 +1,183 @@
+#include "symbolize/code_reader.h"
+
+#include "symbolize/disassembler.h"
+#include "symbolize/frame_extents.h"
+#include "symbolize/module_image.h"
+#include "symbolize/symbol_table.h"
+
+#include <gelf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace sample::symbolize {
+namespace {
+
+/// Tables of hostile files claim any extent; no compiler makes a function this long.
+constexpr std::uint64_t kLongestFunction = std::uint64_t{4} << 20;
+
+/// Finds what a module has at an address.
+class Extents {
+public:
+    explicit Extents(const ModuleImage& image)
+        : symbols_{image.module()}, unwind_entries_{image.unwind_path()} {}
+
+    std::optional<CodeExtent> around(std::uint64_t address) {
+        const auto aliases = symbols_.find(address);
+        std::optional<CodeExtent> extent;
+        if (!aliases.empty()) {
+            extent = CodeExtent{aliases.front().start, aliases.front().end};
+        } else {
+            extent = unwind_entries_.extent_of(address);
+        }
+        const bool is_sound = extent && extent->start <= address && address < extent->end &&
+                              extent->end - extent->start <= kLongestFunction;
+        return is_sound ? extent : std::nullopt;
+    }
+
+private:
+    SymbolTable symbols_;
+    FrameExtents unwind_entries_;
+};
+
+/// The file's bytes of an extent that lies in one executable segment; empty if they are not there.
+std::vector<std::byte> bytes_of(Elf* elf, const CodeExtent& extent) {
+    std::size_t count = 0;
+    std::size_t file_size = 0;
+    const char* const file = elf_rawfile(elf, &file_size);
+    if (file == nullptr || elf_getphdrnum(elf, &count) != 0) {
+        return {};
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        GElf_Phdr segment{};
+        if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr ||
+            segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 ||
+            extent.start < segment.p_vaddr || segment.p_offset > file_size) {
+            continue;
+        }
+        const std::uint64_t in_segment = extent.start - segment.p_vaddr;
+        const std::uint64_t there =
+            std::min<std::uint64_t>(segment.p_filesz, file_size - segment.p_offset);
+        if (in_segment < there && extent.end - extent.start <= there - in_segment) {
+            std::vector<std::byte> bytes(extent.end - extent.start);
+            std::memcpy(bytes.data(), file + segment.p_offset + in_segment, bytes.size());
+            return bytes;
+        }
+    }
+    return {};
+}
+
+/// The extents that `budget` allows, by address; none overlaps another.
+std::map<std::uint64_t, std::uint64_t> choose(Extents& extents,
+                                              std::span<const std::uint64_t> addresses,
+                                              std::size_t& budget, std::size_t& left_out) {
+    std::map<std::uint64_t, std::uint64_t> chosen;
+    const auto overlaps = [&](const CodeExtent& extent) {
+        const auto after = chosen.lower_bound(extent.end);
+        return after != chosen.begin() && std::prev(after)->second > extent.start;
+    };
+    for (const std::uint64_t address : addresses) {
+        const auto extent = extents.around(address);
+        if (!extent || overlaps(*extent)) {
+            continue;
+        }
+        const std::uint64_t size = extent->end - extent->start;
+        if (size > budget) {
+            ++left_out;
+            continue;
+        }
+        budget -= size;
+        chosen.emplace(extent->start, extent->end);
+    }
+    return chosen;
+}
+
+/// Where instructions begin, and what they call elsewhere; ascending.
+std::vector<std::uint64_t> places_to_name(const ModuleCode& code, Disassembler& disassembler) {
+    std::set<std::uint64_t> targets;
+    std::vector<std::uint64_t> places;
+    for (const CodeBlock& block : code.blocks) {
+        for (const Instruction& each : disassembler.disassemble(block.address, block.bytes)) {
+            places.push_back(each.address);
+            if (each.target != 0 && code.block_at(each.target) == nullptr) {
+                targets.insert(each.target);
+            }
+        }
+    }
+    places.insert(places.end(), targets.begin(), targets.end());
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
+/// Leaves out the places that say the same as the one before.
+void name_places(ModuleCode& code, std::vector<std::uint64_t> places, Symbols symbols) {
+    const auto is_same = [](FrameRun a, FrameRun b) {
+        return a.first == b.first && a.count == b.count;
+    };
+    const CodeBlock* last_block = nullptr;
+    std::vector<FrameRun> runs;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const CodeBlock* const block = code.block_at(places[i]);
+        if (block == nullptr || block != last_block || !is_same(symbols.runs[i], runs.back())) {
+            code.places.push_back(places[i]);
+            runs.push_back(symbols.runs[i]);
+        }
+        last_block = block;
+    }
+    symbols.runs = std::move(runs);
+    code.symbols = std::move(symbols);
+}
+
+std::uint16_t machine_of(Elf* elf) {
+    GElf_Ehdr header{};
+    return gelf_getehdr(elf, &header) != nullptr ? header.e_machine : std::uint16_t{EM_NONE};
+}
+
+}  // namespace
+
+CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> addresses,
+                     std::size_t& budget, const Options& options) {
+    CodeResult result;
+    if (module.kind != CodeKind::elf) {
+        result.problem = "the code of " + module.path +
+                         " is in no file of its own: its instructions cannot be shown";
+        return result;
+    }
+    const auto image = ModuleImage::open(module, options);
+    if (!image) {
+        result.problem = image.error().message();
+        return result;
+    }
+    if (image->unwind_path().empty()) {
+        result.problem = "only the debug file of " + module.path +
+                         " is here, which has no code: put the module back to see its instructions";
+        return result;
+    }
+    ModuleCode& code = result.code;
+    code.machine = machine_of(image->elf());
+    Extents extents{*image};
+    for (const auto& [start, end] : choose(extents, addresses, budget, result.left_out)) {
+        CodeBlock block{start, bytes_of(image->elf(), {start, end})};
+        if (!block.bytes.empty()) {
+            code.blocks.push_back(std::move(block));
+        }
+    }
+    auto disassembler = Disassembler::create(code.machine);
+    std::vector<std::uint64_t> places;
+    if (disassembler) {
+        places = places_to_name(code, *disassembler);
+    } else {
+        for (const CodeBlock& block : code.blocks) {
+            places.push_back(block.address);
+        }
+    }
+    name_places(code, places, std::move(symbolize(module, places, options).symbols));
+    return result;
+}
+
+}  // namespace sample::symbolize

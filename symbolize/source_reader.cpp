@@ -1,0 +1,137 @@
+#include "symbolize/source_reader.h"
+
+#include "core/fd.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace sample::symbolize {
+namespace {
+
+constexpr off_t kLargestFile = off_t{64} << 20;
+constexpr std::size_t kLongestLine = 1024;
+
+struct OpenSource {
+    std::string text;
+    std::time_t changed = 0;
+};
+
+Result<std::string> read_all(int fd, std::size_t size, const std::string& path) {
+    std::string text(size, '\0');
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t got = ::read(fd, text.data() + done, size - done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return unexpected(Error::from_errno("cannot read " + path));
+        }
+        if (got == 0) {
+            break;  // It shrank meanwhile.
+        }
+        done += static_cast<std::size_t>(got);
+    }
+    text.resize(done);
+    return text;
+}
+
+Result<OpenSource> read_file(const std::string& path) {
+    if (!path.starts_with('/')) {
+        return unexpected(ErrorCode::not_found,
+                          "the debug information does not say in which folder " + path + " was");
+    }
+    // O_NONBLOCK: a FIFO of that name must not stop us.
+    const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (!fd.is_open()) {
+        if (errno == ENOENT || errno == ENOTDIR) {
+            return unexpected(ErrorCode::not_found, path + " is not here");
+        }
+        return unexpected(Error::from_errno("cannot open " + path));
+    }
+    struct stat info = {};
+    if (::fstat(fd.get(), &info) != 0) {
+        return unexpected(Error::from_errno("cannot stat " + path));
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size > kLargestFile) {
+        return unexpected(ErrorCode::unsupported, path + " is no source file");
+    }
+    auto text = read_all(fd.get(), static_cast<std::size_t>(info.st_size), path);
+    if (!text) {
+        return unexpected(text.error());
+    }
+    return OpenSource{std::move(*text), info.st_mtim.tv_sec};
+}
+
+/// Goes through a text line by line; lines count from 1.
+class Lines {
+public:
+    explicit Lines(std::string_view text) : rest_{text} {}
+
+    /// False at the end. Lines behind the last line break count only if there is something.
+    bool next(std::string_view& line) {
+        if (rest_.empty()) {
+            return false;
+        }
+        const std::size_t end = rest_.find('\n');
+        line = rest_.substr(0, end);
+        rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+        if (line.ends_with('\r')) {
+            line.remove_suffix(1);
+        }
+        return true;
+    }
+
+private:
+    std::string_view rest_;
+};
+
+/// Whether a line is within the context of a wanted one.
+bool is_wanted(const SourceRequest& request, std::uint32_t line) {
+    const std::uint32_t first = line > request.context ? line - request.context : 1;
+    const auto found = request.lines.lower_bound(first);
+    return found != request.lines.end() && *found - std::min(*found, line) <= request.context;
+}
+
+}  // namespace
+
+Result<SourceText> read_source(const SourceRequest& request, std::size_t& budget) {
+    const auto source = read_file(request.file);
+    if (!source) {
+        return unexpected(source.error());
+    }
+    SourceText result;
+    result.file = request.file;
+    if (request.module_time != 0 && source->changed > request.module_time) {
+        result.match = SourceMatch::newer;
+    }
+    Lines lines{source->text};
+    std::string_view line;
+    bool is_open = false;
+    for (std::uint32_t number = 1; lines.next(line); ++number) {
+        const std::string_view kept = line.substr(0, kLongestLine);
+        if (!is_wanted(request, number) || kept.size() + 1 > budget) {
+            is_open = false;
+            continue;
+        }
+        if (!is_open) {
+            result.pieces.push_back({number, {}});
+            is_open = true;
+        }
+        budget -= kept.size() + 1;
+        result.pieces.back().lines.emplace_back(kept);
+    }
+    return result;
+}
+
+std::time_t time_of_file(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec : 0;
+}
+
+}  // namespace sample::symbolize

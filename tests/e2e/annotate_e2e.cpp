@@ -1,0 +1,166 @@
+// `sample annotate` on a program whose hot lines are known, and on its recording alone.
+#include "session.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace sample::e2e {
+namespace {
+
+using Json = nlohmann::json;
+
+class AnnotateRecorded : public Session {
+protected:
+    /// The line of two_loops.cpp that ends with "Line: NAME."
+    static int line_of(const std::string& name) {
+        std::ifstream source{SAMPLE_TARGET_SOURCES "/two_loops.cpp"};
+        int number = 1;
+        for (std::string line; std::getline(source, line); ++number) {
+            if (line.ends_with("// Line: " + name + ".")) {
+                return number;
+            }
+        }
+        ADD_FAILURE() << "no line is called " << name;
+        return 0;
+    }
+
+    [[nodiscard]] Json annotate(const std::string& function) const {
+        const Outcome outcome = sample({"annotate", "--json", function, recording()});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return Json::parse(outcome.out, nullptr, false);
+    }
+
+    /// Samples of the lines, by `member`.
+    static std::map<int, double> by_line(const Json& annotation, const char* member) {
+        std::map<int, double> result;
+        for (const Json& line : annotation.at("lines")) {
+            result[line.at("line").get<int>()] += line.at(member).get<double>();
+        }
+        return result;
+    }
+
+    static double sum_of_code(const Json& annotation, const char* member) {
+        double sum = 0;
+        for (const Json& code : annotation.at("code")) {
+            for (const Json& instruction : code.at("instructions")) {
+                sum += instruction.at(member).get<double>();
+            }
+        }
+        return sum;
+    }
+
+    /// The program in the test's folder, so that it can be taken away.
+    [[nodiscard]] std::filesystem::path copy_of_program() const {
+        std::filesystem::copy_file(target("two_loops"), file("two_loops"));
+        return file("two_loops");
+    }
+};
+
+TEST_F(AnnotateRecorded, lines_have_their_shares) {
+    ASSERT_EQ(record({target("two_loops"), "1"}).exit_code, 0);
+    const Json made = annotate("two_loops");
+    const double samples = made.at("samples").get<double>();
+    ASSERT_GT(samples, 100);
+    const Recording seen{recording()};
+    const double tolerance = six_sigma(0.7, even_samples(seen)) + 0.02;  // The loops' heads.
+    std::map<int, double> totals = by_line(made, "total_us");
+    const double total = made.at("total_us").get<double>();
+    EXPECT_NEAR(totals[line_of("first loop")] / total, 0.7, tolerance);
+    EXPECT_NEAR(totals[line_of("second loop")] / total, 0.3, tolerance) << "with what was inlined";
+
+    const Json inlined = annotate("inlined_work");
+    std::map<int, double> selves = by_line(inlined, "self_us");
+    EXPECT_NEAR(selves[line_of("inlined loop")] / inlined.at("self_us").get<double>(), 1, 0.05);
+    EXPECT_NE(inlined.at("code").at(0).at("function").get<std::string>().find("two_loops"),
+              std::string::npos);
+}
+
+TEST_F(AnnotateRecorded, samples_add_up_to_those_of_the_report) {
+    ASSERT_EQ(record({target("two_loops"), "0.3"}).exit_code, 0);
+    const Outcome report = sample({"report", "--view", "functions", "--json", recording()});
+    ASSERT_EQ(report.exit_code, 0) << report.err;
+    for (const char* const name : {"two_loops", "inlined_work"}) {
+        const Json made = annotate(name);
+        double lines = 0;
+        for (const auto& [line, samples] : by_line(made, "self_samples")) {
+            lines += samples;
+        }
+        EXPECT_EQ(lines, sum_of_code(made, "self_samples")) << name;
+        bool is_found = false;
+        for (const Json& function : Json::parse(report.out).at("functions")) {
+            if (function.at("name") == made.at("function")) {
+                is_found = true;
+                EXPECT_EQ(lines, function.at("self_samples").get<double>()) << name;
+                EXPECT_EQ(made.at("self_us"), function.at("self_us")) << name;
+                EXPECT_EQ(made.at("total_us"), function.at("total_us")) << name;
+            }
+        }
+        EXPECT_TRUE(is_found) << name;
+    }
+}
+
+TEST_F(AnnotateRecorded, the_recording_is_enough) {
+    const std::filesystem::path program = copy_of_program();
+    ASSERT_EQ(record({program, "0.3"}).exit_code, 0);
+    const Json here = annotate("two_loops");
+    ASSERT_GT(sum_of_code(here, "self_samples"), 0);
+    std::filesystem::remove(program);
+    EXPECT_EQ(annotate("two_loops"), here);
+    bool has_text = false;
+    for (const Json& line : here.at("lines")) {
+        has_text = has_text || (line.at("line") == line_of("first loop") &&
+                                line.at("text").get<std::string>().find("6364136223846793005U") !=
+                                    std::string::npos);
+    }
+    EXPECT_TRUE(has_text);
+}
+
+TEST_F(AnnotateRecorded, no_code_keeps_code_and_sources_out) {
+    const std::filesystem::path program = copy_of_program();
+    ASSERT_EQ(
+        sample({"--quiet", "--freq", "10k", "--no-code", "-o", recording(), "--", program, "0.3"})
+            .exit_code,
+        0);
+    const Json here = annotate("two_loops");
+    EXPECT_GT(sum_of_code(here, "self_samples"), 0) << "read from this machine's files";
+    std::filesystem::remove(program);
+    const Json away = annotate("two_loops");
+    EXPECT_EQ(away.at("code").size(), 0U);
+    EXPECT_EQ(away.at("self_us"), here.at("self_us")) << "lines need no code";
+    EXPECT_NE(away.at("notes").dump().find("neither in the recording nor on this machine"),
+              std::string::npos)
+        << away.at("notes");
+}
+
+TEST_F(AnnotateRecorded, text_shows_lines_and_instructions) {
+    ASSERT_EQ(record({target("two_loops"), "0.3"}).exit_code, 0);
+    const Outcome both = sample({"annotate", "two_loops", recording()});
+    ASSERT_EQ(both.exit_code, 0) << both.err;
+    EXPECT_NE(both.out.find("// Line: first loop."), std::string::npos) << both.out;
+    EXPECT_NE(both.out.find("inlined_work(unsigned long) two_loops.cpp:"), std::string::npos)
+        << both.out;
+    const Outcome lines = sample({"annotate", "--source", "--unit", "%", "two_loops", recording()});
+    EXPECT_NE(lines.out.find("self %"), std::string::npos) << lines.out;
+    EXPECT_EQ(lines.out.find(":  "), std::string::npos) << "no instructions: " << lines.out;
+    const Outcome intel = sample({"annotate", "--asm", "--all", "--intel", "main", recording()});
+    EXPECT_NE(intel.out.find("call   0x"), std::string::npos) << intel.out;
+    EXPECT_EQ(intel.out.find("%r"), std::string::npos) << intel.out;
+}
+
+TEST_F(AnnotateRecorded, what_cannot_be_shown_is_an_error) {
+    ASSERT_EQ(record({target("two_loops"), "0.1"}).exit_code, 0);
+    const Outcome unknown = sample({"annotate", "no_such_function", recording()});
+    EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_NE(unknown.err.find("no_such_function"), std::string::npos) << unknown.err;
+    EXPECT_EQ(sample({"annotate", "two_loops"}).exit_code, 2);
+    EXPECT_EQ(sample({"annotate", "--asm", "--source", "two_loops", recording()}).exit_code, 2);
+    std::ofstream{file("p.json")} << "{}";
+    const Outcome json = sample({"annotate", "two_loops", file("p.json")});
+    EXPECT_EQ(json.exit_code, 1);
+    EXPECT_NE(json.err.find(".utrace"), std::string::npos) << json.err;
+}
+
+}  // namespace
+}  // namespace sample::e2e
