@@ -3,6 +3,7 @@
 #include "symbolize/disassembler.h"
 #include "symbolize/frame_extents.h"
 #include "symbolize/module_image.h"
+#include "symbolize/plt.h"
 #include "symbolize/symbol_table.h"
 
 #include <gelf.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -25,14 +27,14 @@ constexpr std::uint64_t kLongestFunction = std::uint64_t{4} << 20;
 class Extents {
 public:
     explicit Extents(const ModuleImage& image)
-        : symbols_{image.module()}, unwind_entries_{image.unwind_path()} {}
+        : image_{image}, symbols_{image.module()}, unwind_entries_{image.unwind_path()} {}
 
     std::optional<CodeExtent> around(std::uint64_t address) {
         const auto aliases = symbols_.find(address);
         std::optional<CodeExtent> extent;
         if (!aliases.empty()) {
             extent = CodeExtent{aliases.front().start, aliases.front().end};
-        } else {
+        } else if (extent = stub_around(address); !extent) {
             extent = unwind_entries_.extent_of(address);
         }
         const bool is_sound = extent && extent->start <= address && address < extent->end &&
@@ -41,6 +43,23 @@ public:
     }
 
 private:
+    /// One unwind entry covers all stubs of a PLT.
+    std::optional<CodeExtent> stub_around(std::uint64_t address) {
+        if (!plt_) {
+            plt_ = std::make_unique<PltTable>(image_.elf());
+        }
+        const auto stub = plt_->find(address);
+        if (!stub) {
+            return std::nullopt;
+        }
+        constexpr std::uint64_t kStubBytes = 16;
+        const auto last = plt_->find(stub->start + kStubBytes - 1);
+        const bool is_whole = last && last->start == stub->start;
+        return CodeExtent{stub->start, stub->start + (is_whole ? kStubBytes : kStubBytes / 2)};
+    }
+
+    const ModuleImage& image_;
+    std::unique_ptr<PltTable> plt_;
     SymbolTable symbols_;
     FrameExtents unwind_entries_;
 };
@@ -97,13 +116,17 @@ std::map<std::uint64_t, std::uint64_t> choose(Extents& extents,
     return chosen;
 }
 
-/// Where instructions begin, and what they call elsewhere; ascending.
-std::vector<std::uint64_t> places_to_name(const ModuleCode& code, Disassembler& disassembler) {
+/// Where instructions begin, or only blocks if `has_lines` is false, and what they call elsewhere;
+/// ascending.
+std::vector<std::uint64_t> places_to_name(const ModuleCode& code, Disassembler& disassembler,
+                                          bool has_lines) {
     std::set<std::uint64_t> targets;
     std::vector<std::uint64_t> places;
     for (const CodeBlock& block : code.blocks) {
-        for (const Instruction& each : disassembler.disassemble(block.address, block.bytes)) {
-            places.push_back(each.address);
+        for (const Instruction& each : disassembler.outline(block.address, block.bytes)) {
+            if (has_lines || each.address == block.address) {
+                places.push_back(each.address);
+            }
             if (each.target != 0 && code.block_at(each.target) == nullptr) {
                 targets.insert(each.target);
             }
@@ -170,7 +193,10 @@ CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> ad
     auto disassembler = Disassembler::create(code.machine);
     std::vector<std::uint64_t> places;
     if (disassembler) {
-        places = places_to_name(code, *disassembler);
+        Dwarf_Addr bias = 0;
+        std::string problem;
+        const bool has_lines = image->debug_info(bias, problem) != nullptr;
+        places = places_to_name(code, *disassembler, has_lines);
     } else {
         for (const CodeBlock& block : code.blocks) {
             places.push_back(block.address);

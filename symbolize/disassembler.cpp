@@ -29,9 +29,13 @@ constexpr const char* kBad = "(bad)";
 struct Output {
     std::string text;
     const AddressNamer* namer = nullptr;
+    bool is_wanted = true;
 };
 
 int print(void* stream, const char* format, std::va_list arguments) {
+    if (!static_cast<Output*>(stream)->is_wanted) {
+        return 0;
+    }
     std::array<char, kMaxTextBytes> buffer{};
     const int size = std::vsnprintf(buffer.data(), buffer.size(), format, arguments);
     std::string& text = static_cast<Output*>(stream)->text;
@@ -64,7 +68,8 @@ int print_styled(void* stream, disassembler_style /*style*/, const char* format,
 void print_address(bfd_vma address, disassemble_info* info) {
     auto* const output = static_cast<Output*>(info->stream);
     print_plain(output, "0x%llx", static_cast<unsigned long long>(address));
-    const std::string name = *output->namer ? (*output->namer)(address) : std::string{};
+    const std::string name =
+        output->is_wanted && *output->namer ? (*output->namer)(address) : std::string{};
     if (!name.empty()) {
         output->text += " " + name;
     }
@@ -115,9 +120,24 @@ struct Disassembler::Impl {
         }
         result.size = static_cast<std::uint8_t>(size);
         result.target = target_of(info);
-        trim(output.text);
-        result.text = output.text.empty() ? kBad : output.text;
+        if (output.is_wanted) {
+            trim(output.text);
+            result.text = output.text.empty() ? kBad : output.text;
+        }
         return result;
+    }
+
+    std::vector<Instruction> all(std::uint64_t address, std::span<const std::byte> code) {
+        // libopcodes wants to be able to write; buffer_read_memory only reads.
+        info.buffer = const_cast<bfd_byte*>(
+            static_cast<const bfd_byte*>(static_cast<const void*>(code.data())));
+        info.buffer_vma = address;
+        info.buffer_length = code.size();
+        std::vector<Instruction> instructions;
+        for (std::size_t at = 0; at < code.size(); at += instructions.back().size) {
+            instructions.push_back(next(address + at));
+        }
+        return instructions;
     }
 };
 
@@ -152,17 +172,15 @@ Result<Disassembler> Disassembler::create(std::uint16_t machine, AssemblySyntax 
 std::vector<Instruction> Disassembler::disassemble(std::uint64_t address,
                                                    std::span<const std::byte> code,
                                                    const AddressNamer& namer) {
-    // libopcodes wants to be able to write; buffer_read_memory only reads.
-    impl_->info.buffer =
-        const_cast<bfd_byte*>(static_cast<const bfd_byte*>(static_cast<const void*>(code.data())));
-    impl_->info.buffer_vma = address;
-    impl_->info.buffer_length = code.size();
     impl_->output.namer = &namer;
-    std::vector<Instruction> instructions;
-    for (std::size_t at = 0; at < code.size(); at += instructions.back().size) {
-        instructions.push_back(impl_->next(address + at));
-    }
-    return instructions;
+    impl_->output.is_wanted = true;
+    return impl_->all(address, code);
+}
+
+std::vector<Instruction> Disassembler::outline(std::uint64_t address,
+                                               std::span<const std::byte> code) {
+    impl_->output.is_wanted = false;
+    return impl_->all(address, code);
 }
 
 Disassembler::Disassembler(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}

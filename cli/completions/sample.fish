@@ -52,6 +52,6 @@ complete -c sample -n "__sample_verb_is report export" -l hide -x -a "gc plugins
 complete -c sample -n "__sample_verb_is report export" -l fold -x -a "inlined parts inlined,parts" -d "Make one with their functions"
 complete -c sample -n "__sample_verb_is report export" -l names -x -a "full noargs short" -d "How much of names to show"
 complete -c sample -n "__sample_verb_is report export" -l category -x -a "process thread module" -d "What the top level is"
-complete -c sample -n "__sample_verb_is report export" -l resymbolize -d "Names from this machine's files"
 complete -c sample -n "__sample_verb_is record report export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
+complete -c sample -n "__sample_verb_is report export" -l resymbolize -d "Names from this machine's files"
 complete -c sample -n "__sample_verb_is report export" -F

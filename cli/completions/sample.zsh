@@ -9,10 +9,10 @@ _sample_choice=(
     '*--fold=[make one with their functions]:what:(inlined parts inlined,parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
+    '*--debug-dir=[look for debug files here, too]:folder:_files -/'
     "--resymbolize[names from this machine's files, not from the recording]"
     '(--no-cache)--cache[use and keep names that were found before]'
     '(--cache)--no-cache[neither use nor keep them]'
-    '*--debug-dir=[look for debug files here, too]:folder:_files -/'
 )
 
 _sample_record() {
@@ -29,11 +29,11 @@ _sample_record() {
         '--clock=[what time is measured]:clock:(cpu wall)' \
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
+        '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
         '(--no-symbols)--symbols[names of functions go into the recording]' \
         '(--symbols)--no-symbols[leave them out]' \
         '(--no-cache)--cache[use and keep names that were found before]' \
         '(--cache)--no-cache[neither use nor keep them]' \
-        '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \

@@ -53,8 +53,12 @@ protected:
 
     /// The program in the test's folder, so that it can be taken away.
     [[nodiscard]] std::filesystem::path copy_of_program() const {
-        std::filesystem::copy_file(target("two_loops"), file("two_loops"));
+        std::filesystem::copy_file(target("movable_loops"), file("two_loops"));
         return file("two_loops");
+    }
+    /// Its source, which only this test looks at.
+    [[nodiscard]] static std::filesystem::path source() {
+        return target("movable") + "/two_loops.cpp";
     }
 };
 
@@ -81,6 +85,7 @@ TEST_F(AnnotateRecorded, samples_add_up_to_those_of_the_report) {
     ASSERT_EQ(record({target("two_loops"), "0.3"}).exit_code, 0);
     const Outcome report = sample({"report", "--view", "functions", "--json", recording()});
     ASSERT_EQ(report.exit_code, 0) << report.err;
+    const Json functions = Json::parse(report.out).at("functions");
     for (const char* const name : {"two_loops", "inlined_work"}) {
         const Json made = annotate(name);
         double lines = 0;
@@ -89,7 +94,7 @@ TEST_F(AnnotateRecorded, samples_add_up_to_those_of_the_report) {
         }
         EXPECT_EQ(lines, sum_of_code(made, "self_samples")) << name;
         bool is_found = false;
-        for (const Json& function : Json::parse(report.out).at("functions")) {
+        for (const Json& function : functions) {
             if (function.at("name") == made.at("function")) {
                 is_found = true;
                 EXPECT_EQ(lines, function.at("self_samples").get<double>()) << name;
@@ -107,7 +112,11 @@ TEST_F(AnnotateRecorded, the_recording_is_enough) {
     const Json here = annotate("two_loops");
     ASSERT_GT(sum_of_code(here, "self_samples"), 0);
     std::filesystem::remove(program);
-    EXPECT_EQ(annotate("two_loops"), here);
+    const std::filesystem::path hidden = source().string() + ".away";
+    std::filesystem::rename(source(), hidden);
+    const Json away = annotate("two_loops");
+    std::filesystem::rename(hidden, source());
+    EXPECT_EQ(away, here);
     bool has_text = false;
     for (const Json& line : here.at("lines")) {
         has_text = has_text || (line.at("line") == line_of("first loop") &&

@@ -67,6 +67,23 @@ TEST(CodeReader, names_each_place_as_symbolize_does) {
     EXPECT_GT(calls, 0U) << "main calls something";
 }
 
+TEST(CodeReader, takes_each_stub_of_a_plt_for_itself) {
+    for (const char* const name : {"dwarf5_pie", "ibt_plt"}) {
+        const std::string path = fixture(name);
+        const auto stubs = stubs_of(path);
+        EXPECT_FALSE(stubs.empty());
+        for (const auto& [stub, start] : stubs) {
+            const CodeResult result = code_of(path, {start + 4});
+            ASSERT_EQ(result.code.blocks.size(), 1U) << stub;
+            EXPECT_EQ(result.code.blocks[0].address, start) << stub;
+            EXPECT_LE(result.code.blocks[0].bytes.size(), 16U) << stub;
+            const auto frames = result.code.frames_at(start);
+            ASSERT_EQ(frames.size(), 1U) << stub;
+            EXPECT_EQ(result.code.symbols.functions[frames[0].function].name, stub);
+        }
+    }
+}
+
 TEST(CodeReader, stops_at_its_budget_and_goes_on_with_what_fits) {
     const std::string path = fixture("dwarf5_pie");
     const auto symbols = symbols_of(path);

@@ -70,6 +70,21 @@ TEST(Disassembler, covers_any_bytes_without_gaps) {
     }
 }
 
+TEST(Disassembler, outlines_the_same_instructions) {
+    const auto code = bytes({0xe8, 0xfb, 0x0f, 0x00, 0x00, 0x48, 0x89, 0xe5, 0x75, 0xf6, 0xc3});
+    Disassembler disassembler = x86();
+    const auto whole = disassembler.disassemble(0x1000, code);
+    const auto outline = disassembler.outline(0x1000, code);
+    ASSERT_EQ(outline.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_EQ(outline[i].address, whole[i].address);
+        EXPECT_EQ(outline[i].size, whole[i].size);
+        EXPECT_EQ(outline[i].target, whole[i].target);
+        EXPECT_EQ(outline[i].text, "");
+    }
+    EXPECT_EQ(disassembler.disassemble(0x1000, code).front().text, whole.front().text);
+}
+
 TEST(Disassembler, shows_what_is_cut_off_as_bad) {
     const auto found = x86().disassemble(0x1000, bytes({0x90, 0xe8, 0x01}));
     ASSERT_EQ(found.size(), 3U);
