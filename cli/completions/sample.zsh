@@ -27,6 +27,7 @@ _sample_record() {
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
         '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
+        '--no-code[keep machine code and source lines out of the recording]' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \
@@ -44,6 +45,20 @@ _sample_report() {
         '--json[JSON instead of text]' \
         '--color=[when to use colours]:when:(auto always never)' \
         ':file:_files -g "*.(utrace|json)"'
+}
+
+_sample_annotate() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '(--asm)--source[only source lines]' \
+        '(--source)--asm[only instructions]' \
+        "--intel[Intel's syntax]" \
+        '--all[what was never sampled, too]' \
+        '--unit=[of durations]:unit:(auto ms %)' \
+        '--json[JSON instead of text]' \
+        '--color=[when to use colours]:when:(auto always never)' \
+        ':function:' \
+        ':file:_files -g "*.utrace"'
 }
 
 _sample_export() {
@@ -67,6 +82,7 @@ _sample() {
     local -a verbs=(
         'record:run a command and sample it (default)'
         'report:show a recording'
+        'annotate:show the lines and instructions of a function'
         'export:write a recording in another format'
         'doctor:say what this machine allows'
         'help:print help'
