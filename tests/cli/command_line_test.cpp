@@ -253,7 +253,7 @@ TEST(Report, refuses_and_says_what_is_allowed) {
     expect_refusal({"report", "--average", "2m", "a"}, "choose one of 1s, 1m, 5m, 10m");
     expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of gc, plugins");
     expect_refusal({"report", "--fold", "parts,x", "a"}, "--fold cannot be 'x'");
-    expect_refusal({"report", "--fold", "", "a"}, "choose one of parts");
+    expect_refusal({"report", "--fold", "", "a"}, "choose one of inlined, parts");
     expect_refusal({"report", "--names", "long", "a"}, "choose one of full, noargs, short");
     expect_refusal({"report", "--unit", "s", "a"}, "choose one of auto, ms, %");
     expect_refusal({"report", "--category", "core", "a"}, "choose one of process, thread, module");
