@@ -37,14 +37,14 @@ protected:
         return fs::path{folder()} / (to_hex(module_.build_id) + ".names");
     }
     /// Everything that is said of the addresses, through the cache.
-    std::vector<std::string> cached(const CacheLimits& limits = {}) const {
+    [[nodiscard]] std::vector<std::string> cached(const CacheLimits& limits = {}) const {
         SymbolCache cache{folder(), limits};
         return said(cache.symbolize(module_, addresses_, options_));
     }
-    std::vector<std::string> said(const ModuleSymbols& result) const {
+    [[nodiscard]] std::vector<std::string> said(const ModuleSymbols& result) const {
         return trace::said_by(addresses_, result.symbols);
     }
-    std::vector<std::string> found() const {
+    [[nodiscard]] std::vector<std::string> found() const {
         return said(symbolize(module_, addresses_, options_));
     }
     /// Makes the cache say what no file does; and that it was asked shows.
@@ -340,7 +340,7 @@ TEST_F(SymbolCacheTest, lies_where_the_base_directories_say) {
         const std::string before = old_home != nullptr ? old_home : "";
         set("XDG_CACHE_HOME", xdg);
         set("HOME", home);
-        const std::string folder = SymbolCache::default_folder();
+        std::string folder = SymbolCache::default_folder();
         set("XDG_CACHE_HOME", nullptr);
         set("HOME", old_home != nullptr ? before.c_str() : nullptr);
         return folder;
