@@ -162,9 +162,12 @@ private:
 }  // namespace
 
 KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbols,
-                     const ModuleFiles& files, const CodeBudget& budget) {
+                     const NamingOptions& where, const CodeBudget& budget) {
     KeptCode kept;
     WantedLines lines;
+    symbolize::Options options;
+    options.debug_roots.insert(options.debug_roots.begin(), where.debug_folders.begin(),
+                               where.debug_folders.end());
     std::size_t left = budget.code_bytes;
     std::vector<ModuleShare> shares =
         by_module(worth_keeping(code_functions(recording, symbols), weight_of_all(recording)));
@@ -182,8 +185,8 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
         if (module == nullptr) {
             continue;
         }
-        const symbolize::ModuleFile file = module_file(*module, files);
-        symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused);
+        const symbolize::ModuleFile file = module_file(*module, where.files);
+        symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused, options);
         left -= granted - unused;
         if (!read.code.blocks.empty()) {
             lines.add(read.code.symbols, symbolize::time_of_file(file.path));

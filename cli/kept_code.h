@@ -32,10 +32,9 @@ struct CodeBudget {
 };
 
 /// Reads what is worth keeping from the modules' files and from the sources that they name. What
-/// cannot be read is left out. `symbols` are those of Recording::addresses(); `files`: under which
-/// path else a module can be read.
+/// cannot be read is left out. `symbols` are those of Recording::addresses(); `where`: the files.
 [[nodiscard]] KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbols,
-                                   const ModuleFiles& files, const CodeBudget& budget = {});
+                                   const NamingOptions& where, const CodeBudget& budget = {});
 
 /// The same as a recording carries it.
 [[nodiscard]] std::vector<trace::Attachment> attachments_of(const KeptCode& kept);

@@ -19,7 +19,9 @@ Result<NamedRecording> name_recording(const std::string& file, const NamingOptio
         return unexpected(recording.error());
     }
     RecordingSymbols symbols = symbolize_recording(*recording, options);
-    return NamedRecording{std::move(*recording), std::move(symbols), options.files};
+    NamedRecording named{std::move(*recording), std::move(symbols), options};
+    named.how.cache = nullptr;
+    return named;
 }
 
 Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {
@@ -28,8 +30,7 @@ Result<void> keep_names(const std::string& file, const NamedRecording& named, bo
     }
     std::vector<trace::Attachment> kept_parts = attachments_of(named.recording, named.symbols);
     if (with_code) {
-        auto code =
-            attachments_of(gather_code(named.recording, named.symbols.symbols, named.files));
+        auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, named.how));
         std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
     }
     Fd recording{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};

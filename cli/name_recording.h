@@ -12,7 +12,7 @@ namespace sample::cli {
 struct NamedRecording {
     callgraph::Recording recording;
     RecordingSymbols symbols;
-    ModuleFiles files;  ///< Under which path else a module can be read.
+    NamingOptions how;  ///< Without the cache.
 };
 
 /// Reads `file`, a recording that was just written, and names its addresses. Errors: those of

@@ -8,6 +8,7 @@ _sample_options() {
         report) echo "--view --focus --search --average --hide --fold --names --category --lines
                       --resymbolize --debug-dir --cache --no-cache --unit
                       --min --json --color --help" ;;
+        annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
                       --category --resymbolize --debug-dir --cache --no-cache --help" ;;
         doctor) echo "--json --color --help" ;;
@@ -16,6 +17,8 @@ _sample_options() {
 
 # The words that may follow an option; fails for options that take none or a file.
 _sample_values() {
+    # annotate's --source takes no value.
+    [[ ${2-} == annotate && $1 == --source ]] && return 1
     case $1 in
         -f | --freq) echo "1k 10k" ;;
         -t | --time) echo "10s 1m 5m 10m" ;;
@@ -47,7 +50,7 @@ _sample() {
     local verb=record first=1 i values
     COMPREPLY=()
     case ${COMP_WORDS[1]} in
-        record | report | export | doctor)
+        record | report | annotate | export | doctor)
             ((COMP_CWORD > 1)) && verb=${COMP_WORDS[1]} first=2
             ;;
     esac
@@ -70,7 +73,7 @@ _sample() {
             break
         done
     fi
-    if values=$(_sample_values "$prev"); then
+    if values=$(_sample_values "$prev" "$verb"); then
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
         [[ $prev == --export ]] && compopt -o nospace
     elif [[ $prev == -o || $prev == --output ]]; then

@@ -1,12 +1,12 @@
 # fish completion for sample(1).
 
-set -l verbs record report export doctor help version
+set -l verbs record report annotate export doctor help version
 
 # Succeeds while the verb is the first argument, or record without being named.
 function __sample_verb_is
     set -l words (commandline -opc)
     set -l verb record
-    if set -q words[2]; and contains -- $words[2] record report export doctor help version
+    if set -q words[2]; and contains -- $words[2] record report annotate export doctor help version
         set verb $words[2]
     end
     contains -- $verb $argv
@@ -15,6 +15,7 @@ end
 complete -c sample -f
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a record -d "Run a command and sample it"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a report -d "Show a recording"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a annotate -d "Show the lines and instructions of a function"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a export -d "Write a recording in another format"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a doctor -d "Say what this machine allows"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a "help version"
@@ -40,11 +41,17 @@ complete -c sample -n "__sample_verb_is record" -a "(__fish_complete_subcommand)
 
 complete -c sample -n "__sample_verb_is report" -l view -x -a "summary callgraph functions threads stats" -d "What to show"
 complete -c sample -n "__sample_verb_is report" -l lines -d "A node for each line"
-complete -c sample -n "__sample_verb_is report" -l unit -x -a "auto ms %" -d "Of durations"
+complete -c sample -n "__sample_verb_is report annotate" -l unit -x -a "auto ms %" -d "Of durations"
 complete -c sample -n "__sample_verb_is report" -l min -x -d "Leave out what weighs less"
-complete -c sample -n "__sample_verb_is report doctor" -l json -d "JSON instead of text"
-complete -c sample -n "__sample_verb_is record report doctor" -l color -x -a "auto always never" -d "When to use colours"
+complete -c sample -n "__sample_verb_is report annotate doctor" -l json -d "JSON instead of text"
+complete -c sample -n "__sample_verb_is record report annotate doctor" -l color -x -a "auto always never" -d "When to use colours"
 complete -c sample -n "__sample_verb_is export" -l format -x -a "json folded" -d "Format"
+complete -c sample -n "__sample_verb_is annotate" -l source -d "Only source lines"
+complete -c sample -n "__sample_verb_is annotate" -l asm -d "Only instructions"
+complete -c sample -n "__sample_verb_is annotate" -l intel -d "Intel's syntax"
+complete -c sample -n "__sample_verb_is annotate" -l all -d "What was never sampled, too"
+complete -c sample -n "__sample_verb_is annotate" -F
+complete -c sample -n "__sample_verb_is record" -l no-code -d "Keep code and source lines out of the recording"
 complete -c sample -n "__sample_verb_is report export" -l focus -x -d "Only this function and what it calls"
 complete -c sample -n "__sample_verb_is report export" -l search -x -d "Only paths to and from names with this"
 complete -c sample -n "__sample_verb_is report export" -l average -x -a "1s 1m 5m 10m" -d "Durations as in an average span"

@@ -34,6 +34,7 @@ _sample_record() {
         '(--symbols)--no-symbols[leave them out]' \
         '(--no-cache)--cache[use and keep names that were found before]' \
         '(--cache)--no-cache[neither use nor keep them]' \
+        '--no-code[keep machine code and source lines out of the recording]' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \
         '(-):command: _command_names -e' \
@@ -51,6 +52,20 @@ _sample_report() {
         '--json[JSON instead of text]' \
         '--color=[when to use colours]:when:(auto always never)' \
         ':file:_files -g "*.(utrace|json)"'
+}
+
+_sample_annotate() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '(--asm)--source[only source lines]' \
+        '(--source)--asm[only instructions]' \
+        "--intel[Intel's syntax]" \
+        '--all[what was never sampled, too]' \
+        '--unit=[of durations]:unit:(auto ms %)' \
+        '--json[JSON instead of text]' \
+        '--color=[when to use colours]:when:(auto always never)' \
+        ':function:' \
+        ':file:_files -g "*.utrace"'
 }
 
 _sample_export() {
@@ -74,6 +89,7 @@ _sample() {
     local -a verbs=(
         'record:run a command and sample it (default)'
         'report:show a recording'
+        'annotate:show the lines and instructions of a function'
         'export:write a recording in another format'
         'doctor:say what this machine allows'
         'help:print help'
