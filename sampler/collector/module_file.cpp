@@ -41,9 +41,12 @@ Fd open_in_root_of(pid_t pid, const std::string& path) {
                           : Fd{};
 }
 
-Fd open_mapping(pid_t pid, std::uint64_t start) {
+/// What is mapped at `start` under one of the names, which may lie deeper as we see it, if the
+/// process has another root. By now another library may lie there.
+Fd open_mapping(pid_t pid, std::uint64_t start, const std::array<std::string, 2>& names) {
     for (const Mapping& mapping : mappings_of(pid)) {
-        if (mapping.start <= start && start < mapping.end) {
+        if (mapping.start <= start && start < mapping.end &&
+            (mapping.path.ends_with(names[0]) || mapping.path.ends_with(names[1]))) {
             char range[64] = {};
             std::snprintf(range, sizeof range, "map_files/%llx-%llx",
                           static_cast<unsigned long long>(mapping.start),
@@ -89,7 +92,9 @@ Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start)
     const std::string name = name_of(module);
     const Way in_root = [&] { return open_in_root_of(pid, name); };
     const Way here = [&] { return open_here(name); };
-    const Way mapped = [&] { return open_mapping(pid, start); };
+    const Way mapped = [&] {
+        return open_mapping(pid, start, {name, name + std::string{kDeleted}});
+    };
     const Way executed = [&] { return open_executable(module, pid); };
     const bool has_id = !module.build_id.empty();
     // The links of /proc are sure, but slow, or not to be had.

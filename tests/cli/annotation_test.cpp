@@ -2,8 +2,8 @@
 // and instruction, and what people and programs are shown of it.
 #include "cli/annotation.h"
 
-#include "tests/callgraph/recording_fixture.h"
 #include "cli/view_annotate.h"
+#include "tests/callgraph/recording_fixture.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ double told(const std::string& out, std::string_view key) {
 
 Recording::Recording(const std::filesystem::path& file)
     : stats_(json_of({"report", "--view", "stats", "--json", file})),
-      exported_(json_of({"export", "--format", "json", "-o", "-", file})) {}
+      exported_(json_of({"export", "--format", "json", "--fold", "inlined", "-o", "-", file})) {}
 
 double Recording::stat(const char* name) const {
     if (!stats_.is_object() || !stats_.contains(name) || !stats_[name].is_number()) {
