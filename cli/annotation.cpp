@@ -17,6 +17,7 @@ namespace {
 struct Place {
     std::string file;
     std::uint32_t line = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const Place&) const = default;
 };
 

@@ -230,6 +230,7 @@ private:
     void add_file(const std::string& file) {
         const auto lines = lines_of(file);
         std::vector<bool> sampled;
+        sampled.reserve(lines.size());
         for (const auto& [number, line] : lines) {
             sampled.push_back(weight_of(line).total_ns != 0);
         }
@@ -372,6 +373,7 @@ private:
 
     void add_block(const AnnotatedCode& code) {
         std::vector<bool> sampled;
+        sampled.reserve(code.instructions.size());
         for (const AnnotatedInstruction& instruction : code.instructions) {
             sampled.push_back(instruction.weight.total_ns != 0);
         }
