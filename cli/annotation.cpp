@@ -306,6 +306,10 @@ private:
         if (!request_.want_code || shown_self_ns_ >= result_.weight.self_ns) {
             return;
         }
+        if (result_.function.module.empty()) {
+            result_.notes.emplace_back("this is no code: it has neither lines nor instructions");
+            return;
+        }
         const std::uint64_t missing = result_.weight.self_ns - shown_self_ns_;
         result_.notes.push_back(
             (result_.unit.empty() ? short_duration(missing)

@@ -88,6 +88,7 @@ public:
 private:
     static std::vector<std::byte> bytes(const std::vector<int>& values) {
         std::vector<std::byte> result;
+        result.reserve(values.size());
         for (const int value : values) {
             result.push_back(static_cast<std::byte>(value));
         }
