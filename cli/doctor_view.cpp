@@ -3,6 +3,7 @@
 #include "cli/json.h"
 #include "cli/text.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace sample::cli {
@@ -54,9 +55,24 @@ Json source_json(const sampler::SourceFinding& finding) {
             {"disturbs", finding.limits.disturbs}};
 }
 
+std::string kept_names_text(const NameCacheState& names) {
+    if (names.folder.empty()) {
+        return "none: neither XDG_CACHE_HOME nor HOME is set";
+    }
+    if (!names.is_used) {
+        return "none: " + printable(names.folder) + " can't be used, or SAMPLE_CACHE is off";
+    }
+    constexpr double kMegabyte = 1e6;
+    char size[32] = {};
+    std::snprintf(size, sizeof size, "%.1f MB", static_cast<double>(names.bytes) / kMegabyte);
+    return printable(names.folder) + ": " + std::to_string(names.files) +
+           (names.files == 1 ? " module, " : " modules, ") + size;
+}
+
 }  // namespace
 
-std::string doctor_view(const sampler::Capabilities& capabilities, const Terminal& terminal) {
+std::string doctor_view(const sampler::Capabilities& capabilities, const NameCacheState& names,
+                        const Terminal& terminal) {
     const sampler::SourceChoice choice = sampler::choose_source(capabilities);
     std::string out;
     const auto row = [&](std::string_view label, const std::string& value) {
@@ -80,6 +96,7 @@ std::string doctor_view(const sampler::Capabilities& capabilities, const Termina
     }
     row("--source auto takes", styled(terminal, Style::bold, sampler::source_name(choice.kind)) +
                                    (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    row("kept names", kept_names_text(names));
     for (const sampler::Advice& advice : sampler::advise(capabilities)) {
         out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
         if (!advice.command.empty()) {
@@ -89,7 +106,7 @@ std::string doctor_view(const sampler::Capabilities& capabilities, const Termina
     return out;
 }
 
-std::string doctor_json(const sampler::Capabilities& capabilities) {
+std::string doctor_json(const sampler::Capabilities& capabilities, const NameCacheState& names) {
     const sampler::SourceChoice choice = sampler::choose_source(capabilities);
     Json advice = Json::array();
     for (const sampler::Advice& item : sampler::advise(capabilities)) {
@@ -111,6 +128,10 @@ std::string doctor_json(const sampler::Capabilities& capabilities) {
     }
     out["auto_source"] = sampler::source_name(choice.kind);
     out["auto_source_reason"] = choice.reason.empty() ? Json{} : Json(choice.reason);
+    out["kept_names"] = {{"folder", names.folder.empty() ? Json{} : Json(names.folder)},
+                         {"used", names.is_used},
+                         {"files", names.files},
+                         {"bytes", names.bytes}};
     out["advice"] = std::move(advice);
     return dump(out);
 }

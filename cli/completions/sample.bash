@@ -10,7 +10,7 @@ _sample_options() {
                       --min --json --color --help" ;;
         annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --debug-dir --help" ;;
+                      --category --resymbolize --debug-dir --cache --no-cache --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }

@@ -32,6 +32,10 @@ complete -c sample -n "__sample_verb_is record" -l max-stack -x -a "64 256 1024 
 complete -c sample -n "__sample_verb_is record" -l clock -x -a "cpu wall" -d "What time is measured"
 complete -c sample -n "__sample_verb_is record" -l children -d "Record child processes, too"
 complete -c sample -n "__sample_verb_is record" -l no-children -d "Record only the command itself"
+complete -c sample -n "__sample_verb_is record" -l symbols -d "Names of functions go into the recording"
+complete -c sample -n "__sample_verb_is record" -l no-symbols -d "Leave them out"
+complete -c sample -n "__sample_verb_is record report export" -l cache -d "Use and keep names that were found before"
+complete -c sample -n "__sample_verb_is record report export" -l no-cache -d "Neither use nor keep them"
 complete -c sample -n "__sample_verb_is record" -l quiet -d "No countdown and no summary"
 complete -c sample -n "__sample_verb_is record" -a "(__fish_complete_subcommand)"
 
@@ -56,4 +60,5 @@ complete -c sample -n "__sample_verb_is report export" -l fold -x -a "inlined pa
 complete -c sample -n "__sample_verb_is report export" -l names -x -a "full noargs short" -d "How much of names to show"
 complete -c sample -n "__sample_verb_is report export" -l category -x -a "process thread module" -d "What the top level is"
 complete -c sample -n "__sample_verb_is record report export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
+complete -c sample -n "__sample_verb_is report export" -l resymbolize -d "Names from this machine's files"
 complete -c sample -n "__sample_verb_is report export" -F

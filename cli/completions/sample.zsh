@@ -10,6 +10,9 @@ _sample_choice=(
     '--names=[how much of names to show]:form:(full noargs short)'
     '--category=[what the top level is]:kind:(process thread module)'
     '*--debug-dir=[look for debug files here, too]:folder:_files -/'
+    "--resymbolize[names from this machine's files, not from the recording]"
+    '(--no-cache)--cache[use and keep names that were found before]'
+    '(--cache)--no-cache[neither use nor keep them]'
 )
 
 _sample_record() {
@@ -27,6 +30,10 @@ _sample_record() {
         '(--no-children)--children[record child processes, too]' \
         '(--children)--no-children[record only the command itself]' \
         '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
+        '(--no-symbols)--symbols[names of functions go into the recording]' \
+        '(--symbols)--no-symbols[leave them out]' \
+        '(--no-cache)--cache[use and keep names that were found before]' \
+        '(--cache)--no-cache[neither use nor keep them]' \
         '--no-code[keep machine code and source lines out of the recording]' \
         '--quiet[no countdown and no summary]' \
         '--color=[when to use colours]:when:(auto always never)' \

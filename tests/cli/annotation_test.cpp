@@ -2,7 +2,7 @@
 // and instruction, and what people and programs are shown of it.
 #include "cli/annotation.h"
 
-#include "../callgraph/recording_fixture.h"
+#include "tests/callgraph/recording_fixture.h"
 #include "cli/view_annotate.h"
 
 #include <elf.h>

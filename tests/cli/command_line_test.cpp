@@ -56,10 +56,27 @@ TEST(Record, has_the_defaults_of_the_contract) {
 }
 
 TEST(Record, reads_every_option) {
-    const auto options = parse_as<RecordOptions>(
-        {"-t", "1.5s", "-o", "%n.utrace", "--force", "--export", "json=a.json", "--export=folded=b",
-         "--source", "perf", "--clock", "cpu", "--max-stack", "64", "--no-children", "--quiet",
-         "--color", "never", "app"});
+    const auto options = parse_as<RecordOptions>({"-t",
+                                                  "1.5s",
+                                                  "-o",
+                                                  "%n.utrace",
+                                                  "--force",
+                                                  "--export",
+                                                  "json=a.json",
+                                                  "--export=folded=b",
+                                                  "--source",
+                                                  "perf",
+                                                  "--clock",
+                                                  "cpu",
+                                                  "--max-stack",
+                                                  "64",
+                                                  "--no-children",
+                                                  "--no-symbols",
+                                                  "--no-cache",
+                                                  "--quiet",
+                                                  "--color",
+                                                  "never",
+                                                  "app"});
     EXPECT_EQ(options.time, std::chrono::milliseconds{1500});
     EXPECT_EQ(options.output, "%n.utrace");
     EXPECT_TRUE(options.force);
@@ -71,6 +88,8 @@ TEST(Record, reads_every_option) {
     EXPECT_EQ(options.source, "perf");
     EXPECT_EQ(options.max_stack, 64U);
     EXPECT_FALSE(options.children);
+    EXPECT_FALSE(options.symbols);
+    EXPECT_FALSE(options.cache);
     EXPECT_TRUE(options.quiet);
     EXPECT_EQ(options.color, ColorMode::never);
     EXPECT_EQ(options.command, Arguments{"app"});
@@ -234,7 +253,7 @@ TEST(Report, refuses_and_says_what_is_allowed) {
     expect_refusal({"report", "--average", "2m", "a"}, "choose one of 1s, 1m, 5m, 10m");
     expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of gc, plugins");
     expect_refusal({"report", "--fold", "parts,x", "a"}, "--fold cannot be 'x'");
-    expect_refusal({"report", "--fold", "", "a"}, "choose one of parts");
+    expect_refusal({"report", "--fold", "", "a"}, "choose one of inlined, parts");
     expect_refusal({"report", "--names", "long", "a"}, "choose one of full, noargs, short");
     expect_refusal({"report", "--unit", "s", "a"}, "choose one of auto, ms, %");
     expect_refusal({"report", "--category", "core", "a"}, "choose one of process, thread, module");

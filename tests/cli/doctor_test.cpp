@@ -23,12 +23,22 @@ sampler::Capabilities good_machine() {
     return machine;
 }
 
+const NameCacheState kNames{"/home/me/.cache/sample", true, 3, 1'500'000};
+
+TEST(Doctor, says_why_no_names_are_kept) {
+    const sampler::Capabilities machine = good_machine();
+    EXPECT_NE(doctor_view(machine, {}, {}).find("neither XDG_CACHE_HOME nor HOME is set"),
+              std::string::npos);
+    EXPECT_NE(doctor_view(machine, {"/x", false, 0, 0}, {}).find("/x can't be used"),
+              std::string::npos);
+}
+
 TEST(Doctor, has_no_advice_where_all_is_well) {
     const sampler::Capabilities machine = good_machine();
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
     EXPECT_TRUE(sampler::choose_source(machine).reason.empty());
     EXPECT_TRUE(sampler::advise(machine).empty());
-    EXPECT_EQ(doctor_view(machine, {}), R"(kernel                      6.1.0
+    EXPECT_EQ(doctor_view(machine, kNames, {}), R"(kernel                      6.1.0
 perf_event_paranoid         1
 perf_event_max_sample_rate  100000
 perf_cpu_time_max_percent   25
@@ -46,6 +56,7 @@ source timer                works
   misses                    as perf and thread do
   disturbs the program      sleeping calls return EINTR at every sample: a program that does not expect that fails, so auto never takes it
 --source auto takes         sigtrap
+kept names                  /home/me/.cache/sample: 3 modules, 1.5 MB
 )");
 }
 
@@ -57,8 +68,9 @@ TEST(Doctor, gives_the_command_that_unlocks_sampling) {
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
     ASSERT_FALSE(sampler::advise(machine).empty());
     EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
-    EXPECT_NE(doctor_view(machine, {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
-              std::string::npos);
+    EXPECT_NE(
+        doctor_view(machine, kNames, {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
+        std::string::npos);
 }
 
 TEST(Doctor, says_that_kernel_time_is_not_sampled) {
@@ -67,7 +79,7 @@ TEST(Doctor, says_that_kernel_time_is_not_sampled) {
     machine.sigtrap = {true, EACCES, true};
     machine.perf = {true, EACCES, true};
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
-    const std::string text = doctor_view(machine, {});
+    const std::string text = doctor_view(machine, kNames, {});
     EXPECT_NE(text.find("works, but not for time inside the kernel"), std::string::npos);
     EXPECT_NE(text.find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
 }
@@ -98,7 +110,7 @@ TEST(Doctor, falls_back_to_the_thread_where_perf_is_forbidden) {
     const sampler::SourceChoice choice = sampler::choose_source(machine);
     EXPECT_EQ(choice.kind, sampler::SourceKind::thread);
     EXPECT_EQ(choice.reason, "no perf events: a seccomp filter hides perf_event_open");
-    const std::string text = doctor_view(machine, {});
+    const std::string text = doctor_view(machine, kNames, {});
     EXPECT_NE(text.find("source perf                 does not work (ENOSYS): a seccomp filter"),
               std::string::npos)
         << text;
@@ -150,7 +162,7 @@ TEST(Doctor, speaks_json) {
     sampler::Capabilities machine = good_machine();
     machine.perf_event_paranoid.reset();
     machine.sigtrap = {false, EINVAL, false};
-    const nlohmann::json json = nlohmann::json::parse(doctor_json(machine));
+    const nlohmann::json json = nlohmann::json::parse(doctor_json(machine, kNames));
     EXPECT_EQ(json.at("auto_source"), "perf");
     EXPECT_TRUE(json.at("perf_event_paranoid").is_null());
     EXPECT_EQ(json.at("sigtrap").at("refusal"), "EINVAL");

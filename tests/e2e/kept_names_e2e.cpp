@@ -114,6 +114,27 @@ TEST_F(KeptNames, of_a_program_that_is_replaced_while_it_runs) {
     EXPECT_NE(summary.out.find("its build-id differs"), std::string::npos) << summary.out;
 }
 
+TEST_F(KeptNames, are_found_again_in_the_cache) {
+    copy_app();
+    const RunOptions with_cache{{}, {{"XDG_CACHE_HOME", file("home")}, {"SAMPLE_CACHE", "on"}}, {}};
+    const RunOptions switched_off{
+        {}, {{"XDG_CACHE_HOME", file("home")}, {"SAMPLE_CACHE", "off"}}, {}};
+    const Words words{"report", "--resymbolize", "--view", "functions", recording()};
+    Words without = words;
+    without.insert(without.begin() + 1, "--no-cache");
+    ASSERT_EQ(record({file("app"), "0.3"}, switched_off).exit_code, 0);
+    const Outcome plain = sample(without, with_cache);
+    EXPECT_FALSE(fs::exists(file("home") / "sample") && !fs::is_empty(file("home") / "sample"));
+    EXPECT_EQ(sample(words, switched_off).out, plain.out);
+    EXPECT_FALSE(fs::exists(file("home")));
+    EXPECT_EQ(sample(words, with_cache).out, plain.out);
+    EXPECT_FALSE(fs::is_empty(file("home") / "sample"));
+    EXPECT_EQ(sample(words, with_cache).out, plain.out);
+    const Outcome doctor = sample({"doctor"}, with_cache);
+    EXPECT_NE(doctor.out.find((file("home") / "sample").string() + ": "), std::string::npos)
+        << doctor.out;
+}
+
 /// Copies what `program` loads, and the agent, to the same paths below `root`.
 void make_root(const fs::path& root, const std::string& program, const Outcome& ldd) {
     std::istringstream words{ldd.out + " " + agent_path()};

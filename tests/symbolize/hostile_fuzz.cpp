@@ -2,6 +2,7 @@
 // damaged file is read in a child, so that a crash inside elfutils is counted and named too.
 #include "tests/symbolize/support.h"
 
+#include <elf.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,7 +159,7 @@ TEST_F(HostileTest, says_that_debug_information_cannot_be_read) {
     std::size_t at = 0;
     offset >> std::hex >> at;
     ASSERT_GT(at, 0U);
-    damaged.at(at) = 0x7f;  // No such compression (Elf64_Chdr.ch_type).
+    damaged.at(at + sizeof(Elf64_Chdr)) = 0x7f;  // Not how zlib begins.
     std::ofstream{path("damaged"), std::ios::binary} << damaged;
     const std::vector<std::uint64_t> leaf{symbols_of(fixture("compressed")).at("leaf")};
     const ModuleSymbols result = symbolize({path("damaged"), {}}, leaf, {{"/nowhere"}});

@@ -125,7 +125,8 @@ TEST_F(DebuginfodCacheTest, has_debug_files) {
         {"HOME", "/.cache/debuginfod_client"},
         {"HOME", "/.debuginfod_client_cache"}};
     for (const auto& [name, below] : places) {
-        const std::string folder = path("cache" + below + "/" + id);
+        std::string folder = path("cache");
+        folder.append(below).append("/").append(id);
         std::filesystem::create_directories(folder);
         std::filesystem::copy_file(file + ".debug", folder + "/debuginfo");
         EXPECT_FALSE(hidden(file, "dwarf5_pie").found) << name << " is not set";
