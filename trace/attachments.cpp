@@ -4,6 +4,7 @@
 #include "trace/event_writer.h"
 #include "trace/schema.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ Result<void> append_attachments(Fd file, std::span<const Attachment> attachments
         return unexpected(ErrorCode::unsupported,
                           "the recording is not a regular file: nothing can be added to it");
     }
-    const Fd same_file{dup(file.get())};
+    const Fd same_file{fcntl(file.get(), F_DUPFD_CLOEXEC, 0)};
     auto packets = PacketWriter::append(std::move(file));
     if (!packets) {
         return unexpected(packets.error());

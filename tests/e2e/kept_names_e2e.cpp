@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// For sh: starts ./app in the background, and goes on once it runs.
-const std::string kStartApp =
+constexpr const char* kStartApp =
     "./app 0.5 & until readlink /proc/$!/exe | grep -q '/app$'; do sleep 0.01; done; ";
 
 class KeptNames : public Session {
@@ -96,7 +96,7 @@ TEST_F(KeptNames, are_added_once_a_preloaded_program_is_gone) {
 
 TEST_F(KeptNames, of_a_program_that_is_deleted_while_it_runs) {
     copy_app();
-    const Outcome outcome = record({"sh", "-c", kStartApp + "rm app; wait"});
+    const Outcome outcome = record({"sh", "-c", std::string{kStartApp} + "rm app; wait"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     expect_named(shown());
 }
@@ -104,7 +104,7 @@ TEST_F(KeptNames, of_a_program_that_is_deleted_while_it_runs) {
 TEST_F(KeptNames, of_a_program_that_is_replaced_while_it_runs) {
     copy_app();
     fs::copy_file(target("ten_functions"), file("new"));
-    const Outcome outcome = record({"sh", "-c", kStartApp + "mv new app; wait"});
+    const Outcome outcome = record({"sh", "-c", std::string{kStartApp} + "mv new app; wait"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     expect_named(shown());
     // Later nothing is believed of the other build.
