@@ -7,12 +7,19 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "cli/view_annotate.h"
+#include "symbolize/name_forms.h"
 
 #include <unistd.h>
 
 #include <utility>
 
 namespace sample::cli {
+namespace {
+
+/// For what instructions call; more would leave no room for where they come from.
+constexpr std::size_t kTargetColumns = 40;
+
+}  // namespace
 
 int run_annotate(const AnnotateOptions& options) {
     const Result<callgraph::Recording> recording = load_recording_file(options.file);
@@ -29,10 +36,11 @@ int run_annotate(const AnnotateOptions& options) {
     request.syntax =
         options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
     request.want_code = options.json || options.layout != AnnotationLayout::source;
-    if (!options.json && terminal.width != 0) {
-        constexpr std::size_t kTargetColumns = 40;
-        request.shorten = [&](const std::string& name) {
-            return shorten_name(name, kTargetColumns, terminal);
+    if (!options.json) {
+        const std::size_t columns = terminal.width == 0 ? 0 : kTargetColumns;
+        request.shorten = [&terminal, columns](const std::string& name) {
+            return shorten_name(symbolize::in_form(name, symbolize::NameForm::brief), columns,
+                                terminal);
         };
     }
     Result<Annotation> annotation = annotate(*recording, symbols.symbols, request, sources);

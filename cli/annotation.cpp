@@ -17,6 +17,7 @@ namespace {
 struct Place {
     std::string file;
     std::uint32_t line = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): misread by clang-tidy 14
     auto operator<=>(const Place&) const = default;
 };
 
@@ -303,6 +304,10 @@ private:
 
     void note_missing_code() {
         if (!request_.want_code || shown_self_ns_ >= result_.weight.self_ns) {
+            return;
+        }
+        if (result_.function.module.empty()) {
+            result_.notes.emplace_back("this is no code: it has neither lines nor instructions");
             return;
         }
         const std::uint64_t missing = result_.weight.self_ns - shown_self_ns_;

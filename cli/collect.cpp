@@ -46,6 +46,7 @@ constexpr Switch kSwitches[] = {
     {"SAMPLE_CHILDREN", "--children", "--no-children"},
     {"SAMPLE_FORCE", "--force", nullptr},
     {"SAMPLE_SYMBOLS", "--symbols", "--no-symbols"},
+    {"SAMPLE_CODE", "--code", "--no-code"},
 };
 
 /// The variables as the words of a command line, so that both are read by the same parser.

@@ -106,6 +106,7 @@ std::vector<ModuleShare> by_module(const std::vector<CodeFunction>& functions) {
         share.ns += function.weight.self_ns;
     }
     std::vector<ModuleShare> shares;
+    shares.reserve(modules.size());
     for (auto& [module, share] : modules) {
         shares.push_back(std::move(share));
     }

@@ -4,6 +4,7 @@
 #include "callgraph/label.h"
 #include "cli/text.h"
 #include "cli/view_parts.h"
+#include "symbolize/name_forms.h"
 
 #include <algorithm>
 #include <array>
@@ -230,6 +231,7 @@ private:
     void add_file(const std::string& file) {
         const auto lines = lines_of(file);
         std::vector<bool> sampled;
+        sampled.reserve(lines.size());
         for (const auto& [number, line] : lines) {
             sampled.push_back(weight_of(line).total_ns != 0);
         }
@@ -317,7 +319,8 @@ private:
         constexpr std::size_t kNameColumns = 40;
         const InlinedPlace& place = instruction.inlined.front();
         const std::size_t width = options_.terminal.width == 0 ? 0 : kNameColumns;
-        std::string text = shorten_name(printable(place.function), width, options_.terminal);
+        const std::string name = symbolize::in_form(place.function, symbolize::NameForm::brief);
+        std::string text = shorten_name(printable(name), width, options_.terminal);
         if (place.line != 0) {
             text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
         }
@@ -372,6 +375,7 @@ private:
 
     void add_block(const AnnotatedCode& code) {
         std::vector<bool> sampled;
+        sampled.reserve(code.instructions.size());
         for (const AnnotatedInstruction& instruction : code.instructions) {
             sampled.push_back(instruction.weight.total_ns != 0);
         }

@@ -88,6 +88,7 @@ public:
 private:
     static std::vector<std::byte> bytes(const std::vector<int>& values) {
         std::vector<std::byte> result;
+        result.reserve(values.size());
         for (const int value : values) {
             result.push_back(static_cast<std::byte>(value));
         }
@@ -274,7 +275,7 @@ self 50.021 s, total 54.321 s, 5 samples
     20.000     20.000        1001:  nop
    300.000             12      i += square(i);
                              in compute(int) [app]:
-   300.000                   1002:  nop                                                    ; square(int) app.cpp:3
+   300.000                   1002:  nop                                                    ; square app.cpp:3
   4000.000             13      return callee(i);
                              in compute(int) [app]:
   4000.000                   1003:  call   0x2000 <callee(int)>
@@ -308,7 +309,7 @@ self 0 ns, total 54.321 s, 5 samples
   total ms    self ms
                        in main [app]:
   4321.000             1010:  nop                                                    ; app.cpp:20
- 50000.000             1011:  nop                                                    ; compute(int) app.cpp:11 < app.cpp:21
+ 50000.000             1011:  nop                                                    ; compute app.cpp:11 < app.cpp:21
 )");
 }
 
@@ -320,7 +321,7 @@ TEST_F(Annotate, view_fits_the_terminal) {
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(line.size(), kWidth) << line;
     }
-    EXPECT_NE(view.find("; square(int...\n"), std::string::npos) << view;
+    EXPECT_NE(view.find("; square app...\n"), std::string::npos) << view;
 }
 
 TEST_F(Annotate, view_shows_heat) {

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::byte> bytes(const std::vector<int>& values) {
     std::vector<std::byte> result;
+    result.reserve(values.size());
     for (const int value : values) {
         result.push_back(static_cast<std::byte>(value));
     }

@@ -72,6 +72,7 @@ TEST(CodeCodec, refuses_claims_of_more_than_there_is) {
     // Version 1, x86-64, one block at 0x10 of 2^40 bytes.
     const std::vector<int> words{1, 62, 1, 0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0, 0};
     std::vector<std::byte> bytes;
+    bytes.reserve(words.size());
     for (const int word : words) {
         bytes.push_back(static_cast<std::byte>(word));
     }
