@@ -1,14 +1,18 @@
 // How long it takes to name all addresses of a recording, and how much memory: what a report of it
-// costs beyond reading it. Run it in a fresh process, once to have the files in the page cache.
+// costs beyond reading it. Names come from this machine's files alone, never from the recording;
+// with a folder for the cache, from that where it has them. Run it in a fresh process, once to have
+// the files in the page cache (and the names in the folder).
 //
-// usage: name_recording RECORDING
+// usage: name_recording RECORDING [CACHE_FOLDER]
 #include "callgraph/load_recording.h"
 #include "cli/symbolize_recording.h"
+#include "symbolize/symbol_cache.h"
 
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 namespace {
 
@@ -28,8 +32,8 @@ long long cpu_us() {
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 2) {
-        std::fprintf(stderr, "usage: name_recording RECORDING\n");
+    if (count != 2 && count != 3) {
+        std::fprintf(stderr, "usage: name_recording RECORDING [CACHE_FOLDER]\n");
         return 2;
     }
     const auto recording = sample::callgraph::load_recording(words[1]);
@@ -40,7 +44,14 @@ int main(int count, char** words) {
     const long before_kib = peak_kib();
     const long long before_us = cpu_us();
     const auto start = std::chrono::steady_clock::now();
-    const sample::cli::RecordingSymbols named = sample::cli::symbolize_recording(*recording);
+    std::optional<sample::symbolize::SymbolCache> cache;
+    sample::cli::NamingOptions options;
+    options.from_recording = false;
+    if (count == 3) {
+        options.cache = &cache.emplace(words[2]);
+    }
+    const sample::cli::RecordingSymbols named =
+        sample::cli::symbolize_recording(*recording, options);
     const auto took = std::chrono::steady_clock::now() - start;
     for (const std::string& problem : named.problems) {
         std::fprintf(stderr, "%s\n", problem.c_str());
