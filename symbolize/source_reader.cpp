@@ -41,6 +41,12 @@ Result<std::string> read_all(int fd, std::size_t size, const std::string& path) 
     return text;
 }
 
+/// A program's debug information may name any file, and what is read goes into a recording that is
+/// handed on: root must not read for it what others may not.
+bool is_for_others(const struct stat& info) {
+    return (info.st_mode & S_IROTH) != 0 || (::geteuid() != 0 && info.st_uid == ::geteuid());
+}
+
 Result<OpenSource> read_file(const std::string& path) {
     if (!path.starts_with('/')) {
         return unexpected(ErrorCode::not_found,
@@ -60,6 +66,10 @@ Result<OpenSource> read_file(const std::string& path) {
     }
     if (!S_ISREG(info.st_mode) || info.st_size > kLargestFile) {
         return unexpected(ErrorCode::unsupported, path + " is no source file");
+    }
+    if (!is_for_others(info)) {
+        return unexpected(ErrorCode::permission,
+                          path + " is not for others to read (chmod o+r would allow it)");
     }
     auto text = read_all(fd.get(), static_cast<std::size_t>(info.st_size), path);
     if (!text) {

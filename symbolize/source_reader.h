@@ -23,7 +23,8 @@ struct SourceRequest {
 
 /// Reads what of the requested lines the file has, as long as `budget`, in bytes, lasts; it is
 /// lowered by what was taken. Lines longer than 1 KiB are cut. Errors: not_found (gone, or its name
-/// is no absolute path), unsupported (no regular file, or more than 64 MiB), system. Not
+/// is no absolute path), unsupported (no regular file, or more than 64 MiB), permission (others may
+/// not read it, and it is not the own one of a user who is not root), system. Not
 /// async-signal-safe.
 [[nodiscard]] Result<SourceText> read_source(const SourceRequest& request, std::size_t& budget);
 

@@ -6,8 +6,10 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -151,6 +153,20 @@ TEST_F(SourceReader, says_if_the_file_is_newer_than_the_module) {
     std::size_t budget = kPlenty;
     EXPECT_EQ(read_source({path("a.cpp"), {1}, 0, now}, budget)->match, SourceMatch::likely);
     EXPECT_EQ(read_source({path("a.cpp"), {1}, 0, now - 1}, budget)->match, SourceMatch::newer);
+}
+
+TEST_F(SourceReader, takes_nothing_as_root_that_others_may_not_read) {
+    write("1\n");
+    std::filesystem::permissions(path("a.cpp"), std::filesystem::perms::owner_read);
+    const auto own = read({1}, 0);
+    if (::geteuid() == 0) {
+        ASSERT_FALSE(own);
+        EXPECT_EQ(own.error().code, ErrorCode::permission);
+    } else {
+        EXPECT_TRUE(own) << "what is the user's own is his to hand on";
+    }
+    std::filesystem::permissions(path("a.cpp"), std::filesystem::perms::others_read);
+    EXPECT_EQ(read({1}, 0).has_value(), ::geteuid() == 0);
 }
 
 TEST_F(SourceReader, refuses_what_is_no_source_file) {
