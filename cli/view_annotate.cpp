@@ -1,15 +1,13 @@
 // A function's source lines and instructions as text.
 #include "cli/view_annotate.h"
 
-#include "callgraph/label.h"
+#include "cli/annotate_page.h"
 #include "cli/text.h"
 #include "cli/view_parts.h"
 #include "symbolize/name_forms.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <span>
@@ -18,8 +16,8 @@
 namespace sample::cli {
 namespace {
 
+constexpr std::size_t kIndent = 5;   ///< Of instructions without a source line.
 constexpr std::size_t kContext = 2;  ///< Lines or instructions shown around one that was sampled.
-constexpr std::size_t kLeastColumn = 10;
 
 /// Which of a row of things are shown: those that were sampled, and their neighbours.
 std::vector<bool> shown_of(const std::vector<bool>& sampled, bool all) {
@@ -47,7 +45,7 @@ public:
     AnnotateView(const Annotation& annotation, const AnnotateViewOptions& options)
         : annotation_{annotation},
           options_{options},
-          column_{column_width()},
+          page_{annotation, options},
           is_in_one_function_{annotation.code.size() == 1 &&
                               annotation.code.front().function == annotation.function.name} {
         for (const AnnotatedCode& code : annotation.code) {
@@ -58,7 +56,7 @@ public:
     }
 
     std::string render() {
-        add_heading();
+        page_.add_heading();
         const bool has_lines =
             std::any_of(annotation_.lines.begin(), annotation_.lines.end(),
                         [](const AnnotatedLine& line) { return line.line != 0; });
@@ -67,8 +65,8 @@ public:
         } else {
             add_source();
         }
-        add_footer();
-        return std::move(out_);
+        page_.add_footer();
+        return page_.take();
     }
 
 private:
@@ -76,100 +74,6 @@ private:
         const AnnotatedCode* code;
         const AnnotatedInstruction* instruction;
     };
-
-    [[nodiscard]] std::string cell(std::uint64_t ns) const {
-        if (options_.unit == Unit::percent) {
-            std::array<char, 32> text{};
-            const int size = std::snprintf(text.data(), text.size(), "%.2f",
-                                           percent_of(ns, annotation_.weight.total_ns));
-            return {text.data(), static_cast<std::size_t>(size)};
-        }
-        return annotation_.unit.empty() ? milliseconds(ns) : grouped(ns);
-    }
-
-    [[nodiscard]] std::string unit_name() const {
-        if (options_.unit == Unit::percent) {
-            return "%";
-        }
-        return annotation_.unit.empty() ? "ms" : printable(annotation_.unit);
-    }
-
-    [[nodiscard]] std::size_t column_width() const {
-        return std::max({kLeastColumn, display_width(cell(annotation_.weight.total_ns)),
-                         display_width("total " + unit_name())});
-    }
-
-    /// Total and self; nothing instead of zeros.
-    [[nodiscard]] std::string weight_cells(const callgraph::KeyWeight& weight) const {
-        const std::string total = weight.total_ns == 0 ? "" : cell(weight.total_ns);
-        const std::string self = weight.self_ns == 0 ? "" : cell(weight.self_ns);
-        const double percent = percent_of(weight.self_ns, annotation_.weight.total_ns);
-        return pad_left(total, column_) + " " +
-               styled(options_.terminal, heat(percent), pad_left(self, column_));
-    }
-
-    [[nodiscard]] std::string ellipsis() const { return options_.terminal.utf8 ? "\u2026" : "..."; }
-
-    /// Text in what the columns leave of the line.
-    [[nodiscard]] std::string fitted(const std::string& text) const {
-        const std::size_t used = 2 * column_ + 2;
-        constexpr std::size_t kLeast = 30;
-        const std::size_t width = options_.terminal.width;
-        if (width == 0 || display_width(text) + used <= width) {
-            return text;
-        }
-        const std::size_t left = std::max(width, used + kLeast) - used;
-        std::size_t bytes = 0;
-        for (std::size_t columns = 0; columns + display_width(ellipsis()) < left; ++columns) {
-            ++bytes;
-            while (bytes < text.size() &&
-                   (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80U) {
-                ++bytes;
-            }
-        }
-        return text.substr(0, bytes) + ellipsis();
-    }
-
-    void add_line(const std::string& cells, const std::string& text, Style style = Style::plain) {
-        out_ += cells + " " + styled(options_.terminal, style, fitted(text));
-        while (out_.ends_with(' ')) {
-            out_.pop_back();
-        }
-        out_ += "\n";
-    }
-
-    [[nodiscard]] std::string no_cells() const { return std::string(2 * column_ + 1, ' '); }
-
-    void add_gap() {
-        add_line(no_cells(), options_.terminal.utf8 ? "  \u22ee" : "  :", Style::dim);
-    }
-
-    void add_heading() {
-        const callgraph::Function& function = annotation_.function;
-        std::string place = location_text(function, false);
-        place = place.empty() ? "" : "  " + place;
-        if (!function.module.empty() && function.module != function.source) {
-            place += "  [" + printable(function.module) + "]";
-        }
-        constexpr std::size_t kLeastName = 30;
-        const std::size_t width = options_.terminal.width;
-        const std::size_t beside = display_width(place);
-        const std::string name = shorten_name(
-            printable(callgraph::label(function)),
-            width == 0 ? 0 : std::max(width, beside + kLeastName) - beside, options_.terminal);
-        out_ += styled(options_.terminal, Style::bold, name) + place;
-        const callgraph::KeyWeight& weight = annotation_.weight;
-        const auto amount = [&](std::uint64_t ns) {
-            return annotation_.unit.empty() ? short_duration(ns)
-                                            : grouped(ns) + " " + printable(annotation_.unit);
-        };
-        out_ += "\nself " + amount(weight.self_ns) + ", total " + amount(weight.total_ns) + ", " +
-                counted(weight.samples, "sample") + "\n\n";
-        out_ += styled(options_.terminal, Style::bold,
-                       pad_left("total " + unit_name(), column_) + " " +
-                           pad_left("self " + unit_name(), column_)) +
-                "\n";
-    }
 
     // By source line.
 
@@ -222,7 +126,7 @@ private:
                 continue;
             }
             if (file != annotation_.function.source) {
-                add_line(no_cells(), printable(file) + ":", Style::bold);
+                page_.add_line(page_.no_cells(), printable(file) + ":", Style::bold);
             }
             add_file(file);
         }
@@ -244,7 +148,7 @@ private:
                 continue;
             }
             if (previous != 0 && number != previous + 1) {
-                add_gap();
+                page_.add_gap();
             }
             previous = number;
             add_source_line(line, digits);
@@ -266,7 +170,8 @@ private:
         } else {
             text += "(text not known)";
         }
-        add_line(weight_cells(weight_of(line)), text, line.text ? Style::plain : Style::dim);
+        page_.add_line(page_.weight_cells(weight_of(line)), text,
+                       line.text ? Style::plain : Style::dim);
         if (line.index && options_.layout == AnnotationLayout::interleaved) {
             add_instructions_of(*line.index, digits + 5);
         }
@@ -275,10 +180,10 @@ private:
     void add_unknown_lines() {
         for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
             if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total_ns != 0) {
-                add_line(weight_cells(annotation_.lines[i].weight), " (no source line)",
-                         Style::dim);
+                page_.add_line(page_.weight_cells(annotation_.lines[i].weight), " (no source line)",
+                               Style::dim);
                 if (options_.layout == AnnotationLayout::interleaved) {
-                    add_instructions_of(i, kLeastColumn / 2);
+                    add_instructions_of(i, kIndent);
                 }
             }
         }
@@ -308,10 +213,10 @@ private:
     }
 
     void add_code_heading(const AnnotatedCode& code, std::size_t indent) {
-        add_line(no_cells(),
-                 std::string(indent, ' ') + "in " + printable(code.function) + " [" +
-                     printable(code.module) + "]:",
-                 Style::dim);
+        page_.add_line(page_.no_cells(),
+                       std::string(indent, ' ') + "in " + printable(code.function) + " [" +
+                           printable(code.module) + "]:",
+                       Style::dim);
     }
 
     /// Where the code of an instruction was inlined from: the innermost place.
@@ -343,7 +248,7 @@ private:
         constexpr std::size_t kMost = 60;
         constexpr std::size_t kLeast = 30;
         const std::size_t width = options_.terminal.width;
-        const std::size_t used = 2 * column_ + 2 + indent;
+        const std::size_t used = page_.text_column() + indent;
         return width == 0 ? kMost : std::clamp((std::max(width, used) - used) / 2, kLeast, kMost);
     }
 
@@ -357,8 +262,8 @@ private:
         if (!origin.empty()) {
             text = pad_right(text, indent + origin_column(indent)) + "  ; " + origin;
         }
-        add_line(weight_cells(instruction.weight), text,
-                 instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
+        page_.add_line(page_.weight_cells(instruction.weight), text,
+                       instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
     }
 
     // By address.
@@ -369,7 +274,7 @@ private:
             add_block(code);
         }
         if (annotation_.code.empty()) {
-            out_ += "no instructions: see the notes below\n";
+            page_.add_text("no instructions: see the notes below\n");
         }
     }
 
@@ -386,7 +291,7 @@ private:
                 continue;
             }
             if (i != 0 && !shown[i - 1]) {
-                add_gap();
+                page_.add_gap();
             }
             const AnnotatedInstruction& instruction = code.instructions[i];
             add_instruction(instruction, 1, place_text(instruction, previous));
@@ -408,30 +313,15 @@ private:
             return line.line == 0 ? "" : own;
         }
         const bool is_deep = instruction.inlined.size() > 1;
-        const std::string between = is_deep ? ellipsis() + " < " : "";
+        const std::string between = is_deep ? page_.ellipsis() + " < " : "";
         return inlined_text(instruction) + " < " + between + own;
-    }
-
-    void add_footer() {
-        std::string footer;
-        for (const std::string& note : annotation_.notes) {
-            footer += "note: " + printable(note) + "\n";
-        }
-        if (!options_.all) {
-            footer +=
-                "what was never sampled is left out, but for its neighbours: --all shows it\n";
-        }
-        if (!footer.empty()) {
-            out_ += "\n" + styled(options_.terminal, Style::dim, footer);
-        }
     }
 
     const Annotation& annotation_;
     const AnnotateViewOptions& options_;
-    std::size_t column_;
+    AnnotatePage page_;
     bool is_in_one_function_;  ///< All its code lies in itself, in one piece.
     std::map<std::uint32_t, std::vector<Placed>> at_line_;
-    std::string out_;
 };
 
 }  // namespace
