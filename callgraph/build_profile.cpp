@@ -5,8 +5,10 @@
 #include "callgraph/truth.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace sample::callgraph {
 
@@ -27,16 +29,21 @@ public:
         merged_[0] = {generation_, category_, 0};
     }
 
-    void add(const StackWeight& weight) {
-        tree_.add_self(merge(weight.node), weight.sampled_ns + weight.booked_ns, weight.samples);
+    /// Returns where it was added.
+    TreeBuilder::Index add(const StackWeight& weight) {
+        const TreeBuilder::Index node = merge(weight.node);
+        tree_.add_self(node, weight.sampled_ns + weight.booked_ns, weight.samples);
+        return node;
     }
 
-    void finish(Profile& profile) && {
+    /// Returns the node that each index became.
+    std::vector<NodeId> finish(Profile& profile) && {
         profile.functions = functions_.functions();
         if (const FunctionId gc = functions_.gc_or_none(); !gc.is_none()) {
             profile.gc = gc;
         }
-        std::move(tree_).finish(profile);
+        profile.modules = functions_.modules();
+        return std::move(tree_).finish(profile);
     }
 
 private:
@@ -128,6 +135,24 @@ std::vector<std::uint32_t> by_category(const Categories& categories) {
     return order;
 }
 
+/// The recording's samples, if it kept their times. `nodes`: of each of its weights.
+std::optional<Timeline> timeline_of(const Recording& recording, std::vector<NodeId> nodes) {
+    Timeline timeline;
+    for (std::uint32_t id = 1; id <= recording.threads().size(); ++id) {
+        if (auto samples = recording.samples_of(ThreadId{id})) {
+            timeline.threads.push_back({id - 1, std::move(samples)});
+        }
+    }
+    if (auto samples = recording.samples_of(ThreadId{})) {
+        timeline.threads.push_back({std::nullopt, std::move(samples)});
+    }
+    if (timeline.threads.empty()) {
+        return std::nullopt;
+    }
+    timeline.nodes = std::move(nodes);
+    return timeline;
+}
+
 }  // namespace
 
 Profile build_profile(const Recording& recording, const Symbols& symbols,
@@ -135,6 +160,7 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
     Profile profile;
     Categories categories = categorize(recording, options.category);
     Merger merger{recording, symbols, options};
+    std::vector<TreeBuilder::Index> index_of_weight(recording.weights().size());
     std::uint32_t current = static_cast<std::uint32_t>(categories.names.size());
     for (const std::uint32_t index : by_category(categories)) {
         const std::uint32_t category = categories.of_weight[index];
@@ -142,9 +168,15 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
             merger.begin_category(std::move(categories.names[category]));
             current = category;
         }
-        merger.add(recording.weights()[index]);
+        index_of_weight[index] = merger.add(recording.weights()[index]);
     }
-    std::move(merger).finish(profile);
+    const std::vector<NodeId> became = std::move(merger).finish(profile);
+    std::vector<NodeId> node_of_weight;
+    node_of_weight.reserve(index_of_weight.size());
+    for (const TreeBuilder::Index index : index_of_weight) {
+        node_of_weight.push_back(became[index]);
+    }
+    profile.timeline = timeline_of(recording, std::move(node_of_weight));
     profile.by_line = options.by_line;
     fill_truth(profile, recording);
     return profile;

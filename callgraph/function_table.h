@@ -12,6 +12,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sample::callgraph {
@@ -36,7 +37,8 @@ public:
     }
     /// With `inherited` flags added to its own.
     [[nodiscard]] FunctionId function(FrameIndex at, std::uint32_t inherited);
-    /// Where in the function the frame is; 0 if unknown.
+    /// Where in the function's source the frame is; 0 if unknown, or in another file (which the
+    /// function includes in its middle).
     [[nodiscard]] std::uint32_t line(FrameIndex at) const;
     [[nodiscard]] std::uint32_t own_flags(std::uint32_t address) const {
         return places_[address].flags;
@@ -48,6 +50,8 @@ public:
 
     /// Every function that was asked for, without figures; [id - 1].
     [[nodiscard]] std::vector<Function> functions() const;
+    /// What their Function::module says; [0] is the unknown one.
+    [[nodiscard]] const std::vector<CodeModule>& modules() const { return modules_; }
     /// None if gc() was never called.
     [[nodiscard]] FunctionId gc_or_none() const { return gc_; }
 
@@ -56,11 +60,12 @@ private:
         std::uint32_t code = kNoCode;  ///< Of an address without symbols.
         std::uint32_t flags = 0;
     };
-    /// A function without flags. The module is told apart by its path.
+    /// A function without flags.
     struct Code {
         std::string_view name;
         std::string_view source;
-        std::string_view module_path;
+        std::string_view linkage_name;
+        std::uint32_t module = 0;  ///< Index into modules_.
         std::uint32_t line = 0;
         bool is_gc_entry = false;
     };
@@ -82,19 +87,25 @@ private:
     static constexpr std::uint32_t kNoCode = 0xffffffff;
 
     void add_place(std::uint32_t address);
+    /// The index into modules_ of a file of code: files with one path are one, and so is all code
+    /// made at run time.
+    std::uint32_t module_index(ModuleId id, const trace::Module& module);
     /// The code of a function of `symbols_`, made when it is first seen.
-    void add_code(std::uint32_t function, std::string_view module_path);
+    void add_code(std::uint32_t function, std::uint32_t module);
     [[nodiscard]] FrameRun run(std::uint32_t address) const {
         return places_[address].code == kNoCode ? symbols_.runs[address] : FrameRun{};
     }
     [[nodiscard]] std::uint32_t code(FrameIndex at) const;
     /// "module+0xoffset", kept for as long as this table lives.
-    std::string_view offset_name(const CodeAddress& place, std::string_view path);
+    std::string_view offset_name(const CodeAddress& place, std::uint32_t module);
 
     const Recording& recording_;
     const Symbols& symbols_;
     std::vector<Place> places_;
     std::vector<std::uint32_t> code_of_function_;  ///< By index into symbols_.functions.
+    std::vector<CodeModule> modules_{CodeModule{}};
+    std::unordered_map<std::string_view, std::uint32_t> module_of_path_;
+    std::vector<std::uint32_t> module_of_id_;  ///< Index into modules_; 0: not made yet.
     InternTable<Code, CodeTraits> codes_;
     InternTable<Flagged, FlaggedTraits> flagged_;
     FunctionId gc_;

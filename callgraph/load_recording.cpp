@@ -37,12 +37,15 @@ private:
 
 }  // namespace
 
-Result<Recording> load_recording(const std::string& path) {
+Result<Recording> load_recording(const std::string& path, Times times) {
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file) {
         return unexpected(file.error());
     }
     Recording recording;
+    if (times == Times::kept) {
+        recording.keep_times();
+    }
     Loader loader{recording};
     Result<trace::ReadOutcome> outcome = trace::read_recording(file->bytes(), loader);
     if (!outcome) {

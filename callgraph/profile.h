@@ -10,6 +10,7 @@
 // counts that event.
 #pragma once
 
+#include "callgraph/timeline.h"
 #include "core/ids.h"
 #include "core/stack_break.h"
 
@@ -29,12 +30,20 @@ enum FunctionFlags : std::uint32_t {
 };
 // NOLINTEND(readability-identifier-naming)
 
+/// A file of code.
+struct CodeModule {
+    std::string name;      ///< The path's last part, or "[jit]"; empty: unknown, or no code.
+    std::string path;      ///< Empty: unknown.
+    std::string build_id;  ///< Lower-case hexadecimal; empty: unknown.
+};
+
 struct Function {
     std::string name;        ///< Empty: unnamed; show source:line, or "<anonymous>".
     std::string source;      ///< Source file, or else the module; empty if unknown.
     std::uint32_t line = 0;  ///< Where the function begins; 0 if unknown.
     std::uint32_t flags = kNoFlags;
-    std::string module;          ///< File name of the module; empty in imported profiles.
+    std::uint32_t module = 0;    ///< Index into Profile::modules.
+    std::string linkage_name;    ///< As the linker knows it; empty if unknown.
     std::uint64_t total_ns = 0;  ///< Recursion counted once.
     std::uint64_t self_ns = 0;
     std::uint64_t samples = 0;       ///< Samples in which it was on the stack.
@@ -55,7 +64,7 @@ struct Node {
     /// Where its caller calls it; 0: unknown, or several lines.
     std::uint32_t call_line = 0;
     /// In a profile by lines, where the function itself was, or made the call that its children
-    /// are; 0: unknown, or not a profile by lines.
+    /// are; 0: unknown, in another file than its source, or not a profile by lines.
     std::uint32_t line = 0;
     std::uint64_t total_ns = 0;
     std::uint64_t self_ns = 0;
@@ -74,7 +83,8 @@ struct ThreadTotals {
     std::string process;  ///< The executable's file name.
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
-    std::uint64_t cpu_ns = 0;  ///< Sampled and booked.
+    std::int64_t start_ns = 0;  ///< Since the session's start.
+    std::uint64_t cpu_ns = 0;   ///< Sampled and booked.
     std::uint64_t samples = 0;
     std::uint64_t incomplete_stacks = 0;
 };
@@ -90,6 +100,8 @@ struct ProcessTotals {
     bool ended_badly = false;  ///< Ended by a signal.
     /// By the kernel; where that is not known, sampled and booked, or 0 in a profile of an event.
     std::uint64_t cpu_ns = 0;
+    std::int64_t start_ns = 0;           ///< Since the session's start.
+    std::optional<std::int64_t> end_ns;  ///< The same; none: not known.
 };
 
 /// A program of the session that nothing is known of but that it ran.
@@ -148,9 +160,10 @@ struct Profile {
     std::uint64_t start_unix_ms = 0;
     std::uint64_t end_unix_ms = 0;
     std::vector<Category> categories;
-    std::vector<Node> nodes;          ///< nodes[id.value]; nodes[0] is the root.
-    std::vector<Function> functions;  ///< functions[id.value - 1].
-    std::optional<FunctionId> gc;     ///< The pseudo-function that stands for memory management.
+    std::vector<Node> nodes;                        ///< nodes[id.value]; nodes[0] is the root.
+    std::vector<Function> functions;                ///< functions[id.value - 1].
+    std::vector<CodeModule> modules{CodeModule{}};  ///< [Function::module]; [0] is the unknown one.
+    std::optional<FunctionId> gc;  ///< The pseudo-function that stands for memory management.
     std::vector<ThreadTotals> threads;
     std::vector<ProcessTotals> processes;
     std::vector<UnprofiledProgram> unprofiled;
@@ -158,6 +171,8 @@ struct Profile {
     std::string event;  ///< The perf event that was sampled; empty: the usual clock.
     /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.
     std::string unit;
+    /// When the samples were taken; none where that is not known or was not asked for.
+    std::optional<Timeline> timeline;
     bool by_line = false;  ///< A node for each line of a function: Node::line.
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
@@ -165,6 +180,9 @@ struct Profile {
     [[nodiscard]] bool is_time() const { return unit.empty(); }
     [[nodiscard]] const Node& node(NodeId id) const { return nodes[id.value]; }
     [[nodiscard]] const Function& function(FunctionId id) const { return functions[id.value - 1]; }
+    [[nodiscard]] const CodeModule& module_of(const Function& function) const {
+        return modules[function.module];
+    }
 };
 
 }  // namespace sample::callgraph

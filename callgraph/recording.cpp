@@ -95,6 +95,7 @@ void Recording::add(const trace::Sample& record) {
     if (StackWeight* weight = weight_of(record.thread, record.node, record.weight_ns)) {
         weight->sampled_ns += record.weight_ns;
         ++weight->samples;
+        keep(*weight, record.time_ns, record.weight_ns, false);
     }
 }
 
@@ -102,6 +103,7 @@ void Recording::add(const trace::Booking& record) {
     saw_time(record.time_ns);
     if (StackWeight* weight = weight_of(record.thread, record.node, record.weight_ns)) {
         weight->booked_ns += record.weight_ns;
+        keep(*weight, record.time_ns, record.weight_ns, true);
     }
 }
 
@@ -123,6 +125,26 @@ const trace::Thread* Recording::thread(ThreadId id) const {
 const trace::Module* Recording::module_of(const CodeAddress& place) const {
     return is_defined(place.module.value, modules_.size()) ? &modules_[place.module.value - 1]
                                                            : nullptr;
+}
+
+std::int64_t Recording::since_start(std::uint64_t time_ns) const {
+    return static_cast<std::int64_t>(time_ns - (start_ ? start_->start_ns : 0));
+}
+
+void Recording::keep(const StackWeight& place, std::uint64_t time_ns, std::uint64_t weight_ns,
+                     bool is_booking) {
+    if (!keeps_times_) {
+        return;
+    }
+    if (series_.size() <= place.thread.value) {
+        series_.resize(threads_.size() + 1);
+    }
+    std::shared_ptr<SampleSeries>& series = series_[place.thread.value];
+    if (series == nullptr) {
+        series = std::make_shared<SampleSeries>();
+    }
+    const auto index = static_cast<std::uint32_t>(&place - weights_.entries().data());
+    series->append({since_start(time_ns), index, weight_ns, is_booking});
 }
 
 void Recording::saw_time(std::uint64_t time_ns) {

@@ -1,6 +1,6 @@
 // A recording in memory, as far as a callgraph needs it: who was recorded, which stacks there are,
-// and how much time each thread spent in each of them. When a sample was taken is not kept, so ten
-// million samples need no more room than the distinct stacks among them.
+// and how much time each thread spent in each of them. When a sample was taken is kept on demand
+// alone; without, ten million samples need no more room than the distinct stacks among them.
 //
 // Records are fed in the recording's order. What they say is not trusted: a record that refers to
 // an id that was never defined, or that would overflow the sum of all weights, is counted in
@@ -8,10 +8,12 @@
 #pragma once
 
 #include "callgraph/intern_table.h"
+#include "callgraph/timeline.h"
 #include "trace/attachments.h"
 #include "trace/records.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,6 +52,9 @@ struct RecordedProcess {
 /// Not thread-safe.
 class Recording {
 public:
+    /// Samples that are added from now on keep their times: samples_of().
+    void keep_times() { keeps_times_ = true; }
+
     void add(const trace::SessionStart& record) { start_ = record; }
     void add(const trace::SessionEnd& record);
     void add(const trace::Process& record);
@@ -74,6 +79,8 @@ public:
     [[nodiscard]] const std::optional<trace::SessionEnd>& end() const { return end_; }
     /// The latest time that any record names; CLOCK_MONOTONIC nanoseconds.
     [[nodiscard]] std::uint64_t last_time_ns() const { return last_time_ns_; }
+    /// A record's time, counted from the session's start; nanoseconds.
+    [[nodiscard]] std::int64_t since_start(std::uint64_t time_ns) const;
     [[nodiscard]] const std::string& problem() const { return problem_; }
     [[nodiscard]] const std::string& attachments_problem() const { return attachments_problem_; }
     [[nodiscard]] std::uint64_t unknown_events() const { return unknown_events_; }
@@ -101,6 +108,11 @@ public:
     /// Every distinct address, in the order of its first appearance: what a symbolizer is asked.
     [[nodiscard]] std::span<const CodeAddress> addresses() const { return addresses_.entries(); }
     [[nodiscard]] std::span<const StackWeight> weights() const { return weights_.entries(); }
+    /// The samples of a thread (or of none), their places indices into weights(); nullptr: it has
+    /// none, or times were not kept.
+    [[nodiscard]] std::shared_ptr<const SampleSeries> samples_of(ThreadId thread) const {
+        return thread.value < series_.size() ? series_[thread.value] : nullptr;
+    }
     /// What the recording carries besides, in its order; a module may be undefined.
     [[nodiscard]] std::span<const trace::Attachment> attachments() const { return attachments_; }
 
@@ -123,6 +135,8 @@ private:
     };
 
     void saw_time(std::uint64_t time_ns);
+    void keep(const StackWeight& place, std::uint64_t time_ns, std::uint64_t weight_ns,
+              bool is_booking);
     /// The entry to add `weight_ns` to; nullptr if the sum of all weights would overflow.
     StackWeight* weight_of(ThreadId thread, NodeId node, std::uint64_t weight_ns);
 
@@ -136,11 +150,13 @@ private:
     std::vector<bool> guessed_;  ///< By id; ends with the last node that is.
     InternTable<CodeAddress, AddressTraits> addresses_;
     InternTable<StackWeight, WeightTraits> weights_;
+    std::vector<std::shared_ptr<SampleSeries>> series_;  ///< By thread's id; nullptr: none.
     /// By node: where its latest sample's thread has its entry. Nodes that were defined together
     /// are sampled together, so this stays in the processor's cache where a hash table does not.
     std::vector<std::uint32_t> latest_weight_;
     std::uint64_t sum_of_weights_ns_ = 0;
     std::uint64_t last_time_ns_ = 0;
+    bool keeps_times_ = false;
     std::vector<trace::Attachment> attachments_;
     std::string problem_;
     std::string attachments_problem_;

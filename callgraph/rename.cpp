@@ -46,10 +46,11 @@ private:
 
     static std::string key(const Function& function) {
         std::string key = function.name;
-        for (const std::string* part : {&function.source, &function.module}) {
-            key.append(1, '\0').append(*part);
+        key.append(1, '\0').append(function.source);
+        for (const std::uint32_t part : {function.module, function.flags}) {
+            key.append(1, '\0').append(std::to_string(part));
         }
-        return key.append(1, '\0').append(std::to_string(function.flags));
+        return key;
     }
 
     FunctionId gc_;
@@ -83,7 +84,7 @@ public:
             place = place_of(node);
             place.index = tree_.child(place.parent, functions_.id_of(node.function), place.site);
         }
-        tree_.add_self(place.index, node.self_ns, node.self_samples);
+        tree_.move_self(profile_, id, place.index);
     }
 
     TreeBuilder take() && { return std::move(tree_); }

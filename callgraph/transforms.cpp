@@ -57,6 +57,7 @@ public:
         index_of_[id.value] = index_of_[node.parent.value];
         folded_[id.value] = site_of(node).call_line;
     }
+    void move_self(NodeId id) { tree_.move_self(profile_, id, index_of_[id.value]); }
     void add_self(NodeId id, std::uint64_t ns, std::uint64_t samples) {
         tree_.add_self(index_of_[id.value], ns, samples);
     }
@@ -87,7 +88,7 @@ Profile without(Profile profile, const std::function<bool(FunctionId)>& is_hidde
         const Node& node = profile.node(id);
         const bool hide = !node.function.is_none() && is_hidden(node.function);
         if (!hide && copy.add(id)) {
-            copy.add_self(id, node.self_ns, node.self_samples);
+            copy.move_self(id);
         }
     }
     std::move(copy).finish();
@@ -161,7 +162,7 @@ Profile fold_inlined(Profile profile) {
         } else {
             copy.add(id);
         }
-        copy.add_self(id, node.self_ns, node.self_samples);
+        copy.move_self(id);
     }
     std::move(copy).finish();
     return profile;
@@ -179,6 +180,7 @@ Profile average(Profile profile, double seconds) {
     if (!(static_cast<long double>(profile.nodes[0].total_ns) * factor < kLimit)) {
         return profile;
     }
+    profile.timeline.reset();  // These are durations that nobody measured.
     // Rounding the running sum, not each node, keeps every total within a nanosecond of its own.
     std::uint64_t before = 0;
     Copy copy{profile};
@@ -213,7 +215,7 @@ Profile focus(Profile profile, std::string_view name) {
             index_of[id.value] =
                 tree.child(parent, node.function,
                            parent == category ? CallSite{node.line, 0, {}} : call_site(node));
-            tree.add_self(index_of[id.value], node.self_ns, node.self_samples);
+            tree.move_self(profile, id, index_of[id.value]);
         }
     }
     std::move(tree).finish(profile);
@@ -233,7 +235,7 @@ Profile search(Profile profile, std::string_view text) {
                               (category != nullptr && category->find(text) != std::string::npos);
         copy.add(id);
         if (is_inside[id.value]) {
-            copy.add_self(id, node.self_ns, node.self_samples);
+            copy.move_self(id);
         }
     }
     std::move(copy).finish();

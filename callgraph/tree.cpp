@@ -85,6 +85,15 @@ void TreeBuilder::add_self(Index node, std::uint64_t ns, std::uint64_t samples) 
     entries_[node].self_samples += samples;
 }
 
+void TreeBuilder::move_self(const Profile& from, NodeId id, Index to) {
+    const Node& node = from.node(id);
+    add_self(to, node.self_ns, node.self_samples);
+    if (from.timeline) {
+        moved_to_.resize(from.nodes.size(), kRoot);
+        moved_to_[id.value] = to;
+    }
+}
+
 TreeBuilder::Sums TreeBuilder::sum_up() const {
     const auto count = static_cast<Index>(entries_.size());
     Sums sums;
@@ -127,8 +136,9 @@ TreeBuilder::Sums TreeBuilder::sum_up() const {
     return sums;
 }
 
-void TreeBuilder::finish(Profile& profile) && {
+std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
     const Sums sums = sum_up();
+    std::vector<NodeId> became(entries_.size());
     profile.nodes.clear();
     profile.nodes.reserve(sums.children.size() + 1);
     profile.categories.clear();
@@ -137,6 +147,7 @@ void TreeBuilder::finish(Profile& profile) && {
         const auto [index, parent] = pending.back();
         pending.pop_back();
         const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};
+        became[index] = id;
         const Entry& entry = entries_[index];
         const auto children = sums.children_of(index);
         Node& node = profile.nodes.emplace_back();
@@ -164,6 +175,12 @@ void TreeBuilder::finish(Profile& profile) && {
     }
     drop_unused_functions(profile);
     recompute_functions(profile);
+    if (profile.timeline) {
+        for (NodeId& place : profile.timeline->nodes) {
+            place = place.value < moved_to_.size() ? became[moved_to_[place.value]] : NodeId{};
+        }
+    }
+    return became;
 }
 
 std::vector<NodeId> preorder(const Profile& profile) {

@@ -41,11 +41,16 @@ public:
     Index child(Index parent, FunctionId function, const CallSite& site = {});
     void add_self(Index node, std::uint64_t ns, std::uint64_t samples);
 
+    /// Adds what was spent at the node `id` of `from` itself; its samples move there, too.
+    void move_self(const Profile& from, NodeId id, Index to);
+
     /// Replaces `profile`'s nodes and categories by this tree, and `profile`'s functions by those
     /// of them that are in it, their totals made anew. Nodes are numbered in preorder, heaviest
-    /// first; nodes with neither time nor samples are left out, categories too. The sum of all self
-    /// times must fit 64 bits. O(nodes log children); no recursion.
-    void finish(Profile& profile) &&;
+    /// first; nodes with neither time nor samples are left out, categories too. A timeline of
+    /// `profile` keeps the samples that were moved. Returns the node that each index became; none
+    /// for one that was left out. The sum of all self times must fit 64 bits.
+    /// O(nodes log children); no recursion.
+    std::vector<NodeId> finish(Profile& profile) &&;
 
 private:
     struct Entry {
@@ -71,6 +76,7 @@ private:
 
     InternTable<Entry, Traits> entries_;
     std::vector<std::pair<Index, std::string>> categories_;
+    std::vector<Index> moved_to_;  ///< By a NodeId's value of the profile that selves came from.
 };
 
 /// Every node of the tree, parents before children, siblings in order. O(nodes); no recursion.

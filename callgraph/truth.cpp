@@ -47,6 +47,7 @@ void fill_threads(Profile& profile, const Recording& recording) {
         ThreadTotals& totals = profile.threads.emplace_back();
         totals.name = thread.name;
         totals.tid = thread.tid;
+        totals.start_ns = recording.since_start(thread.start_ns);
         if (const RecordedProcess* process = recording.process(thread.process)) {
             totals.process = file_name(process->facts.executable);
             totals.pid = process->facts.pid;
@@ -117,6 +118,10 @@ void fill_processes(Profile& profile, const Recording& recording,
         totals.command_line = facts.command_line;
         totals.pid = facts.pid;
         totals.parent_pid = facts.parent_pid;
+        totals.start_ns = recording.since_start(facts.start_ns);
+        if (end && end->end_ns != 0) {
+            totals.end_ns = recording.since_start(end->end_ns);
+        }
         totals.source = facts.source;
         totals.source_reason = facts.source_reason;
         totals.ending = describe_ending(end.value_or(trace::ProcessEnd{}));

@@ -86,8 +86,8 @@ void AnnotatePage::add_heading() {
     const callgraph::Function& function = annotation_.function;
     std::string place = location_text(function, false);
     place = place.empty() ? "" : "  " + place;
-    if (!function.module.empty() && function.module != function.source) {
-        place += "  [" + printable(function.module) + "]";
+    if (!annotation_.module.empty() && annotation_.module != function.source) {
+        place += "  [" + printable(annotation_.module) + "]";
     }
     constexpr std::size_t kLeastName = 30;
     const std::size_t width = options_.terminal.width;

@@ -73,6 +73,7 @@ Result<AnnotatedFunction> find_annotated(const callgraph::Recording& recording,
     AnnotatedFunction result;
     result.id = FunctionId{ids.front()};
     result.function = functions[ids.front() - 1];
+    result.module = table.modules()[result.function.module].name;
     result.weight = weights[ids.front()];
     for (std::size_t i = 1; i < ids.size(); ++i) {
         result.others.push_back(callgraph::label(functions[ids[i] - 1]));
@@ -80,12 +81,12 @@ Result<AnnotatedFunction> find_annotated(const callgraph::Recording& recording,
     return result;
 }
 
-bool is_same_function(const callgraph::Function& function, const FunctionSymbol& symbol,
-                      std::string_view module_path) {
+bool is_same_function(const callgraph::Function& function, std::string_view module,
+                      const FunctionSymbol& symbol, std::string_view module_path) {
     const std::string_view source =
         symbol.source.empty() ? file_name(module_path) : std::string_view{symbol.source};
     return callgraph::shown_name(symbol) == function.name && source == function.source &&
-           file_name(module_path) == function.module;
+           file_name(module_path) == module;
 }
 
 }  // namespace sample::cli

@@ -19,6 +19,7 @@ namespace sample::cli {
 struct AnnotatedFunction {
     FunctionId id;
     callgraph::Function function;
+    std::string module;  ///< The file's name; empty: it is no code.
     callgraph::KeyWeight weight;
     /// The other functions of that name, the heaviest first.
     std::vector<std::string> others;
@@ -30,8 +31,9 @@ struct AnnotatedFunction {
                                                        callgraph::FunctionTable& table,
                                                        std::string_view name);
 
-/// Whether `symbol`, of code in the module of that path, is `function`.
-[[nodiscard]] bool is_same_function(const callgraph::Function& function,
+/// Whether `symbol`, of code in the module of that path, is `function` of the module
+/// called so.
+[[nodiscard]] bool is_same_function(const callgraph::Function& function, std::string_view module,
                                     const FunctionSymbol& symbol, std::string_view module_path);
 
 }  // namespace sample::cli

@@ -51,6 +51,7 @@ public:
             return unexpected(found.error());
         }
         result_.function = std::move(found->function);
+        result_.module = std::move(found->module);
         result_.weight = found->weight;
         result_.unit = recording_.start() ? recording_.start()->unit : "";
         note_others(found->others);
@@ -204,8 +205,8 @@ private:
                          symbolize::Instruction instruction, AnnotatedCode& to) {
         const auto frames = code.frames_at(instruction.address);
         const auto own = std::find_if(frames.begin(), frames.end(), [&](const SymbolFrame& frame) {
-            return is_same_function(result_.function, code.symbols.functions[frame.function],
-                                    module_path(module));
+            return is_same_function(result_.function, result_.module,
+                                    code.symbols.functions[frame.function], module_path(module));
         });
         if (own == frames.end()) {
             return;
@@ -306,7 +307,7 @@ private:
         if (!request_.want_code || shown_self_ns_ >= result_.weight.self_ns) {
             return;
         }
-        if (result_.function.module.empty()) {
+        if (result_.module.empty()) {
             result_.notes.emplace_back("this is no code: it has neither lines nor instructions");
             return;
         }

@@ -58,6 +58,7 @@ struct AnnotatedCode {
 
 struct Annotation {
     callgraph::Function function;  ///< Its own weights are not filled in.
+    std::string module;            ///< The function's: the file's name; empty: it is no code.
     callgraph::KeyWeight weight;
     std::string unit;                  ///< What weights count; empty: nanoseconds.
     std::vector<AnnotatedLine> lines;  ///< By file and line.

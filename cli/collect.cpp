@@ -6,10 +6,9 @@
 // the variables.
 #include "cli/collect.h"
 
-#include "cli/export_profile.h"
-#include "cli/load_profile.h"
 #include "cli/name_cache.h"
 #include "cli/name_recording.h"
+#include "cli/record_exports.h"
 #include "cli/record_options.h"
 #include "cli/recording_file.h"
 #include "cli/session_options.h"
@@ -104,20 +103,13 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
     }
     const auto cache = user_cache(options.cache);
     auto named =
-        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()});
+        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()},
+                       times_wanted(options.exports));
     if (!named) {
         return false;
     }
-    bool good = !options.symbols || keep_names(file, *named, options.code).has_value();
-    if (!options.exports.empty()) {
-        const callgraph::Profile profile =
-            profile_of_recording(named->recording, std::move(named->symbols));
-        for (const ExportRequest& request : options.exports) {
-            const std::string path = expand_pattern(request.path, "", root);
-            good = write_export(profile, request.format, path, options.force) && good;
-        }
-    }
-    return good;
+    const bool is_kept = !options.symbols || keep_names(file, *named, options.code).has_value();
+    return write_exports(options, root, *named).empty() && is_kept;
 }
 
 }  // namespace

@@ -9,31 +9,24 @@
 namespace sample::cli {
 namespace {
 
-int export_to_stdout(const callgraph::Profile& profile, ExportFormat format) {
-    const Result<std::string> text = render_export(profile, format);
-    if (!text) {
-        print_error(text.error().message());
-        return kExitFailure;
-    }
-    return write_to_stdout(*text);
+Result<callgraph::Profile> load(const ExportOptions& options) {
+    Result<callgraph::Profile> profile =
+        load_profile(options.file, options.choice, options.format->wants);
+    return profile ? apply_search(std::move(*profile), options.choice.search) : std::move(profile);
 }
 
 }  // namespace
 
 int run_export(const ExportOptions& options) {
-    Result<callgraph::Profile> profile = load_profile(options.file, options.choice);
-    if (profile) {
-        profile = apply_search(std::move(*profile), options.choice.search);
-    }
+    const Result<callgraph::Profile> profile = load(options);
     if (!profile) {
         print_error(profile.error().message());
         return kExitFailure;
     }
-    if (options.output == "-") {
-        return export_to_stdout(*profile, options.format);
-    }
     const Result<void> written =
-        write_export(*profile, options.format, options.output, options.force);
+        options.output == "-"
+            ? write_export_to_stdout(*profile, *options.format)
+            : write_export(*profile, *options.format, options.output, options.force);
     if (!written) {
         print_error(written.error().message());
         return kExitFailure;

@@ -1,26 +1,47 @@
 #include "cli/export_format.h"
 
-#include "cli/option_words.h"
+#include "export/folded.h"
+#include "export/script_profiler_json.h"
+
+#include <algorithm>
+#include <array>
 
 namespace sample::cli {
 namespace {
 
-constexpr Words<ExportFormat, 2> kFormats = {
-    {{"json", ExportFormat::json}, {"folded", ExportFormat::folded}}};
+Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink& sink) {
+    return exports::write_folded(profile, sink);
+}
+
+constexpr Details kNoDetails{.times = false, .lines = false};
+
+constexpr std::array kFormats{
+    ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
+    ExportFormat{"folded", write_folded, kNoDetails},
+};
 
 }  // namespace
 
 std::string export_format_names() {
     std::string list;
-    for (const auto& [word, format] : kFormats) {
+    for (const ExportFormat& format : kFormats) {
         list += list.empty() ? "" : ", ";
-        list += word;
+        list += format.name;
     }
     return list;
 }
 
-Result<ExportFormat> parse_export_format(std::string_view name) {
-    return parse_word("the export format", name, kFormats);
+Result<const ExportFormat*> find_export_format(std::string_view name) {
+    const auto* found =
+        std::find_if(kFormats.begin(), kFormats.end(),
+                     [name](const ExportFormat& format) { return format.name == name; });
+    if (found == kFormats.end()) {
+        std::string message = "the export format cannot be '";
+        message += name;
+        message += "': choose one of " + export_format_names();
+        return unexpected(ErrorCode::invalid_argument, std::move(message));
+    }
+    return &*found;
 }
 
 }  // namespace sample::cli

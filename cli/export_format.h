@@ -1,23 +1,28 @@
-// The formats that a Profile can be exported in, by name.
+// The formats that a Profile can be exported in, by name. A new one is a file in export/ and a line
+// in export_format.cpp.
 #pragma once
 
+#include "callgraph/profile.h"
+#include "cli/load_profile.h"
 #include "core/result.h"
+#include "export/writer.h"
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sample::cli {
 
-enum class ExportFormat : std::uint8_t {
-    json,    ///< Version 2 of the script-profiler format.
-    folded,  ///< One line a stack, as flame-graph scripts read it.
+struct ExportFormat {
+    std::string_view name;
+    Result<void> (*write)(const callgraph::Profile& profile, const exports::Sink& sink);
+    Details wants;  ///< What of a recording it can show.
 };
 
 /// "json, folded": for messages.
 [[nodiscard]] std::string export_format_names();
 
-/// The format called `name`. Errors: invalid_argument, listing the formats.
-[[nodiscard]] Result<ExportFormat> parse_export_format(std::string_view name);
+/// The format called `name`; it lives as long as the program. Errors: invalid_argument, listing the
+/// formats.
+[[nodiscard]] Result<const ExportFormat*> find_export_format(std::string_view name);
 
 }  // namespace sample::cli

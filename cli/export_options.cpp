@@ -35,7 +35,7 @@ Result<Parsed<ExportOptions>> parse_export_options(const std::vector<std::string
         return unexpected(ErrorCode::invalid_argument,
                           "no format: add --format with one of " + export_format_names());
     }
-    const Result<ExportFormat> known = parse_export_format(format);
+    const Result<const ExportFormat*> known = find_export_format(format);
     if (!known) {
         return Unexpected{known.error()};
     }

@@ -12,7 +12,7 @@
 namespace sample::cli {
 
 struct ExportOptions {
-    ExportFormat format = ExportFormat::json;
+    const ExportFormat* format = nullptr;
     std::string output = "-";  ///< "-": standard output.
     bool force = false;
     ProfileChoice choice;

@@ -1,30 +1,36 @@
 #include "cli/export_profile.h"
 
 #include "cli/output.h"
-#include "export/folded.h"
-#include "export/script_profiler_json.h"
+
+#include <unistd.h>
+
+#include <cerrno>
 
 namespace sample::cli {
+namespace {
 
-Result<std::string> render_export(const callgraph::Profile& profile, ExportFormat format) {
-    std::string text;
-    const exports::Sink sink = exports::to_string_sink(text);
-    const Result<void> written = format == ExportFormat::json
-                                     ? exports::write_script_profiler_json(profile, sink)
-                                     : exports::write_folded(profile, sink);
-    if (!written) {
-        return Unexpected{written.error()};
-    }
-    return text;
+exports::Sink to_fd(int fd) {
+    return [fd](std::string_view bytes) { return write_all(fd, bytes); };
 }
 
-Result<void> write_export(const callgraph::Profile& profile, ExportFormat format,
+}  // namespace
+
+Result<void> write_export(const callgraph::Profile& profile, const ExportFormat& format,
                           const std::string& path, bool force) {
-    const Result<std::string> text = render_export(profile, format);
-    if (!text) {
-        return Unexpected{text.error()};
+    return write_file_atomically(
+        path, [&](int fd) { return format.write(profile, to_fd(fd)); }, force);
+}
+
+Result<void> write_export_to_stdout(const callgraph::Profile& profile, const ExportFormat& format) {
+    Result<void> written = format.write(profile, to_fd(STDOUT_FILENO));
+    if (written || written.error().code != ErrorCode::system) {
+        return written;
     }
-    return write_file_atomically(path, *text, force);
+    if (written.error().errno_value == EPIPE) {
+        return {};
+    }
+    return unexpected(
+        Error{ErrorCode::system, written.error().errno_value, "cannot write to standard output"});
 }
 
 }  // namespace sample::cli

@@ -1,4 +1,5 @@
-// A Profile as one of the export formats, in memory or in a file that is either whole or not there.
+// A Profile in one of the export formats, into a file that is either whole or not there, or onto
+// standard output.
 #pragma once
 
 #include "callgraph/profile.h"
@@ -9,13 +10,15 @@
 
 namespace sample::cli {
 
-/// `profile` in `format`.
-[[nodiscard]] Result<std::string> render_export(const callgraph::Profile& profile,
-                                                ExportFormat format);
+/// Writes `profile` to `path` (mode 0600), whole or not at all, a piece at a time; see
+/// write_file_atomically(). Errors: already_exists unless `force`; system, naming the path; what
+/// the format cannot hold.
+[[nodiscard]] Result<void> write_export(const callgraph::Profile& profile,
+                                        const ExportFormat& format, const std::string& path,
+                                        bool force);
 
-/// Writes `profile` to `path` (mode 0600), whole or not at all; see write_file_atomically().
-/// Errors: already_exists unless `force`; system, naming the path.
-[[nodiscard]] Result<void> write_export(const callgraph::Profile& profile, ExportFormat format,
-                                        const std::string& path, bool force);
+/// The same to standard output. A reader that has closed the pipe is no error.
+[[nodiscard]] Result<void> write_export_to_stdout(const callgraph::Profile& profile,
+                                                  const ExportFormat& format);
 
 }  // namespace sample::cli

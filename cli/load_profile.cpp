@@ -1,7 +1,5 @@
 #include "cli/load_profile.h"
 
-#include "callgraph/build_profile.h"
-#include "callgraph/load_recording.h"
 #include "callgraph/rename.h"
 #include "callgraph/transforms.h"
 #include "cli/name_cache.h"
@@ -125,7 +123,12 @@ std::string_view content_of(const MappedFile& file) {
     return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
 }
 
-Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice) {
+callgraph::Times times_of(const Details& wanted) {
+    return wanted.times ? callgraph::Times::kept : callgraph::Times::dropped;
+}
+
+Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice,
+                                    const Details& wanted) {
     const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
@@ -141,7 +144,8 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
         case FileKind::recording:
             break;
     }
-    const Result<callgraph::Recording> recording = callgraph::load_recording(path);
+    const Result<callgraph::Recording> recording =
+        callgraph::load_recording(path, times_of(wanted));
     if (!recording) {
         return Unexpected{recording.error()};
     }
@@ -150,7 +154,7 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     callgraph::BuildOptions options;
     options.category = category_by(choice.category.value_or(CategoryKind::thread));
     options.fold_inlined = choice.fold_inlined;
-    options.by_line = choice.by_line;
+    options.by_line = choice.by_line || wanted.lines;
     return profile_of_recording(*recording, symbolize_recording(*recording, naming), options);
 }
 
@@ -185,7 +189,7 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 
 }  // namespace
 
-Result<callgraph::Recording> load_recording_file(const std::string& path) {
+Result<callgraph::Recording> load_recording_file(const std::string& path, callgraph::Times times) {
     const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
@@ -203,16 +207,15 @@ Result<callgraph::Recording> load_recording_file(const std::string& path) {
         case FileKind::recording:
             break;
     }
-    return callgraph::load_recording(path);
+    return callgraph::load_recording(path, times);
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                        RecordingSymbols symbols,
+                                        const RecordingSymbols& symbols,
                                         const callgraph::BuildOptions& options) {
     callgraph::Profile profile = callgraph::build_profile(recording, symbols.symbols, options);
-    for (std::string& problem : symbols.problems) {
-        profile.truth.notes.push_back(std::move(problem));
-    }
+    profile.truth.notes.insert(profile.truth.notes.end(), symbols.problems.begin(),
+                               symbols.problems.end());
     return profile;
 }
 
@@ -256,8 +259,9 @@ Result<callgraph::Profile> apply_search(callgraph::Profile profile, const std::s
     return profile;
 }
 
-Result<callgraph::Profile> load_profile(const std::string& path, const ProfileChoice& choice) {
-    Result<callgraph::Profile> profile = load_any(path, choice);
+Result<callgraph::Profile> load_profile(const std::string& path, const ProfileChoice& choice,
+                                        const Details& wanted) {
+    Result<callgraph::Profile> profile = load_any(path, choice, wanted);
     return profile ? apply_choice(std::move(*profile), choice) : std::move(profile);
 }
 

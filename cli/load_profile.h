@@ -3,6 +3,7 @@
 #pragma once
 
 #include "callgraph/build_profile.h"
+#include "callgraph/load_recording.h"
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
 #include "cli/profile_choice.h"
@@ -13,21 +14,29 @@
 
 namespace sample::cli {
 
+/// What a profile can have besides nodes and functions, at a price.
+struct Details {
+    bool times = false;  ///< When samples were taken: Profile::timeline.
+    bool lines = false;  ///< A node for each line of a function, where lines are known.
+};
+
 /// Loads `path`, a recording or a profile in JSON (told apart by content), and applies `choice` but
 /// for the search. A recording that is cut off is no error: truth.whole and truth.notes say so.
 /// Errors say what to do: missing, unreadable, a directory, empty, neither of the two kinds,
 /// damaged; and a choice that the file cannot satisfy. Cost: symbolizing dominates.
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
-                                                      const ProfileChoice& choice);
+                                                      const ProfileChoice& choice,
+                                                      const Details& wanted = {});
 
 /// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
 /// JSON.
-[[nodiscard]] Result<callgraph::Recording> load_recording_file(const std::string& path);
+[[nodiscard]] Result<callgraph::Recording> load_recording_file(
+    const std::string& path, callgraph::Times times = callgraph::Times::dropped);
 
 /// A recording in memory, and its names, as a Profile. What could not be symbolized is in
 /// truth.notes.
 [[nodiscard]] callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
-                                                      RecordingSymbols symbols,
+                                                      const RecordingSymbols& symbols,
                                                       const callgraph::BuildOptions& options = {});
 
 /// fold, names, hide, focus and average, in this order. Errors: not_found if no function is called

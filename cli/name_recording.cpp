@@ -13,8 +13,9 @@
 
 namespace sample::cli {
 
-Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options) {
-    Result<callgraph::Recording> recording = load_recording_file(file);
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options,
+                                      callgraph::Times times) {
+    Result<callgraph::Recording> recording = load_recording_file(file, times);
     if (!recording) {
         return unexpected(recording.error());
     }

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace sample::cli {
 namespace {
@@ -59,17 +60,27 @@ Unexpected exists(const std::string& path) {
                       path + " exists: choose another name, or replace it with --force");
 }
 
-Result<void> write_through(const std::string& path, std::string_view bytes) {
+using Write = std::function<Result<void>(int fd)>;
+
+/// A system error says which file.
+Result<void> naming(const std::string& path, Result<void> written) {
+    if (written || written.error().code != ErrorCode::system) {
+        return written;
+    }
+    return unexpected(
+        Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
+}
+
+Result<void> write_through(const std::string& path, const Write& write) {
     const Fd fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
     if (!fd.is_open()) {
         return unexpected(Error::from_errno("cannot open " + path));
     }
-    const Result<void> written = write_all(fd.get(), bytes);
-    if (!written && written.error().errno_value != EPIPE) {
-        return unexpected(
-            Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
+    Result<void> written = write(fd.get());
+    if (!written && written.error().errno_value == EPIPE) {
+        return {};
     }
-    return {};
+    return naming(path, std::move(written));
 }
 
 std::string follow_links(const std::string& path) {
@@ -108,7 +119,7 @@ void ignore_broken_pipes() noexcept {
     ::sigaction(SIGPIPE, &ignore, nullptr);
 }
 
-Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool force) {
+Result<void> write_file_atomically(const std::string& path, const Write& write, bool force) {
     const std::string target = follow_links(path);
     struct stat info {};
     if (::stat(target.c_str(), &info) == 0) {
@@ -117,7 +128,7 @@ Result<void> write_file_atomically(const std::string& path, std::string_view byt
                               path + " is a directory: name a file in it");
         }
         if (!S_ISREG(info.st_mode)) {
-            return write_through(path, bytes);
+            return write_through(path, write);
         }
         if (!force) {
             return exists(path);
@@ -127,10 +138,8 @@ Result<void> write_file_atomically(const std::string& path, std::string_view byt
     if (!file.is_open()) {
         return unexpected(Error::from_errno("cannot create " + path));
     }
-    const Result<void> written = write_all(file.fd(), bytes);
-    if (!written) {
-        return unexpected(
-            Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
+    if (Result<void> written = naming(path, write(file.fd())); !written) {
+        return written;
     }
     if (::fsync(file.fd()) != 0 && errno != EINVAL) {
         return unexpected(Error::from_errno("cannot write " + path));

@@ -4,6 +4,7 @@
 
 #include "core/result.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,12 +22,14 @@ namespace sample::cli {
 /// command: it would inherit this.
 void ignore_broken_pipes() noexcept;
 
-/// Puts `bytes` into the file `path`, mode 0600: first into a temporary file beside it, which takes
-/// the name only when it is whole. Something that is no regular file (a pipe, /dev/stdout) is
-/// written to directly. A symbolic link is followed.
-/// Errors: already_exists unless `force`; invalid_argument for a directory; system otherwise. After
-/// an error the name is as it was before.
-[[nodiscard]] Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+/// Puts what `write` writes to a descriptor into the file `path`, mode 0600: first into a temporary
+/// file beside it, which takes the name only when it is whole. Something that is no regular file (a
+/// pipe, /dev/stdout) is written to directly. A symbolic link is followed.
+/// Errors: already_exists unless `force`; invalid_argument for a directory; system, naming `path`,
+/// also for a system error of `write`; other errors of `write` as they are. After an error the name
+/// is as it was before.
+[[nodiscard]] Result<void> write_file_atomically(const std::string& path,
+                                                 const std::function<Result<void>(int fd)>& write,
                                                  bool force);
 
 /// "sample: TEXT" on standard error.

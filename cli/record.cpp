@@ -4,12 +4,12 @@
 //     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
 #include "cli/agent_library.h"
 #include "cli/command_check.h"
-#include "cli/export_profile.h"
 #include "cli/launched_command.h"
 #include "cli/load_profile.h"
 #include "cli/name_cache.h"
 #include "cli/name_recording.h"
 #include "cli/output.h"
+#include "cli/record_exports.h"
 #include "cli/record_signals.h"
 #include "cli/recording_file.h"
 #include "cli/session_options.h"
@@ -81,20 +81,12 @@ private:
 
 /// The exports, and the summary on standard error.
 void show_result(const RecordOptions& options, const std::string& file,
-                 const LaunchedCommand& command, NamedRecording named) {
-    if (options.quiet && options.exports.empty()) {
-        return;
-    }
-    const callgraph::Profile profile =
-        profile_of_recording(named.recording, std::move(named.symbols));
-    for (const ExportRequest& request : options.exports) {
-        const std::string path = expand_pattern(request.path, options.command[0], command.pid());
-        if (const auto written = write_export(profile, request.format, path, options.force);
-            !written) {
-            print_error(written.error().message());
-        }
+                 const LaunchedCommand& command, const NamedRecording& named) {
+    for (const Error& error : write_exports(options, command.pid(), named)) {
+        print_error(error.message());
     }
     if (!options.quiet) {
+        const callgraph::Profile profile = profile_of_recording(named.recording, named.symbols);
         const std::string text = summary_view(
             profile,
             {detect_terminal(STDERR_FILENO, options.color), SummaryOptions{}.functions, file});
@@ -114,7 +106,8 @@ void finish_recording(const RecordOptions& options, const std::string& file,
     }
     const auto cache = user_cache(options.cache);
     auto named =
-        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()});
+        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()},
+                       times_wanted(options.exports));
     if (!named) {
         print_error(named.error().message());
         return;
@@ -124,24 +117,7 @@ void finish_recording(const RecordOptions& options, const std::string& file,
             print_error(kept.error().message());
         }
     }
-    show_result(options, file, command, std::move(*named));
-}
-
-/// What must be right before the command starts. Errors end with what to do.
-Result<std::string> prepare_exports(const RecordOptions& options, pid_t pid) {
-    for (const ExportRequest& request : options.exports) {
-        const std::string path = expand_pattern(request.path, options.command[0], pid);
-        if (!options.force && ::access(path.c_str(), F_OK) == 0) {
-            return unexpected(ErrorCode::already_exists,
-                              path + " exists: choose another name, or replace it with --force");
-        }
-        const std::size_t slash = path.rfind('/');
-        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-        if (::access(folder.c_str(), W_OK) != 0) {
-            return unexpected(Error::from_errno("cannot write " + path));
-        }
-    }
-    return std::string{};
+    show_result(options, file, command, *named);
 }
 
 int exec_failure_code(const Error& error) {
@@ -162,7 +138,7 @@ int record_command(const RecordOptions& options, LaunchedCommand& command, const
     const std::string file =
         expand_pattern(options.output.empty() ? kDefaultOutput : options.output, options.command[0],
                        command.pid());
-    if (const auto exports = prepare_exports(options, command.pid()); !exports) {
+    if (const auto exports = check_exports(options, command.pid()); !exports) {
         print_error(exports.error().message());
         return kExitUsage;
     }

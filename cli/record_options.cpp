@@ -92,7 +92,8 @@ Result<void> read_exports(const Typed& typed, RecordOptions& options) {
             return refuse("--export " + quoted(text) + " names no file: write FORMAT=FILE, " +
                           "e.g. json=app.json (formats: " + export_format_names() + ")");
         }
-        Result<ExportFormat> format = parse_export_format(std::string_view{text}.substr(0, equals));
+        Result<const ExportFormat*> format =
+            find_export_format(std::string_view{text}.substr(0, equals));
         if (!format) {
             return Unexpected{format.error()};
         }

@@ -19,7 +19,7 @@
 namespace sample::cli {
 
 struct ExportRequest {
-    ExportFormat format = ExportFormat::json;
+    const ExportFormat* format = nullptr;
     std::string path;  ///< May hold %p %t %n, like the output's.
 };
 

@@ -20,7 +20,7 @@ public:
         Json out = {{"function", callgraph::label(function)},
                     {"source", function.source},
                     {"line", function.line},
-                    {"module", function.module}};
+                    {"module", annotation_.module}};
         if (!is_time_) {
             out["unit"] = annotation_.unit;
         }

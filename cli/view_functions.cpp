@@ -100,7 +100,7 @@ std::string functions_json(const callgraph::Profile& profile, const ViewOptions&
                              {"name", function.name},
                              {"source", function.source},
                              {"line", function.line},
-                             {"module", function.module},
+                             {"module", profile.module_of(function).name},
                              {"flags", function.flags},
                              {weight_key(profile, "total"), weight(profile, function.total_ns)},
                              {weight_key(profile, "self"), weight(profile, function.self_ns)},

@@ -60,7 +60,7 @@ std::vector<bool> find_collisions(const Profile& profile,
 }
 
 /// What tells `function` from `other`, which has the same source, name and line.
-std::string difference(const Function& function, const Function& other) {
+std::string difference(const Profile& profile, const Function& function, const Function& other) {
     std::string text;
     const std::uint32_t flags = function.flags & ~other.flags;
     if ((flags & callgraph::kNative) != 0) {
@@ -69,8 +69,9 @@ std::string difference(const Function& function, const Function& other) {
     if ((flags & callgraph::kPlugin) != 0) {
         text += " [plugin]";
     }
-    if (text.empty() && !function.module.empty() && function.module != other.module) {
-        text = " [" + function.module + "]";
+    const std::string& module = profile.module_of(function).name;
+    if (text.empty() && !module.empty() && module != profile.module_of(other).name) {
+        text = " [" + module + "]";
     }
     return text;
 }
@@ -99,7 +100,7 @@ std::vector<std::string> names_unique_among_siblings(const Profile& profile) {
             }
             const Function& function = profile.functions[i];
             const std::string base =
-                function.name + difference(function, profile.functions[functions.front()]);
+                function.name + difference(profile, function, profile.functions[functions.front()]);
             std::string name = base;
             for (int copy = 2; !used.emplace(function.source, name, function.line).second; ++copy) {
                 name = base + " (" + std::to_string(copy) + ")";

@@ -1,6 +1,7 @@
 #include "symbolize/debug_file.h"
 
 #include "core/fd.h"
+#include "core/hexadecimal.h"
 #include "core/mapped_file.h"
 #include "symbolize/elf_file.h"
 

@@ -56,13 +56,4 @@ Elf_Scn* find_section(Elf* elf, const char* name) {
     return nullptr;
 }
 
-std::string to_hex(std::span<const std::uint8_t> bytes) {
-    std::string result;
-    for (const std::uint8_t byte : bytes) {
-        result += "0123456789abcdef"[byte >> 4];
-        result += "0123456789abcdef"[byte & 15];
-    }
-    return result;
-}
-
 }  // namespace sample::symbolize

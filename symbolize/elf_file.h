@@ -30,6 +30,4 @@ using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
 /// The first section of that name with its bytes in the file (not SHT_NOBITS), or nullptr.
 [[nodiscard]] Elf_Scn* find_section(Elf* elf, const char* name);
 
-[[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
-
 }  // namespace sample::symbolize

@@ -1,5 +1,6 @@
 #include "symbolize/symbol_cache.h"
 
+#include "core/hexadecimal.h"
 #include "symbolize/cache_file.h"
 #include "symbolize/debug_file.h"
 #include "symbolize/elf_file.h"

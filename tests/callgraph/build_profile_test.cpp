@@ -47,7 +47,7 @@ TEST(BuildProfile, puts_booked_time_into_totals_but_not_into_samples) {
     EXPECT_EQ(profile.truth.booked_ns, 4U);
     const Function pseudo = function_named(profile, "[not sampled]");
     EXPECT_EQ(pseudo.source, "");
-    EXPECT_EQ(pseudo.module, "");
+    EXPECT_EQ(pseudo.module, 0U);
     EXPECT_EQ(pseudo.samples, 0U);
 }
 
@@ -255,7 +255,7 @@ TEST(BuildProfile, keeps_a_stack_with_elided_frames_under_its_root) {
               "        recurse 9/0\n"
               "          leaf 9/9\n");
     const Function marker_function = function_named(profile, "[frames elided]");
-    EXPECT_EQ(marker_function.module, "");
+    EXPECT_EQ(marker_function.module, 0U);
     EXPECT_EQ(marker_function.source, "");
     EXPECT_EQ(function_named(profile, "recurse").total_ns, 10U);
 }

@@ -2,10 +2,11 @@
 // from its writer to every view and export.
 #include "cli/broken_stacks.h"
 
-#include "cli/export_profile.h"
 #include "cli/load_profile.h"
 #include "cli/views.h"
 #include "core/address.h"
+#include "export/folded.h"
+#include "export/script_profiler_json.h"
 #include "made_up_profile.h"
 #include "tests/trace/recording_fixture.h"
 
@@ -188,13 +189,13 @@ TEST(RecordedStacks, are_shown_with_what_they_lack) {
 
 TEST(RecordedStacks, are_exported_with_what_they_lack) {
     const callgraph::Profile profile = recorded_profile();
-    const auto folded = render_export(profile, ExportFormat::folded);
-    ASSERT_TRUE(folded);
-    EXPECT_TRUE(contains(*folded, "main;app+0x1000;[frames elided];app+0x2000 10000\n")) << *folded;
-    EXPECT_TRUE(contains(*folded, "main;app+0x1000;app+0x2000 4000\n")) << *folded;
-    const auto json = render_export(profile, ExportFormat::json);
-    ASSERT_TRUE(json);
-    const Json parsed = Json::parse(*json);
+    std::string folded;
+    ASSERT_TRUE(exports::write_folded(profile, exports::to_string_sink(folded)));
+    EXPECT_TRUE(contains(folded, "main;app+0x1000;[frames elided];app+0x2000 10000\n")) << folded;
+    EXPECT_TRUE(contains(folded, "main;app+0x1000;app+0x2000 4000\n")) << folded;
+    std::string json;
+    ASSERT_TRUE(exports::write_script_profiler_json(profile, exports::to_string_sink(json)));
+    const Json parsed = Json::parse(json);
     int markers = 0;
     for (const Json& function : parsed.at("Functions")) {
         markers += function.at("Name") == trace::kFramesElided ? 1 : 0;

@@ -81,9 +81,9 @@ TEST(Record, reads_every_option) {
     EXPECT_EQ(options.output, "%n.utrace");
     EXPECT_TRUE(options.force);
     ASSERT_EQ(options.exports.size(), 2U);
-    EXPECT_EQ(options.exports[0].format, ExportFormat::json);
+    EXPECT_EQ(options.exports[0].format->name, "json");
     EXPECT_EQ(options.exports[0].path, "a.json");
-    EXPECT_EQ(options.exports[1].format, ExportFormat::folded);
+    EXPECT_EQ(options.exports[1].format->name, "folded");
     EXPECT_EQ(options.exports[1].path, "b");
     EXPECT_EQ(options.source, "perf");
     EXPECT_EQ(options.max_stack, 64U);
@@ -267,7 +267,7 @@ TEST(Export, reads_its_options) {
         parse_as<ExportOptions>({"export", "--format", "folded", "-o", "x", "--force", "--focus",
                                  "f", "--names", "noargs", "a.utrace"});
     EXPECT_EQ(options.choice.names, symbolize::NameForm::no_arguments);
-    EXPECT_EQ(options.format, ExportFormat::folded);
+    EXPECT_EQ(options.format->name, "folded");
     EXPECT_EQ(options.output, "x");
     EXPECT_TRUE(options.force);
     EXPECT_EQ(options.choice.focus, "f");

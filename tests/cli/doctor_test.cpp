@@ -23,7 +23,9 @@ sampler::Capabilities good_machine() {
     return machine;
 }
 
-const NameCacheState kNames{"/home/me/.cache/sample", true, 3, 1'500'000};
+NameCacheState good_names() {
+    return {"/home/me/.cache/sample", true, 3, 1'500'000};
+}
 
 TEST(Doctor, says_why_no_names_are_kept) {
     const sampler::Capabilities machine = good_machine();
@@ -38,7 +40,7 @@ TEST(Doctor, has_no_advice_where_all_is_well) {
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
     EXPECT_TRUE(sampler::choose_source(machine).reason.empty());
     EXPECT_TRUE(sampler::advise(machine).empty());
-    EXPECT_EQ(doctor_view(machine, kNames, {}), R"(kernel                      6.1.0
+    EXPECT_EQ(doctor_view(machine, good_names(), {}), R"(kernel                      6.1.0
 perf_event_paranoid         1
 perf_event_max_sample_rate  100000
 perf_cpu_time_max_percent   25
@@ -69,7 +71,7 @@ TEST(Doctor, gives_the_command_that_unlocks_sampling) {
     ASSERT_FALSE(sampler::advise(machine).empty());
     EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
     EXPECT_NE(
-        doctor_view(machine, kNames, {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
+        doctor_view(machine, good_names(), {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
         std::string::npos);
 }
 
@@ -79,7 +81,7 @@ TEST(Doctor, says_that_kernel_time_is_not_sampled) {
     machine.sigtrap = {true, EACCES, true};
     machine.perf = {true, EACCES, true};
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
-    const std::string text = doctor_view(machine, kNames, {});
+    const std::string text = doctor_view(machine, good_names(), {});
     EXPECT_NE(text.find("works, but not for time inside the kernel"), std::string::npos);
     EXPECT_NE(text.find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
 }
@@ -110,7 +112,7 @@ TEST(Doctor, falls_back_to_the_thread_where_perf_is_forbidden) {
     const sampler::SourceChoice choice = sampler::choose_source(machine);
     EXPECT_EQ(choice.kind, sampler::SourceKind::thread);
     EXPECT_EQ(choice.reason, "no perf events: a seccomp filter hides perf_event_open");
-    const std::string text = doctor_view(machine, kNames, {});
+    const std::string text = doctor_view(machine, good_names(), {});
     EXPECT_NE(text.find("source perf                 does not work (ENOSYS): a seccomp filter"),
               std::string::npos)
         << text;
@@ -162,7 +164,7 @@ TEST(Doctor, speaks_json) {
     sampler::Capabilities machine = good_machine();
     machine.perf_event_paranoid.reset();
     machine.sigtrap = {false, EINVAL, false};
-    const nlohmann::json json = nlohmann::json::parse(doctor_json(machine, kNames));
+    const nlohmann::json json = nlohmann::json::parse(doctor_json(machine, good_names()));
     EXPECT_EQ(json.at("auto_source"), "perf");
     EXPECT_TRUE(json.at("perf_event_paranoid").is_null());
     EXPECT_EQ(json.at("sigtrap").at("refusal"), "EINVAL");

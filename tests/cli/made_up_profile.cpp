@@ -30,7 +30,7 @@ void add_function(callgraph::Profile& profile, std::string name, std::string sou
     function.name = std::move(name);
     function.source = std::move(source);
     function.line = line;
-    function.module = "app";
+    function.module = 1;
     function.total_ns = total_us * 1000;
     function.self_ns = self_us * 1000;
     function.samples = total_us / 100;
@@ -39,8 +39,9 @@ void add_function(callgraph::Profile& profile, std::string name, std::string sou
 }
 
 void add_facts(callgraph::Profile& profile) {
-    profile.threads = {{"app", "/usr/bin/app", 100, 100, 900 * kMs, 9000, 4},
-                       {"worker", "/usr/bin/app", 100, 101, 100 * kMs, 1000, 0}};
+    profile.threads = {{"app", "/usr/bin/app", 100, 100, 0, 900 * kMs, 9000, 4},
+                       {"worker", "/usr/bin/app", 100, 101, 0, 100 * kMs, 1000, 0}};
+    profile.modules.push_back({"app", "/usr/bin/app", ""});
     callgraph::ProcessTotals process;
     process.executable = "/usr/bin/app";
     process.command_line = "./app --fast";

@@ -19,6 +19,11 @@
 namespace sample::cli {
 namespace {
 
+Result<void> write_text(const std::string& path, std::string_view text, bool force) {
+    return write_file_atomically(
+        path, [text](int fd) { return write_all(fd, text); }, force);
+}
+
 class OutputFile : public testing::Test {
 protected:
     void SetUp() override {
@@ -41,7 +46,7 @@ protected:
 };
 
 TEST_F(OutputFile, is_whole_and_private) {
-    ASSERT_TRUE(write_file_atomically(path("a"), "text", false).has_value());
+    ASSERT_TRUE(write_text(path("a"), "text", false).has_value());
     EXPECT_EQ(content("a"), "text");
     struct stat info {};
     ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
@@ -50,28 +55,28 @@ TEST_F(OutputFile, is_whole_and_private) {
 }
 
 TEST_F(OutputFile, is_replaced_only_by_force) {
-    ASSERT_TRUE(write_file_atomically(path("a"), "old", false).has_value());
-    const Result<void> refused = write_file_atomically(path("a"), "new", false);
+    ASSERT_TRUE(write_text(path("a"), "old", false).has_value());
+    const Result<void> refused = write_text(path("a"), "new", false);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::already_exists);
     EXPECT_NE(refused.error().message().find("--force"), std::string::npos);
     EXPECT_EQ(content("a"), "old");
-    ASSERT_TRUE(write_file_atomically(path("a"), "new", true).has_value());
+    ASSERT_TRUE(write_text(path("a"), "new", true).has_value());
     EXPECT_EQ(content("a"), "new");
     EXPECT_EQ(files(), 1);
 }
 
 TEST_F(OutputFile, follows_a_symbolic_link) {
-    ASSERT_TRUE(write_file_atomically(path("a"), "old", false).has_value());
+    ASSERT_TRUE(write_text(path("a"), "old", false).has_value());
     std::filesystem::create_symlink(path("a"), path("link"));
-    ASSERT_TRUE(write_file_atomically(path("link"), "new", true).has_value());
+    ASSERT_TRUE(write_text(path("link"), "new", true).has_value());
     EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
     EXPECT_EQ(content("a"), "new");
 }
 
 TEST_F(OutputFile, refuses_folders_and_missing_folders) {
-    EXPECT_FALSE(write_file_atomically(folder_, "x", true).has_value());
-    EXPECT_FALSE(write_file_atomically(path("no/such"), "x", true).has_value());
+    EXPECT_FALSE(write_text(folder_, "x", true).has_value());
+    EXPECT_FALSE(write_text(path("no/such"), "x", true).has_value());
     EXPECT_EQ(files(), 0);
 }
 
@@ -83,7 +88,7 @@ TEST_F(OutputFile, leaves_nothing_behind_when_writing_fails) {
         ::signal(SIGXFSZ, SIG_IGN);
         rlimit limit{4, 4};
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        const Result<void> written = write_file_atomically(path("a"), "longer than four", false);
+        const Result<void> written = write_text(path("a"), "longer than four", false);
         ::_exit(!written && written.error().errno_value == EFBIG ? 0 : 1);
     }
     int status = 0;
@@ -93,8 +98,8 @@ TEST_F(OutputFile, leaves_nothing_behind_when_writing_fails) {
 }
 
 TEST_F(OutputFile, may_be_a_device) {
-    EXPECT_TRUE(write_file_atomically("/dev/null", "x", false).has_value());
-    const Result<void> full = write_file_atomically("/dev/full", "x", false);
+    EXPECT_TRUE(write_text("/dev/null", "x", false).has_value());
+    const Result<void> full = write_text("/dev/full", "x", false);
     ASSERT_FALSE(full.has_value());
     EXPECT_EQ(full.error().errno_value, ENOSPC);
 }

@@ -135,9 +135,11 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
 TEST(ScriptProfilerJson, gives_siblings_that_readers_would_confuse_different_names) {
     std::vector<Function> functions(5, function("init", "lib.so"));
     functions[1].flags = callgraph::kPlugin;
-    functions[2].module = "other.so";
+    functions[2].module = 1;
     functions[4] = function("init (2)", "lib.so");
-    const auto json = nlohmann::json::parse(write(profile_of(functions)));
+    Profile profile = profile_of(functions);
+    profile.modules.push_back({"other.so", "/lib/other.so", ""});
+    const auto json = nlohmann::json::parse(write(profile));
     std::vector<std::string> names;
     for (const auto& each : json["Functions"]) {
         names.push_back(each["Name"]);

@@ -212,6 +212,7 @@ TEST(TaskList, names_every_thread_once) {
     std::atomic<int> begun{0};
     std::vector<int> expected(kThreads);
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i) {
         threads.emplace_back([&, i] {
             expected[static_cast<std::size_t>(i)] = ::gettid();

@@ -20,7 +20,7 @@ using collector::KeepingSink;
 using collector::TestArea;
 
 /// Waits until `word` is not 0; not by libc's help, so that it is the leaf's caller.
-[[gnu::noipa]] void wait_here(std::atomic<std::uint32_t>& word) {
+[[gnu::noinline]] void wait_here(std::atomic<std::uint32_t>& word) {
     word.wait(0);
     asm volatile("" ::: "memory");
 }

@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     }
     g_ends.sleep_ns = targets::seconds_to_ns(argv[1]);
     g_ends.event = eventfd(0, EFD_CLOEXEC);
-    if (pipe(g_ends.pipe.data()) != 0) {
+    if (pipe2(g_ends.pipe.data(), O_CLOEXEC) != 0) {
         return 1;
     }
     std::thread{[] {

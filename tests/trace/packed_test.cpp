@@ -21,7 +21,7 @@ std::vector<std::byte> noise(std::size_t size) {
 }
 
 TEST(Packed, gives_back_what_was_packed) {
-    for (const std::size_t size : {0, 1, 2, 100, 70'000}) {
+    for (const std::size_t size : {0U, 1U, 2U, 100U, 70'000U}) {
         for (const auto& bytes : {noise(size), std::vector<std::byte>(size, std::byte{'a'})}) {
             const auto packed = pack(bytes);
             EXPECT_LE(packed.size(), bytes.size() + 10);
