@@ -1,6 +1,9 @@
 #include "cli/export_format.h"
 
+#include "export/callgrind.h"
+#include "export/csv.h"
 #include "export/folded.h"
+#include "export/pprof.h"
 #include "export/script_profiler_json.h"
 
 #include <algorithm>
@@ -18,6 +21,9 @@ constexpr Details kNoDetails{.times = false, .lines = false};
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"pprof", exports::write_pprof, {.times = true, .lines = true}},
+    ExportFormat{"callgrind", exports::write_callgrind, {.times = false, .lines = true}},
+    ExportFormat{"csv", exports::write_csv, kNoDetails},
 };
 
 }  // namespace
