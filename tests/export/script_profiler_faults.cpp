@@ -100,8 +100,8 @@ private:
         }
         expect_counts(function, place, {"TotalDuration", "Line", "Flags", "Samples"});
         for (const char* name : {"Name", "Source"}) {
-            if (function.contains(name) &&
-                (!function[name].is_string() || function[name].get_ref<const std::string&>().empty())) {
+            if (function.contains(name) && (!function[name].is_string() ||
+                                            function[name].get_ref<const std::string&>().empty())) {
                 fault(place, std::string{name} + " is no text");
             }
         }

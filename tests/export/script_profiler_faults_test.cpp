@@ -73,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "node 1: a child's id is out of range"},
         Breakage{"twice", [](Json& d) { d["Nodes"][0]["FunctionIds"][1] = 1; },
                  "node 1: two children of one function"},
-        Breakage{"alike", [](Json& d) {
+        Breakage{"alike",
+                 [](Json& d) {
                      d["Functions"][1] = d["Functions"][0];
                      d["Functions"][1].erase("Flags");
                  },
