@@ -1,5 +1,6 @@
 #include "cli/export_format.h"
 
+#include "export/firefox.h"
 #include "export/folded.h"
 #include "export/script_profiler_json.h"
 
@@ -14,10 +15,12 @@ Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink
 }
 
 constexpr Details kNoDetails{.times = false, .lines = false};
+constexpr Details kTimesAndLines{.times = true, .lines = true};
 
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
 };
 
 }  // namespace
