@@ -24,7 +24,7 @@ inline constexpr std::size_t kCodeKinds = 7;
 inline constexpr std::array<std::string_view, kCodeKinds> kCodeKindNames{
     "Code", "JIT", "Plug-in", "GC: memory management", "Kernel", "Waiting", "No stack"};
 
-/// The kind of `function` by itself. Who shows a tree passes memory on to what is below. O(1).
-[[nodiscard]] CodeKind kind_of(const callgraph::Profile& profile, FunctionId function);
+/// The kind of a function by itself. Who shows a tree passes memory on to what is below. O(1).
+[[nodiscard]] CodeKind kind_of(const callgraph::Profile& profile, FunctionId id);
 
 }  // namespace sample::exports

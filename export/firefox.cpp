@@ -55,8 +55,9 @@ void write_facts(Writer& out, const Profile& profile) {
         write(fact.label, fact.value);
     }
     if (!profile.timeline) {
-        write("time axis", "none: when the samples were taken is not known; each stack is one "
-                           "sample at time 0, which has all its weight");
+        write("time axis",
+              "none: when the samples were taken is not known; each stack is one "
+              "sample at time 0, which has all its weight");
     }
     if (!profile.is_time()) {
         write("unit", "where the profiler says samples, it is " + profile.unit);

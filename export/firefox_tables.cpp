@@ -18,8 +18,8 @@ using callgraph::Node;
 using callgraph::Profile;
 
 /// The profiler's names of colours, by kind; the first grey category is its default one.
-constexpr std::array<std::string_view, kCodeKinds> kColors{"blue",   "green", "purple", "yellow",
-                                                           "orange", "transparent", "grey"};
+constexpr std::array<std::string_view, kCodeKinds> kColors{
+    "blue", "green", "purple", "yellow", "orange", "transparent", "grey"};
 
 /// Kinds of code that modules are told apart in, as subcategories.
 constexpr bool has_modules(CodeKind kind) {
@@ -37,7 +37,7 @@ std::string breakpad_id(std::string_view build_id) {
     if (build_id.empty()) {
         return {};
     }
-    constexpr std::array<std::uint8_t, 16> kOrder{3, 2, 1, 0, 5,  4,  7,  6,
+    constexpr std::array<std::uint8_t, 16> kOrder{3, 2, 1,  0,  5,  4,  7,  6,
                                                   8, 9, 10, 11, 12, 13, 14, 15};
     std::string id;
     for (const std::uint8_t byte : kOrder) {
@@ -247,7 +247,8 @@ void FirefoxTables::write_frame_table(Writer& out) const {
     json_column(out, "nativeSymbol", length,
                 [&](std::size_t i) { write_optional(out, frames[i].symbol, kNone); });
     constant_column(out, "innerWindowID", length, "0");
-    json_column(out, "line", length, [&](std::size_t i) { write_optional(out, frames[i].line, 0); });
+    json_column(out, "line", length,
+                [&](std::size_t i) { write_optional(out, frames[i].line, 0); });
     constant_column(out, "column", length, "null");
     constant_column(out, "originalLocation", length, "null");
     out.text("},\n");

@@ -42,8 +42,8 @@ private:
     static constexpr std::uint32_t kNone = 0xffffffff;
 
     struct Frame {
-        std::uint32_t function = 0;  ///< Index into the function table.
-        std::uint32_t line = 0;      ///< 0: not known.
+        std::uint32_t function = 0;    ///< Index into the function table.
+        std::uint32_t line = 0;        ///< 0: not known.
         std::uint32_t symbol = kNone;  ///< What it is inlined into, or is itself.
         std::uint32_t inline_depth = 0;
         CodeKind kind = CodeKind::code;

@@ -15,9 +15,9 @@ using callgraph::Truth;
 
 std::string one_decimal(double value) {
     std::array<char, 64> digits{};
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1)
-            .ptr;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value,
+                                   std::chars_format::fixed, 1)
+                         .ptr;
     return {digits.data(), end};
 }
 
@@ -52,7 +52,8 @@ void add_session(Facts& facts, const Profile& profile) {
         facts.add("CPU time by the kernel", exact_duration(*truth.process_cpu_ns));
     }
     for (const callgraph::ProcessTotals& process : profile.processes) {
-        facts.add("process " + std::to_string(process.pid), process.command_line + ", " + process.ending);
+        facts.add("process " + std::to_string(process.pid),
+                  process.command_line + ", " + process.ending);
     }
     if (profile.scale != 1.0) {
         std::array<char, 32> digits{};
@@ -94,7 +95,8 @@ void add_truth(Facts& facts, const Profile& profile) {
     facts.add("booked without a stack", amount(profile, truth.booked_ns));
     facts.add_count("samples lost", truth.lost);
     const auto stacks = [&](std::string label, std::uint64_t count, std::uint64_t weight) {
-        facts.add(std::move(label), count == 0 ? "0" : grouped(count) + ", " + amount(profile, weight));
+        facts.add(std::move(label),
+                  count == 0 ? "0" : grouped(count) + ", " + amount(profile, weight));
     };
     stacks("stacks truncated", truth.truncated_stacks, truth.truncated_ns);
     stacks("stacks incomplete", truth.incomplete_stacks, truth.incomplete_ns);

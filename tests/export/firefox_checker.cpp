@@ -1,4 +1,4 @@
-#include "firefox_checker.h"
+#include "tests/export/firefox_checker.h"
 
 #include <cmath>
 #include <optional>
@@ -98,8 +98,8 @@ private:
     /// A table of `shared`, or nullptr if it is not whole.
     const json* table(const json& owner, const std::string& key,
                       std::initializer_list<const char*> columns) {
-        if (!has(owner, "owner of " + key, {key.c_str()}) ||
-            !has(owner[key], key, {"length"}) || !has(owner[key], key, columns)) {
+        if (!has(owner, "owner of " + key, {key.c_str()}) || !has(owner[key], key, {"length"}) ||
+            !has(owner[key], key, columns)) {
             return nullptr;
         }
         const json& found = owner[key];
@@ -143,19 +143,19 @@ private:
             fail("stringArray has the same string twice");
         }
         const json* stacks = table(shared, "stackTable", {"frame", "prefixOffset"});
-        const json* frames = table(
-            shared, "frameTable",
-            {"address", "inlineDepth", "category", "subcategory", "func", "nativeSymbol",
-             "innerWindowID", "line", "column", "originalLocation"});
+        const json* frames =
+            table(shared, "frameTable",
+                  {"address", "inlineDepth", "category", "subcategory", "func", "nativeSymbol",
+                   "innerWindowID", "line", "column", "originalLocation"});
         const json* functions = table(shared, "funcTable",
                                       {"name", "isJS", "relevantForJS", "resource", "source",
                                        "lineNumber", "columnNumber", "originalLocation"});
         const json* resources = table(shared, "resourceTable", {"lib", "name", "host", "type"});
         const json* symbols =
             table(shared, "nativeSymbols", {"libIndex", "address", "name", "functionSize"});
-        const json* sources = table(
-            shared, "sources",
-            {"id", "filename", "startLine", "startColumn", "sourceMapURL", "content"});
+        const json* sources =
+            table(shared, "sources",
+                  {"id", "filename", "startLine", "startColumn", "sourceMapURL", "content"});
         if (!problems_.empty()) {
             return;
         }
@@ -185,7 +185,8 @@ private:
             return;
         }
         for (std::size_t i = 0; i < frames["length"]; ++i) {
-            const json& category = profile_["meta"]["categories"][frames["category"][i].get<int>()];
+            const json& category =
+                profile_["meta"]["categories"][frames["category"][i].get<std::size_t>()];
             const json& value = frames["subcategory"][i];
             if (!value.is_number_integer() || value < 0 ||
                 value >= category["subcategories"].size()) {
@@ -246,7 +247,8 @@ private:
         }
         check_range(samples, "samples", "stack", 0, profile_["shared"]["stackTable"]["length"],
                     Nulls::allowed);
-        if (const json& type = (*samples)["weightType"]; type != "tracing-ms" && type != "samples") {
+        if (const json& type = (*samples)["weightType"];
+            type != "tracing-ms" && type != "samples") {
             fail("samples.weightType: " + type.dump());
         }
         if (samples->contains("threadCPUDelta")) {

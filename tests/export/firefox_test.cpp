@@ -2,8 +2,8 @@
 
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
-#include "firefox_checker.h"
-#include "timed_profile.h"
+#include "tests/export/firefox_checker.h"
+#include "tests/export/timed_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -58,8 +58,7 @@ TEST(Firefox, gives_each_thread_its_names_and_its_samples_at_their_times) {
     EXPECT_EQ(first["tid"], 100);
     EXPECT_EQ(first["processShutdownTime"], 60);
     // The row at 5.000001 ends the sample before the gap.
-    EXPECT_EQ(first["samples"]["time"],
-              json::parse("[1,2,3,4.000001,5.000001,50,51,52,52.5]"));
+    EXPECT_EQ(first["samples"]["time"], json::parse("[1,2,3,4.000001,5.000001,50,51,52,52.5]"));
     EXPECT_EQ(first["samples"]["weight"], json::parse("[1,1,1,1,0,1,1,1,0.5]"));
     EXPECT_TRUE(first["samples"]["stack"][4].is_null());
     EXPECT_EQ(first["samples"]["threadCPUDelta"][8], 500'000);
@@ -81,7 +80,7 @@ TEST(Firefox, tells_lines_inlining_and_categories_of_a_frame) {
         }
         seen[profile.functions[function].name + ":" + frames["line"][i].dump()] =
             frames["inlineDepth"][i].dump() + " " +
-            document["meta"]["categories"][frames["category"][i].get<int>()]["name"]
+            document["meta"]["categories"][frames["category"][i].get<std::size_t>()]["name"]
                 .get<std::string>();
     }
     EXPECT_EQ(seen["run():12"], "0 Code");
@@ -241,8 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"a_subcategory_out_of_range",
                [](json& p) { p["shared"]["frameTable"]["subcategory"][0] = 99; }},
         Damage{"inlining_into_nothing",
-               [](json& p) { p["shared"]["frameTable"]["inlineDepth"] = json(
-                                 p["shared"]["frameTable"]["length"].get<std::size_t>(), 2); }},
+               [](json& p) {
+                   p["shared"]["frameTable"]["inlineDepth"] =
+                       json(p["shared"]["frameTable"]["length"].get<std::size_t>(), 2);
+               }},
         Damage{"time_that_runs_backwards",
                [](json& p) { p["threads"][0]["samples"]["time"][2] = 0; }},
         Damage{"a_stack_out_of_range",

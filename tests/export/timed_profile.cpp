@@ -1,4 +1,4 @@
-#include "timed_profile.h"
+#include "tests/export/timed_profile.h"
 
 #include "callgraph/tree.h"
 
@@ -62,7 +62,7 @@ void add_facts(Profile& profile) {
     profile.threads.resize(2);
     profile.threads[0] = {"app", "app", 100, 100, 0, 7 * kMs + kMs / 2, 7, 0};
     profile.threads[1] = {"worker", "child", 101, 101, 10 * static_cast<std::int64_t>(kMs),
-                          4 * kMs, 4, 0};
+                          4 * kMs,  4,       0};
     profile.processes.resize(2);
     profile.processes[0].executable = "/usr/bin/app";
     profile.processes[0].pid = 100;
