@@ -1,7 +1,10 @@
 #include "cli/export_format.h"
 
+#include "export/callgrind.h"
+#include "export/csv.h"
 #include "export/firefox.h"
 #include "export/folded.h"
+#include "export/pprof.h"
 #include "export/script_profiler_json.h"
 
 #include <algorithm>
@@ -20,6 +23,9 @@ constexpr Details kTimesAndLines{.times = true, .lines = true};
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"pprof", exports::write_pprof, {.times = true, .lines = true}},
+    ExportFormat{"callgrind", exports::write_callgrind, {.times = false, .lines = true}},
+    ExportFormat{"csv", exports::write_csv, kNoDetails},
     ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
 };
 
