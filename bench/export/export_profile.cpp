@@ -82,7 +82,8 @@ int main(int count, char** words) {
     std::fflush(stdout);
     int failures = 0;
     for (const sample::cli::ExportFormat& format : sample::cli::export_formats()) {
-        if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), format.name) == wanted.end()) {
+        if (!wanted.empty() &&
+            std::find(wanted.begin(), wanted.end(), format.name) == wanted.end()) {
             continue;
         }
         const pid_t child = ::fork();

@@ -50,8 +50,8 @@ std::vector<TreeBuilder::Index> grow(TreeBuilder& tree, const Size& size, std::m
     const std::uint32_t part = size.nodes / size.threads;
     while (nodes.size() < size.nodes) {
         if (nodes.size() % part == 0 && nodes.size() / part < size.threads) {
-            path = {tree.add_category("worker-" + number(static_cast<std::uint32_t>(
-                                                      nodes.size() / part)))};
+            path = {tree.add_category("worker-" +
+                                      number(static_cast<std::uint32_t>(nodes.size() / part)))};
         }
         const std::size_t ups = path.size() > kDeepest ? kDeepest / 2 : random() % 4;
         path.resize(std::max<std::size_t>(1, path.size() - std::min(ups, path.size())));
@@ -82,7 +82,8 @@ callgraph::Timeline sample(const Size& size, std::mt19937_64& random) {
         for (std::uint64_t i = 0; i < samples; ++i) {
             const auto at = static_cast<std::uint32_t>(i * nodes / samples);
             const std::uint32_t node =
-                i % 4 == 0 ? at : std::min(nodes - 1, at + static_cast<std::uint32_t>(random() % kNear));
+                i % 4 == 0 ? at
+                           : std::min(nodes - 1, at + static_cast<std::uint32_t>(random() % kNear));
             now += static_cast<std::int64_t>(kPeriodNs + random() % 2000);
             series->append({now, first + node, kPeriodNs, false});
         }
