@@ -4,7 +4,7 @@
 #include "callgraph/transforms.h"
 #include "cli/name_cache.h"
 #include "core/mapped_file.h"
-#include "export/script_profiler_json.h"
+#include "import/script_profiler_json.h"
 #include "symbolize/function_parts.h"
 #include "symbolize/name_forms.h"
 
@@ -102,7 +102,7 @@ Result<callgraph::Profile> load_json(const std::string& path, std::string_view c
         return unexpected(ErrorCode::unsupported,
                           "--lines needs a recording: " + path + ", a profile in JSON, has none");
     }
-    Result<callgraph::Profile> profile = exports::read_script_profiler_json(content);
+    Result<callgraph::Profile> profile = imports::read_script_profiler_json(content);
     if (!profile) {
         Error error = profile.error();
         error.context = path + " is no profile of version 2: " + error.context;

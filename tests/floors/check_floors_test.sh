@@ -7,8 +7,8 @@ case=$2
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
-mkdir -p "$root"/{cmake,core,trace,callgraph,symbolize,export,cli,include/sample}
-touch "$root"/{core/id.h,trace/event.h,symbolize/elf.h,export/json.h,include/sample/version.h}
+mkdir -p "$root"/{cmake,core,trace,callgraph,symbolize,export,import,cli,include/sample}
+touch "$root"/{core/id.h,trace/event.h,symbolize/elf.h,export/json.h,import/folded.h,include/sample/version.h}
 echo '#include "core/id.h"' >"$root/trace/event.cpp"
 printf '#include "trace/event.h"\n#include "export/json.h"\n#include <vector>\n' >"$root/cli/main.cpp"
 echo 'add_library(sample_options INTERFACE)
@@ -35,6 +35,10 @@ case $case in
     refuses_sibling_include)
         echo '  #  include "symbolize/elf.h"' >"$root/callgraph/tree.cpp"
         expect='callgraph/tree.cpp: #include symbolize/elf.h: callgraph/ may not use symbolize/'
+        ;;
+    refuses_import_from_export)
+        echo '#include "export/json.h"' >"$root/import/folded.cpp"
+        expect='import/folded.cpp: #include export/json.h: import/ may not use export/'
         ;;
     refuses_path_that_climbs)
         echo '#include "../trace/event.h"' >"$root/core/id.cpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sample::exports {
+namespace sample::imports {
 
 struct CategoryEntry {
     std::string name;
@@ -53,4 +53,4 @@ struct ScriptProfilerDocument {
 /// missing, a field that appears twice, arrays of callees of different lengths.
 [[nodiscard]] Result<ScriptProfilerDocument> parse_script_profiler_json(std::string_view text);
 
-}  // namespace sample::exports
+}  // namespace sample::imports

@@ -1,15 +1,16 @@
 // From a parsed script-profiler document to a Profile: references are followed, and whatever does
 // not make one tree is refused.
+#include "import/script_profiler_json.h"
+
 #include "callgraph/tree.h"
-#include "export/script_profiler_document.h"
-#include "export/script_profiler_json.h"
+#include "import/script_profiler_document.h"
 
 #include <algorithm>
 #include <limits>
 #include <span>
 #include <utility>
 
-namespace sample::exports {
+namespace sample::imports {
 
 namespace {
 
@@ -322,4 +323,4 @@ Result<Profile> read_script_profiler_json(std::string_view text) {
     return profile;
 }
 
-}  // namespace sample::exports
+}  // namespace sample::imports

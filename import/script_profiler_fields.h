@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sample::exports {
+namespace sample::imports {
 
 /// What the parser is inside of.
 enum class In : std::uint8_t {
@@ -106,4 +106,4 @@ constexpr std::string_view describe(Type type) {
     return "";
 }
 
-}  // namespace sample::exports
+}  // namespace sample::imports

@@ -2,6 +2,7 @@
 // that profile reads back as the same.
 #include "export/folded.h"
 #include "export/script_profiler_json.h"
+#include "import/script_profiler_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,14 +43,14 @@ void require_sums(const Profile& profile) {
 // NOLINTNEXTLINE(readability-identifier-naming): how libFuzzer finds it
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text{reinterpret_cast<const char*>(data), size};
-    const auto profile = sample::exports::read_script_profiler_json(text);
+    const auto profile = sample::imports::read_script_profiler_json(text);
     if (!profile) {
         require(!profile.error().context.empty());
         return 0;
     }
     require_sums(*profile);
     const std::string written = write(*profile);
-    const auto back = sample::exports::read_script_profiler_json(written);
+    const auto back = sample::imports::read_script_profiler_json(written);
     require(back.has_value());
     require(write(*back) == written);
     std::string folded;

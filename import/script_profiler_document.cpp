@@ -1,6 +1,6 @@
-#include "export/script_profiler_document.h"
+#include "import/script_profiler_document.h"
 
-#include "export/script_profiler_fields.h"
+#include "import/script_profiler_fields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace sample::exports {
+namespace sample::imports {
 
 namespace {
 
@@ -335,4 +335,4 @@ Result<ScriptProfilerDocument> parse_script_profiler_json(std::string_view text)
     return handler.take();
 }
 
-}  // namespace sample::exports
+}  // namespace sample::imports
