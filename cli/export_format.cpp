@@ -2,6 +2,7 @@
 
 #include "export/callgrind.h"
 #include "export/csv.h"
+#include "export/firefox.h"
 #include "export/folded.h"
 #include "export/pprof.h"
 #include "export/script_profiler_json.h"
@@ -17,6 +18,7 @@ Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink
 }
 
 constexpr Details kNoDetails{.times = false, .lines = false};
+constexpr Details kTimesAndLines{.times = true, .lines = true};
 
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
@@ -24,6 +26,7 @@ constexpr std::array kFormats{
     ExportFormat{"pprof", exports::write_pprof, {.times = true, .lines = true}},
     ExportFormat{"callgrind", exports::write_callgrind, {.times = false, .lines = true}},
     ExportFormat{"csv", exports::write_csv, kNoDetails},
+    ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
 };
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <utility>
 
 namespace sample::exports {
@@ -10,6 +12,7 @@ namespace sample::exports {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1U << 16U;
+constexpr std::size_t kMaxDigits = 20;  // of 64 bits
 
 }  // namespace
 
@@ -50,7 +53,36 @@ Writer& Writer::text(std::string_view bytes) {
 }
 
 Writer& Writer::number(std::uint64_t value) {
-    return text(std::to_string(value));
+    std::array<char, kMaxDigits> digits;  // NOLINT(*-member-init): written below
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    return text({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+Writer& Writer::decimal(std::int64_t value, unsigned digits) {
+    constexpr std::uint64_t kBase = 10;
+    std::array<char, kMaxDigits + 3> text_of;  // NOLINT(*-member-init): written from its end
+    char* const end = text_of.data() + text_of.size();
+    char* begin = end;
+    const std::uint64_t magnitude =
+        value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    std::uint64_t rest = magnitude;
+    for (; digits != 0; --digits, rest /= kBase) {
+        const char digit = static_cast<char>('0' + rest % kBase);
+        if (begin != end || digit != '0') {
+            *--begin = digit;
+        }
+    }
+    if (begin != end) {
+        *--begin = '.';
+    }
+    do {
+        *--begin = static_cast<char>('0' + rest % kBase);
+        rest /= kBase;
+    } while (rest != 0);
+    if (value < 0) {
+        *--begin = '-';
+    }
+    return text({begin, static_cast<std::size_t>(end - begin)});
 }
 
 Result<void> Writer::finish() {

@@ -31,6 +31,8 @@ public:
 
     Writer& text(std::string_view bytes);
     Writer& number(std::uint64_t value);
+    /// `value` / 10^`digits`, exact, without zeros at its end: "-0.25". `digits` is at most 18.
+    Writer& decimal(std::int64_t value, unsigned digits);
 
     /// False once the sink has failed: a long export may stop early.
     [[nodiscard]] bool is_good() const { return result_.has_value(); }
