@@ -1,7 +1,10 @@
 #include "cli/export_format.h"
 
+#include "export/chrome_trace.h"
 #include "export/folded.h"
+#include "export/perf_script.h"
 #include "export/script_profiler_json.h"
+#include "export/speedscope.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +17,14 @@ Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink
 }
 
 constexpr Details kNoDetails{.times = false, .lines = false};
+constexpr Details kTimes{.times = true, .lines = false};
 
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"speedscope", exports::write_speedscope, kTimes},
+    ExportFormat{"chrome", exports::write_chrome_trace, kTimes},
+    ExportFormat{"perf-script", exports::write_perf_script, kTimes},
 };
 
 }  // namespace
