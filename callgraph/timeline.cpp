@@ -66,8 +66,8 @@ bool SampleSeries::Reader::next(TimedWeight& sample) noexcept {
     };
     latest_.time_ns = sum(latest_.time_ns, zigzag_decode(take()));
     const std::uint64_t head = take();
-    latest_.place = static_cast<std::uint32_t>(std::int64_t{latest_.place} +
-                                               zigzag_decode(head >> kFlagBits));
+    latest_.place =
+        static_cast<std::uint32_t>(std::int64_t{latest_.place} + zigzag_decode(head >> kFlagBits));
     latest_.is_booking = (head & kIsBooking) != 0;
     if ((head & kHasWeight) != 0) {
         latest_.weight = take();

@@ -75,18 +75,7 @@ Result<Parsed<AnnotateOptions>> parse_annotate_options(const std::vector<std::st
     parser.flag("--json", options.json, "JSON instead of text; durations in microseconds");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.positional("FUNCTION", typed.words, "A function's name; behind it FILE, a recording");
-    Result<ParseOutcome> outcome = parser.parse(arguments);
-    if (!outcome) {
-        return Unexpected{outcome.error()};
-    }
-    if (outcome->wants_help()) {
-        return Parsed<AnnotateOptions>{{}, std::move(outcome->help)};
-    }
-    Result<AnnotateOptions> read_options = read(typed, std::move(options));
-    if (!read_options) {
-        return Unexpected{read_options.error()};
-    }
-    return Parsed<AnnotateOptions>{std::move(*read_options), {}};
+    return parse_options(parser, arguments, [&] { return read(typed, options); });
 }
 
 }  // namespace sample::cli

@@ -15,19 +15,14 @@ Result<Parsed<DoctorOptions>> parse_doctor_options(const std::vector<std::string
                         ""};
     parser.flag("--json", options.json, "JSON instead of text");
     parser.value("--color", "WHEN", color_word, "auto (default), always or never");
-    Result<ParseOutcome> outcome = parser.parse(arguments);
-    if (!outcome) {
-        return Unexpected{outcome.error()};
-    }
-    if (outcome->wants_help()) {
-        return Parsed<DoctorOptions>{{}, std::move(outcome->help)};
-    }
-    const Result<ColorMode> color = parse_color(color_word);
-    if (!color) {
-        return Unexpected{color.error()};
-    }
-    options.color = *color;
-    return Parsed<DoctorOptions>{options, {}};
+    return parse_options(parser, arguments, [&]() -> Result<DoctorOptions> {
+        const Result<ColorMode> color = parse_color(color_word);
+        if (!color) {
+            return Unexpected{color.error()};
+        }
+        options.color = *color;
+        return options;
+    });
 }
 
 }  // namespace sample::cli

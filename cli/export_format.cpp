@@ -22,6 +22,10 @@ constexpr std::array kFormats{
 
 }  // namespace
 
+std::span<const ExportFormat> export_formats() {
+    return kFormats;
+}
+
 std::string export_format_names() {
     std::string list;
     for (const ExportFormat& format : kFormats) {

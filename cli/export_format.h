@@ -7,6 +7,7 @@
 #include "core/result.h"
 #include "export/writer.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ struct ExportFormat {
     Result<void> (*write)(const callgraph::Profile& profile, const exports::Sink& sink);
     Details wants;  ///< What of a recording it can show.
 };
+
+/// All of them, the one of the source documents first.
+[[nodiscard]] std::span<const ExportFormat> export_formats();
 
 /// "json, folded": for messages.
 [[nodiscard]] std::string export_format_names();

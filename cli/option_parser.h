@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -56,5 +58,26 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+/// Parses, and returns what `read` makes of what was typed, a Result of a verb's options; or the
+/// help text that was asked for instead.
+template <class Read>
+[[nodiscard]] auto parse_options(OptionParser& parser, const std::vector<std::string>& arguments,
+                                 const Read& read)
+    -> Result<Parsed<std::remove_cvref_t<decltype(*read())>>> {
+    using Options = std::remove_cvref_t<decltype(*read())>;
+    Result<ParseOutcome> outcome = parser.parse(arguments);
+    if (!outcome) {
+        return Unexpected{outcome.error()};
+    }
+    if (outcome->wants_help()) {
+        return Parsed<Options>{{}, std::move(outcome->help)};
+    }
+    Result<Options> options = read();
+    if (!options) {
+        return Unexpected{options.error()};
+    }
+    return Parsed<Options>{std::move(*options), {}};
+}
 
 }  // namespace sample::cli

@@ -102,18 +102,7 @@ Result<Parsed<ReportOptions>> parse_report_options(const std::vector<std::string
     parser.flag("--json", options.json, "JSON instead of text; durations in microseconds");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.positional("FILE", typed.files, "A recording or a profile in JSON");
-    Result<ParseOutcome> outcome = parser.parse(arguments);
-    if (!outcome) {
-        return Unexpected{outcome.error()};
-    }
-    if (outcome->wants_help()) {
-        return Parsed<ReportOptions>{{}, std::move(outcome->help)};
-    }
-    Result<ReportOptions> read_options = read(typed, std::move(options));
-    if (!read_options) {
-        return Unexpected{read_options.error()};
-    }
-    return Parsed<ReportOptions>{std::move(*read_options), {}};
+    return parse_options(parser, arguments, [&] { return read(typed, options); });
 }
 
 }  // namespace sample::cli

@@ -47,6 +47,19 @@ std::uint32_t line_of(Dwarf_Attribute* attribute) {
 
 }  // namespace
 
+bool is_class(int tag) {
+    switch (tag) {
+        case DW_TAG_class_type:
+        case DW_TAG_structure_type:
+        case DW_TAG_union_type:
+        case DW_TAG_interface_type:
+        case DW_TAG_enumeration_type:
+            return true;
+        default:
+            return false;
+    }
+}
+
 std::string SourcePlace::path() const {
     return folder.empty() ? std::string{file} : std::string{folder} + "/" + std::string{file};
 }

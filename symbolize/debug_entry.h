@@ -14,6 +14,9 @@
 
 namespace sample::symbolize {
 
+/// Whether an entry of that kind is a class, in the widest sense: a type that has members.
+[[nodiscard]] bool is_class(int tag);
+
 /// The texts live as long as the debug information they were read from.
 struct SourcePlace {
     std::string_view file;    ///< As the compiler wrote it; empty if unknown.

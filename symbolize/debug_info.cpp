@@ -13,18 +13,7 @@ constexpr std::size_t kMostCopies = 16;
 
 /// Whether functions can be found below an entry of that kind.
 bool is_scope(int tag) {
-    switch (tag) {
-        case DW_TAG_namespace:
-        case DW_TAG_module:
-        case DW_TAG_class_type:
-        case DW_TAG_structure_type:
-        case DW_TAG_union_type:
-        case DW_TAG_interface_type:
-        case DW_TAG_enumeration_type:
-            return true;
-        default:
-            return false;
-    }
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || is_class(tag);
 }
 
 /// Whether functions inside functions can be found below it: GNU C's, and methods of local classes.

@@ -14,19 +14,6 @@
 namespace sample::symbolize {
 namespace {
 
-bool is_class(int tag) {
-    switch (tag) {
-        case DW_TAG_class_type:
-        case DW_TAG_structure_type:
-        case DW_TAG_union_type:
-        case DW_TAG_interface_type:
-        case DW_TAG_enumeration_type:
-            return true;
-        default:
-            return false;
-    }
-}
-
 bool is_function(int tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }

@@ -70,9 +70,9 @@ TEST(Doctor, gives_the_command_that_unlocks_sampling) {
     EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
     ASSERT_FALSE(sampler::advise(machine).empty());
     EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
-    EXPECT_NE(
-        doctor_view(machine, good_names(), {}).find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
-        std::string::npos);
+    EXPECT_NE(doctor_view(machine, good_names(), {})
+                  .find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
+              std::string::npos);
 }
 
 TEST(Doctor, says_that_kernel_time_is_not_sampled) {
