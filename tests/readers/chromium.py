@@ -161,10 +161,12 @@ class Page:
     def __init__(self, browser, url, width, height):
         self.errors = []
         self.warnings = []
+        self.messages = []  # Everything on its console.
         self._browser = browser
         self._is_loaded = False
-        target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self._session = browser.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        self._target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._session = browser.call("Target.attachToTarget", {
+            "targetId": self._target, "flatten": True})["sessionId"]
         browser.listen(self._on_event)
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
@@ -212,6 +214,9 @@ class Page:
         """Takes what the page may still say."""
         self._browser.pump(seconds)
 
+    def close(self):
+        self._browser.call("Target.closeTarget", {"targetId": self._target})
+
     def _on_event(self, event):
         if event.get("sessionId") != self._session:
             return
@@ -220,9 +225,13 @@ class Page:
             self._is_loaded = True
         elif method == "Runtime.exceptionThrown":
             self.errors.append(describe(facts["exceptionDetails"]))
-        elif method == "Runtime.consoleAPICalled" and facts["type"] in ("error", "assert", "warning"):
+        elif method == "Runtime.consoleAPICalled":
             words = " ".join(str(word.get("value", word.get("description", ""))) for word in facts["args"])
-            (self.warnings if facts["type"] == "warning" else self.errors).append(words)
+            self.messages.append(words)
+            if facts["type"] in ("error", "assert"):
+                self.errors.append(words)
+            elif facts["type"] == "warning":
+                self.warnings.append(words)
         elif method == "Log.entryAdded" and facts["entry"]["level"] in ("error", "warning"):
             entry = facts["entry"]
             text = f"{entry['text']} {entry.get('url', '')}".strip()
