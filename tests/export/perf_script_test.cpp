@@ -25,15 +25,16 @@ std::string entries_of(const Profile& profile) {
 
 TEST(PerfScript, writes_an_entry_a_sample_with_its_time_and_weight) {
     const std::string entries = entries_of(timed_profile());
-    EXPECT_TRUE(entries.starts_with("app              100/100  0.000000400: 300 cpu-clock: \n"
-                                    "\t               0 [before sampling] ([unknown])\n"
-                                    "\n"
-                                    "app              100/100  0.000002000: 1000 cpu-clock: \n"
-                                    "\t               0 work<\"a\"> (/usr/bin/app)\n"
-                                    "\t               0 run(int) (/usr/bin/app)\n"
-                                    "\t               0 main (/usr/bin/app)\n"
-                                    "\n"
-                                    "app              100/100  0.000003000: 1000 cpu-clock: \n"))
+    EXPECT_TRUE(
+        entries.starts_with("app              100/100  0.000000400: 300 cpu-clock: \n"
+                            "\t               0 [before sampling] ([unknown])\n"
+                            "\n"
+                            "app              100/100  0.000002000: 1000 cpu-clock: \n"
+                            "\t               0 work<\"a\"> (/usr/bin/app)\n"
+                            "\t               0 run(int) (/usr/bin/app)\n"
+                            "\t               0 main (/usr/bin/app)\n"
+                            "\n"
+                            "app              100/100  0.000003000: 1000 cpu-clock: \n"))
         << entries;
     EXPECT_NE(entries.find("app              100/100  0.000009000: 1000 cpu-clock: \n"
                            "\t               0 helper (inlined)\n"
@@ -70,7 +71,8 @@ TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {
 TEST(PerfScript, has_no_times_where_none_are_known) {
     Profile profile = timed_profile();
     profile.timeline.reset();
-    EXPECT_TRUE(entries_of(profile).starts_with("worker           0/4194306  9000000 cpu-clock: \n"))
+    EXPECT_TRUE(
+        entries_of(profile).starts_with("worker           0/4194306  9000000 cpu-clock: \n"))
         << entries_of(profile);
 }
 

@@ -75,9 +75,8 @@ TEST(Speedscope, opens_and_closes_frames_along_time) {
     EXPECT_EQ(first["endValue"], 10'000);
     std::string events;
     for (const Json& event : first["events"]) {
-        events += event["type"].get<std::string>() +
-                  std::to_string(event["frame"].get<int>()) + "@" +
-                  std::to_string(event["at"].get<int>()) + " ";
+        events += event["type"].get<std::string>() + std::to_string(event["frame"].get<int>()) +
+                  "@" + std::to_string(event["at"].get<int>()) + " ";
     }
     EXPECT_EQ(events,
               "O6@100 C6@400 O0@1000 O1@1000 O2@1000 C2@3000 C1@3000 O2@3000 C2@4000 C0@4000 "
@@ -126,8 +125,7 @@ TEST(Speedscope, gives_time_without_a_stack_a_frame_of_its_own) {
     const Json file = Json::parse(text_of(maker.finish()));
     EXPECT_EQ(file["shared"]["frames"][1]["name"], "[no stack]");
     EXPECT_EQ(file["profiles"][0]["events"].size(), 6U);
-    EXPECT_EQ(file["profiles"][0]["events"][2],
-              Json::parse(R"({"type":"O","frame":1,"at":10})"));
+    EXPECT_EQ(file["profiles"][0]["events"][2], Json::parse(R"({"type":"O","frame":1,"at":10})"));
 }
 
 TEST(Speedscope, has_one_empty_profile_where_there_are_no_samples) {

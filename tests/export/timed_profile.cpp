@@ -25,8 +25,7 @@ callgraph::Profile timed_profile() {
     const auto at_main = maker.child(app, main);
     const auto at_run = maker.child(at_main, run);
     const auto at_run_again = maker.child(at_run, run);
-    const auto at_helper =
-        maker.child(at_run_again, helper, {0, 21, callgraph::Inlining::all});
+    const auto at_helper = maker.child(at_run_again, helper, {0, 21, callgraph::Inlining::all});
     const auto first = maker.thread("app", "app", 100, 100);
     maker.sample(first, 2000, maker.child(at_run, work), 1000);
     maker.sample(first, 3000, maker.child(at_run, work), 1000);

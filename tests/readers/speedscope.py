@@ -58,9 +58,10 @@ def read(browser, folder, path):
     page = browser.open((pathlib.Path(folder) / PAGE).resolve().as_uri())
     page.evaluate(FIND_STATE)
     page.choose_file("input[type=file]", path)
-    page.wait_for("findProfiles() !== null || document.body.innerText.includes('Something went wrong')")
+    page.wait_for("findProfiles() !== null || document.body.innerText.includes('Something went wrong')",
+                  lambda: page.errors)
     if page.evaluate("findProfiles() === null"):
-        raise Unreadable(f"{path}: {page.messages}")
+        raise Unreadable(f"{path}: {page.messages + page.errors}")
     state = page.evaluate(READ_STATE)
     page.wait_for("document.querySelector('canvas') !== null")
     page.settle()
