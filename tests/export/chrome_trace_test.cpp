@@ -1,6 +1,6 @@
 #include "export/chrome_trace.h"
 
-#include "timed_profile.h"
+#include "threads_profile.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ std::string slices_of(const std::string& text, const std::string& tid) {
 }
 
 TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
-    EXPECT_EQ(slices_of(text_of(timed_profile()), "100"),
+    EXPECT_EQ(slices_of(text_of(threads_profile()), "100"),
               "B [before sampling] 0.100\n"
               "E [before sampling] 0.400\n"
               "B main 1.000\n"
@@ -59,7 +59,7 @@ TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
 }
 
 TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
-    const Json trace = Json::parse(text_of(timed_profile()));
+    const Json trace = Json::parse(text_of(threads_profile()));
     EXPECT_EQ(trace["displayTimeUnit"], "ns");
     const Json& events = trace["traceEvents"];
     EXPECT_EQ(events[0], Json::parse(R"({"ph":"M","pid":100,"tid":100,"ts":0,"name":"thread_name",
@@ -70,12 +70,12 @@ TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
     EXPECT_EQ(trace["otherData"]["sample"]["lost"], 3);
     EXPECT_EQ(trace["otherData"]["functions"][0],
               Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
-    EXPECT_NE(text_of(timed_profile()).find("\"cat\":\"app,inlined\",\"name\":\"helper\""),
+    EXPECT_NE(text_of(threads_profile()).find("\"cat\":\"app,inlined\",\"name\":\"helper\""),
               std::string::npos);
 }
 
 TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
-    const Json trace = Json::parse(text_of(timed_profile()));
+    const Json trace = Json::parse(text_of(threads_profile()));
     std::string counters;
     for (const Json& event : trace["traceEvents"]) {
         if (event["ph"] == "C" && event["tid"] == 101) {
@@ -90,7 +90,7 @@ TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
 }
 
 TEST(ChromeTrace, has_no_counters_and_says_so_where_no_times_are_known) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.timeline.reset();
     const std::string text = text_of(profile);
     EXPECT_EQ(text.find("\"ph\":\"C\""), std::string::npos);
@@ -98,7 +98,7 @@ TEST(ChromeTrace, has_no_counters_and_says_so_where_no_times_are_known) {
 }
 
 TEST(ChromeTrace, writes_times_before_the_start) {
-    TimedProfileMaker maker;
+    ThreadsProfileMaker maker;
     const FunctionId f = maker.function("f");
     const auto app = maker.category("app");
     const auto at_f = maker.child(app, f);

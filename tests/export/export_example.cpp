@@ -8,7 +8,7 @@
 // overlap; recursion, functions that many callers share, inlined ones, and names that formats must
 // escape.
 #include "cli/export_format.h"
-#include "timed_profile.h"
+#include "threads_profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,11 +26,11 @@ namespace sample::exports {
 namespace {
 
 using callgraph::Profile;
-using Node = TimedProfileMaker::Node;
+using Node = ThreadsProfileMaker::Node;
 
 constexpr std::uint64_t kPeriodNs = 1'000'000;
 
-std::vector<FunctionId> make_functions(TimedProfileMaker& maker) {
+std::vector<FunctionId> make_functions(ThreadsProfileMaker& maker) {
     const std::vector<std::string> names{"main",
                                          "run(int, char const*)",
                                          "work<std::vector<int> >(\"quoted\", 'x')",
@@ -53,7 +53,7 @@ std::vector<FunctionId> make_functions(TimedProfileMaker& maker) {
 }
 
 /// A node for each path of a few random functions: all that may be sampled.
-std::vector<Node> grow(TimedProfileMaker& maker, const std::vector<FunctionId>& functions,
+std::vector<Node> grow(ThreadsProfileMaker& maker, const std::vector<FunctionId>& functions,
                        Node category, std::mt19937& random) {
     std::vector<Node> nodes;
     std::vector<Node> path{category};
@@ -70,7 +70,7 @@ std::vector<Node> grow(TimedProfileMaker& maker, const std::vector<FunctionId>& 
     return nodes;
 }
 
-void sample_thread(TimedProfileMaker& maker, const std::vector<FunctionId>& functions,
+void sample_thread(ThreadsProfileMaker& maker, const std::vector<FunctionId>& functions,
                    std::uint32_t number, std::mt19937& random) {
     const std::string name = number == 0 ? "app" : "worker " + std::to_string(number);
     const Node category = maker.category(number == 0 ? "app" : "worker");
@@ -91,7 +91,7 @@ void sample_thread(TimedProfileMaker& maker, const std::vector<FunctionId>& func
 
 Profile example_profile() {
     std::mt19937 random{11};
-    TimedProfileMaker maker;
+    ThreadsProfileMaker maker;
     Profile& profile = maker.profile;
     profile.command_line = "./app --fast \"two words\"";
     profile.start_unix_ms = 1'700'000'000'000;

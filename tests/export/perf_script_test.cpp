@@ -1,6 +1,6 @@
 #include "export/perf_script.h"
 
-#include "timed_profile.h"
+#include "threads_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string entries_of(const Profile& profile) {
 }
 
 TEST(PerfScript, writes_an_entry_a_sample_with_its_time_and_weight) {
-    const std::string entries = entries_of(timed_profile());
+    const std::string entries = entries_of(threads_profile());
     EXPECT_TRUE(
         entries.starts_with("app              100/100  0.000000400: 300 cpu-clock: \n"
                             "\t               0 [before sampling] ([unknown])\n"
@@ -50,7 +50,7 @@ TEST(PerfScript, writes_an_entry_a_sample_with_its_time_and_weight) {
 }
 
 TEST(PerfScript, writes_names_that_readers_keep) {
-    const std::string entries = entries_of(timed_profile());
+    const std::string entries = entries_of(threads_profile());
     EXPECT_NE(entries.find("worker_1         100/101  0.015000000: 9000000 cpu-clock: \n"
                            "\t               0 [libtwo words.so+0x1f] "
                            "(/opt/two_words/libtwo_words.so)\n"
@@ -62,14 +62,14 @@ TEST(PerfScript, writes_names_that_readers_keep) {
 }
 
 TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {
-    const std::string text = text_of(timed_profile());
+    const std::string text = text_of(threads_profile());
     EXPECT_TRUE(text.starts_with("# ========\n# cmdline : ./app --fast\n"));
     EXPECT_NE(text.find("\n# lost : 3\n"), std::string::npos);
     EXPECT_NE(text.find("\n# build id : 0123abcd /usr/bin/app\n"), std::string::npos);
 }
 
 TEST(PerfScript, has_no_times_where_none_are_known) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.timeline.reset();
     EXPECT_TRUE(
         entries_of(profile).starts_with("worker           0/4194306  9000000 cpu-clock: \n"))
@@ -77,10 +77,10 @@ TEST(PerfScript, has_no_times_where_none_are_known) {
 }
 
 TEST(PerfScript, names_the_event) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.event = profile.unit = "page-faults";
     EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 page-faults: \n"), std::string::npos);
-    profile = timed_profile();
+    profile = threads_profile();
     profile.truth.clock = "wall";
     EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 wall-clock: \n"), std::string::npos);
 }

@@ -1,6 +1,6 @@
 #include "export/speedscope.h"
 
-#include "timed_profile.h"
+#include "threads_profile.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -67,7 +67,7 @@ void expect_the_functions_totals(const Profile& profile) {
 }
 
 TEST(Speedscope, opens_and_closes_frames_along_time) {
-    const Json file = Json::parse(text_of(timed_profile()));
+    const Json file = Json::parse(text_of(threads_profile()));
     const Json& first = file["profiles"][0];
     EXPECT_EQ(first["name"], "app, app (pid 100, tid 100)");
     EXPECT_EQ(first["unit"], "nanoseconds");
@@ -86,7 +86,7 @@ TEST(Speedscope, opens_and_closes_frames_along_time) {
 }
 
 TEST(Speedscope, says_where_functions_are_and_how_far_to_trust) {
-    const Json file = Json::parse(text_of(timed_profile()));
+    const Json file = Json::parse(text_of(threads_profile()));
     EXPECT_EQ(file["shared"]["frames"][0],
               Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
     EXPECT_EQ(file["shared"]["frames"][6], Json::parse(R"({"name":"[before sampling]"})"));
@@ -99,23 +99,23 @@ TEST(Speedscope, says_where_functions_are_and_how_far_to_trust) {
 }
 
 TEST(Speedscope, has_the_functions_totals_to_the_nanosecond) {
-    expect_the_functions_totals(timed_profile());
+    expect_the_functions_totals(threads_profile());
 }
 
 TEST(Speedscope, has_them_without_times_and_for_events) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.timeline.reset();
     expect_the_functions_totals(profile);
     const Json file = Json::parse(text_of(profile));
     EXPECT_EQ(file["profiles"][0]["name"], "worker (no times)");
-    profile = timed_profile();
+    profile = threads_profile();
     profile.event = profile.unit = "page-faults";
     expect_the_functions_totals(profile);
     EXPECT_EQ(Json::parse(text_of(profile))["profiles"][0]["unit"], "none");
 }
 
 TEST(Speedscope, gives_time_without_a_stack_a_frame_of_its_own) {
-    TimedProfileMaker maker;
+    ThreadsProfileMaker maker;
     const auto app = maker.category("app");
     const auto node = maker.child(app, maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
@@ -138,7 +138,7 @@ TEST(Speedscope, passes_a_sinks_failure_on) {
     const Sink full = [](std::string_view) -> Result<void> {
         return unexpected(ErrorCode::system, "full");
     };
-    EXPECT_FALSE(write_speedscope(timed_profile(), full).has_value());
+    EXPECT_FALSE(write_speedscope(threads_profile(), full).has_value());
 }
 
 }  // namespace

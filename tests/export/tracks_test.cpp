@@ -1,6 +1,6 @@
 #include "export/tracks.h"
 
-#include "timed_profile.h"
+#include "threads_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<std::string> slices_of(const Profile& profile, std::size_t index) {
 }
 
 TEST(Tracks, places_samples_along_time_without_overlap_and_keeps_pauses) {
-    const Profile profile = timed_profile();
+    const Profile profile = threads_profile();
     EXPECT_EQ(axis_of(profile), Axis::time);
     const std::vector<std::string> expected{
         "100-400 [before sampling] 0", "1000-2000 work<\"a\"> 1", "2000-3000 work<\"a\"> 1",
@@ -37,7 +37,7 @@ TEST(Tracks, places_samples_along_time_without_overlap_and_keeps_pauses) {
 }
 
 TEST(Tracks, closes_pauses_only_until_they_add_up_to_half_a_period) {
-    TimedProfileMaker maker;
+    ThreadsProfileMaker maker;
     maker.profile.truth.requested_hz = 1'000'000;
     const auto node = maker.child(maker.category("app"), maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
@@ -51,13 +51,13 @@ TEST(Tracks, closes_pauses_only_until_they_add_up_to_half_a_period) {
 }
 
 TEST(Tracks, leaves_out_what_a_transform_took_away) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.timeline->nodes[0] = NodeId{};
     EXPECT_EQ(slices_of(profile, 0).size(), 5U);
 }
 
 TEST(Tracks, goes_by_the_sum_where_times_are_not_known) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.timeline.reset();
     EXPECT_EQ(axis_of(profile), Axis::spent);
     const Tracks tracks{profile};
@@ -72,7 +72,7 @@ TEST(Tracks, goes_by_the_sum_where_times_are_not_known) {
 }
 
 TEST(Tracks, goes_by_the_count_where_an_event_was_counted) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.event = profile.unit = "page-faults";
     EXPECT_EQ(axis_of(profile), Axis::count);
     EXPECT_EQ(slices_of(profile, 0).front(), "0-300 [before sampling] 0");
@@ -80,7 +80,7 @@ TEST(Tracks, goes_by_the_count_where_an_event_was_counted) {
 }
 
 TEST(Tracks, tells_threads_of_one_number_apart) {
-    Profile profile = timed_profile();
+    Profile profile = threads_profile();
     profile.threads[1].tid = 100;
     const Tracks tracks{profile};
     EXPECT_EQ(tracks.list()[0].unique_tid, 100U);
@@ -91,7 +91,7 @@ TEST(Tracks, tells_threads_of_one_number_apart) {
 TEST(Tracks, survives_any_time_and_weight) {
     constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-    TimedProfileMaker maker;
+    ThreadsProfileMaker maker;
     const auto node = maker.child(maker.category("app"), maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
     maker.sample(thread, kLeast, node, std::numeric_limits<std::uint64_t>::max() - 10);
