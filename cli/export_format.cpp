@@ -4,6 +4,7 @@
 #include "export/csv.h"
 #include "export/firefox.h"
 #include "export/folded.h"
+#include "export/html.h"
 #include "export/pprof.h"
 #include "export/script_profiler_json.h"
 
@@ -26,6 +27,7 @@ constexpr std::array kFormats{
     ExportFormat{"pprof", exports::write_pprof, {.times = true, .lines = true}},
     ExportFormat{"callgrind", exports::write_callgrind, {.times = false, .lines = true}},
     ExportFormat{"csv", exports::write_csv, kNoDetails},
+    ExportFormat{"html", exports::write_html, kNoDetails},
     ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
 };
 

@@ -268,9 +268,9 @@ TEST(Callgrind, tells_where_the_figures_come_from) {
     EXPECT_EQ(figures.head["positions"], "line");
     EXPECT_EQ(figures.head["events"], "Nanoseconds Samples");
     EXPECT_EQ(figures.head["event"], "Nanoseconds : CPU time [ns]");
-    EXPECT_NE(std::find(figures.descriptions.begin(), figures.descriptions.end(),
-                        "lost samples: 17"),
-              figures.descriptions.end());
+    EXPECT_NE(
+        std::find(figures.descriptions.begin(), figures.descriptions.end(), "lost samples: 17"),
+        figures.descriptions.end());
     EXPECT_EQ(figures.object.at("/src/a.cpp:function4"), "/opt/program");
 }
 

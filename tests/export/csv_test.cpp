@@ -81,20 +81,19 @@ TEST(Csv, has_a_row_for_each_function) {
     const Profile profile = random_profile(1);
     const std::vector<Row> rows = rows_of(profile);
     ASSERT_EQ(rows.size(), profile.functions.size() + 1);
-    EXPECT_EQ(rows[0], (Row{"name", "source", "line", "module", "build_id", "flags", "total [ns]",
-                            "self [ns]", "total [samples]", "self [samples]", "total [%]",
-                            "self [%]"}));
+    EXPECT_EQ(rows[0],
+              (Row{"name", "source", "line", "module", "build_id", "flags", "total [ns]",
+                   "self [ns]", "total [samples]", "self [samples]", "total [%]", "self [%]"}));
     std::vector<Row> expected;
     for (const Function& function : profile.functions) {
         const callgraph::CodeModule& module = profile.module_of(function);
-        expected.push_back({to_utf8(callgraph::label(function)),
-                            function.source == module.name ? "" : function.source,
-                            std::to_string(function.line), module.path, module.build_id,
-                            std::vector<std::string>{"", "native", "plugin",
-                                                     "native plugin"}[function.flags],
-                            std::to_string(function.total_ns), std::to_string(function.self_ns),
-                            std::to_string(function.samples),
-                            std::to_string(function.self_samples)});
+        expected.push_back(
+            {to_utf8(callgraph::label(function)),
+             function.source == module.name ? "" : function.source, std::to_string(function.line),
+             module.path, module.build_id,
+             std::vector<std::string>{"", "native", "plugin", "native plugin"}[function.flags],
+             std::to_string(function.total_ns), std::to_string(function.self_ns),
+             std::to_string(function.samples), std::to_string(function.self_samples)});
     }
     std::vector<Row> seen;
     for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -136,7 +135,8 @@ TEST(Csv, text_is_quoted) {
 TEST(Csv, no_name_is_a_formula_and_each_can_be_told) {
     for (const std::string name :
          {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'quoted", "''", "'=1",
-          "\xef\xbc\x9d" "1"}) {
+          "\xef\xbc\x9d"
+          "1"}) {
         const std::string cell = row_of(name)[0];
         EXPECT_TRUE(cell.starts_with('\'')) << cell;
         EXPECT_EQ(without_apostrophe(cell), name);

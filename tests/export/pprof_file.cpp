@@ -3,8 +3,9 @@
 #include "export/pprof_fields.h"
 #include "export/utf8.h"
 
-#include <protozero/pbf_message.hpp>
 #include <zlib.h>
+
+#include <protozero/pbf_message.hpp>
 
 #include <algorithm>
 #include <array>
@@ -55,8 +56,8 @@ public:
 private:
     void read_strings() {
         pbf_message<ProfileField> message{protozero::data_view{bytes_.data(), bytes_.size()}};
-        while (message.next(ProfileField::string_table,
-                            protozero::pbf_wire_type::length_delimited)) {
+        while (
+            message.next(ProfileField::string_table, protozero::pbf_wire_type::length_delimited)) {
             strings_.push_back(text_of(message.get_view()));
             require(to_utf8(strings_.back()) == strings_.back(), "a string is not UTF-8");
         }
@@ -304,9 +305,10 @@ private:
 
     void check_references() const {
         require(!file_.kinds.empty(), "no sample types");
-        require(std::any_of(
-                    file_.kinds.begin(), file_.kinds.end(),
-                    [this](const PprofFile::Kind& kind) { return kind.type == file_.default_type; }),
+        require(std::any_of(file_.kinds.begin(), file_.kinds.end(),
+                            [this](const PprofFile::Kind& kind) {
+                                return kind.type == file_.default_type;
+                            }),
                 "the default type is none of the sample types");
         for (const PprofFile::Sample& sample : file_.samples) {
             require(sample.values.size() == file_.kinds.size(),

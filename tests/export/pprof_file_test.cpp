@@ -1,7 +1,8 @@
 // The validator refuses each thing that it is there to refuse.
+#include "pprof_file.h"
+
 #include "export/gzip_sink.h"
 #include "export/pprof_fields.h"
-#include "pprof_file.h"
 
 #include <gtest/gtest.h>
 #include <protozero/pbf_builder.hpp>
@@ -93,20 +94,32 @@ TEST(PprofFile, accepts_what_is_right) {
 }
 
 TEST(PprofFile, refuses_nil_ids) {
-    EXPECT_EQ(complaint([](Parts& parts) { parts.mapping_ids = {1, 0}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.mapping_ids = {1, 0};
+              }),
               "a mapping with the nil id");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.location_ids = {1, 0}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.location_ids = {1, 0};
+              }),
               "a location with the nil id");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.function_ids = {1, 0}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.function_ids = {1, 0};
+              }),
               "a function with the nil id");
 }
 
 TEST(PprofFile, refuses_ids_that_are_defined_twice) {
-    EXPECT_EQ(complaint([](Parts& parts) { parts.mapping_ids = {1, 1}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.mapping_ids = {1, 1};
+              }),
               "two mappings with id 1");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.location_ids = {1, 1}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.location_ids = {1, 1};
+              }),
               "two locations with id 1");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.function_ids = {1, 1}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.function_ids = {1, 1};
+              }),
               "two functions with id 1");
 }
 
@@ -119,7 +132,9 @@ TEST(PprofFile, refuses_ids_that_are_not_defined) {
 }
 
 TEST(PprofFile, refuses_values_that_are_not_as_many_as_types) {
-    EXPECT_EQ(complaint([](Parts& parts) { parts.values = {1, 2}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.values = {1, 2};
+              }),
               "a sample has 2 values for 1 types");
     EXPECT_EQ(complaint([](Parts& parts) { parts.values.clear(); }),
               "a sample has 0 values for 1 types");
@@ -133,8 +148,7 @@ TEST(PprofFile, refuses_bad_strings) {
     EXPECT_EQ(complaint([](Parts& parts) { parts.strings[0] = "x"; }),
               "the first string is not empty");
     EXPECT_EQ(complaint([](Parts& parts) { parts.strings.clear(); }), "no string table");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.strings[3] = "\xc3("; }),
-              "a string is not UTF-8");
+    EXPECT_EQ(complaint([](Parts& parts) { parts.strings[3] = "\xc3("; }), "a string is not UTF-8");
 }
 
 TEST(PprofFile, refuses_what_is_missing) {
@@ -143,7 +157,9 @@ TEST(PprofFile, refuses_what_is_missing) {
     EXPECT_EQ(complaint([](Parts& parts) { parts.mapping_file = 0; }), "a mapping without a file");
     EXPECT_EQ(complaint([](Parts& parts) { parts.line_functions.clear(); }),
               "a location without a function");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.type = {1, 0}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.type = {1, 0};
+              }),
               "a value type without type or unit");
     EXPECT_EQ(complaint([](Parts& parts) { parts.default_type = 3; }),
               "the default type is none of the sample types");
@@ -151,9 +167,13 @@ TEST(PprofFile, refuses_what_is_missing) {
 
 TEST(PprofFile, refuses_bad_labels) {
     EXPECT_EQ(complaint([](Parts& parts) { parts.label = {0, 4, 0}; }), "a label without a key");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.label = {3, 0, 0}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.label = {3, 0, 0};
+              }),
               "a label without a value, or with two");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.label = {3, 4, 9}; }),
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.label = {3, 4, 9};
+              }),
               "a label without a value, or with two");
 }
 

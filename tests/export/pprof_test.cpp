@@ -95,7 +95,8 @@ Profile inlined_profile() {
     profile.by_line = true;
     profile.truth.clock = "cpu";
     profile.modules.push_back({"app", "/bin/app", "0123"});
-    profile.functions = {{"main", "/src/app.c", 4}, {"work", "/src/app.c", 6}, {"step", "/src/step.h", 8}};
+    profile.functions = {
+        {"main", "/src/app.c", 4}, {"work", "/src/app.c", 6}, {"step", "/src/step.h", 8}};
     for (Function& function : profile.functions) {
         function.module = 1;
         function.total_ns = 300;
