@@ -38,9 +38,10 @@ std::string explanation(const Profile& profile) {
     } else {
         text += "how many " + profile.unit + " there were in it and in what it called. ";
     }
-    text += "Self is what was spent in the function's own code: where nothing hangs below the bar. "
-            "Per cent are of all. Bars stand from heavy to light, not along time; the second row "
-            "are the categories, groups of threads unless chosen otherwise.";
+    text +=
+        "Self is what was spent in the function's own code: where nothing hangs below the bar. "
+        "Per cent are of all. Bars stand from heavy to light, not along time; the second row "
+        "are the categories, groups of threads unless chosen otherwise.";
     if (profile.by_line) {
         text += " A bar is one line of a function.";
     }
@@ -51,11 +52,21 @@ std::string explanation(const Profile& profile) {
     return text;
 }
 
+/// Floored to the millisecond; the exact figure is among the facts.
+std::string brief_duration(std::uint64_t ns) {
+    constexpr std::uint64_t kMillisecond = 1'000'000;
+    return exact_duration(ns < kMillisecond ? ns : ns - ns % kMillisecond);
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    return grouped(count).append(" ").append(count == 1 ? one : many);
+}
+
 json summary(const Profile& profile) {
     const Truth& truth = profile.truth;
     json parts = json::array();
     if (truth.wall_ns != 0) {
-        parts.push_back("session of " + exact_duration(truth.wall_ns));
+        parts.push_back("session of " + brief_duration(truth.wall_ns));
     }
     for (const RecordingFact& fact : recording_facts(profile)) {
         if (fact.label == "rate" || fact.label == "period") {
@@ -66,9 +77,8 @@ json summary(const Profile& profile) {
         parts.push_back("source " + truth.source);
     }
     if (truth.processes != 0) {
-        parts.push_back(grouped(truth.threads) + (truth.threads == 1 ? " thread in " : " threads in ") +
-                        grouped(truth.processes) +
-                        (truth.processes == 1 ? " process" : " processes"));
+        parts.push_back(counted(truth.threads, "thread", "threads") + " in " +
+                        counted(truth.processes, "process", "processes"));
     }
     return parts;
 }
@@ -80,8 +90,8 @@ public:
         marks_.push_back(
             {{"text", std::move(text)}, {"isWarning", is_warning}, {"isNote", is_note}});
     }
-    void add_count(std::uint64_t count, std::string_view what) {
-        add(grouped(count).append(" ").append(what), count != 0);
+    void add_count(std::uint64_t count, std::string_view one, std::string_view many) {
+        add(counted(count, one, many), count != 0);
     }
     [[nodiscard]] json take() && { return std::move(marks_); }
 
@@ -96,10 +106,11 @@ json truth_marks(const Profile& profile) {
         marks.add("\u00d7" + scale_text(profile) + " scaled", true);
     }
     if (!truth.source.empty()) {
-        marks.add_count(truth.lost, "samples lost");
-        marks.add_count(truth.truncated_stacks, "stacks truncated");
-        marks.add_count(truth.incomplete_stacks, "stacks incomplete");
-        marks.add(grouped(truth.guessed_stacks) + " stacks with a guessed frame", false);
+        marks.add_count(truth.lost, "sample lost", "samples lost");
+        marks.add_count(truth.truncated_stacks, "stack truncated", "stacks truncated");
+        marks.add_count(truth.incomplete_stacks, "stack incomplete", "stacks incomplete");
+        marks.add(counted(truth.guessed_stacks, "stack", "stacks") + " with a guessed frame",
+                  false);
         marks.add(exact_duration_or_count(profile, truth.booked_ns) + " measured without a stack",
                   false);
         marks.add(truth.whole ? "recording whole" : "recording cut off: its end is missing",
@@ -134,7 +145,7 @@ std::string html_header(const Profile& profile, const std::vector<NodeId>& order
         {"command", profile.command_line},
         {"isTime", profile.is_time()},
         {"unit", profile.unit},
-        {"what", profile.is_time() ? weight_in_words(profile) : ""},
+        {"what", profile.is_time() && !profile.truth.clock.empty() ? weight_in_words(profile) : ""},
         {"explanation", explanation(profile)},
         {"summary", summary(profile)},
         {"truth", truth_marks(profile)},

@@ -40,6 +40,8 @@ class FlameGraph {
     this.zoom = 0;
     this.selected = -1;
     this.matches = null;
+    this.leadsToMatch = null;
+    this.isFirstLayout = true;
     this.colors = new Map();
     this.context = elements.canvas.getContext("2d", { alpha: false });
     this.listen();
@@ -122,13 +124,24 @@ class FlameGraph {
     this.zoom = node;
     this.selected = node;
     this.layOut();
-    this.scrollTo(node);
+    this.elements.scroller.scrollTop = Math.max(0, this.profile.depth[node] - 2) * ROW;
     this.tell.zoomed(node);
     this.tell.selected(node);
   }
 
+  // `matches`: 1 for each function to be marked; null: none is, and nothing is dimmed.
   mark(matches) {
     this.matches = matches;
+    this.leadsToMatch = null;
+    if (matches !== null) {
+      const { count, parent } = this.profile;
+      this.leadsToMatch = new Uint8Array(count);
+      for (let i = count - 1; i > 0; --i) {
+        if (this.leadsToMatch[i] || this.isMatch(i)) {
+          this.leadsToMatch[i] = this.leadsToMatch[parent[i]] = 1;
+        }
+      }
+    }
     this.redraw();
   }
 
@@ -166,7 +179,15 @@ class FlameGraph {
       deepest = width >= MIN_WIDTH ? Math.max(deepest, this.profile.depth[node]) : deepest;
       return true;
     });
-    spacer.style.height = `${Math.max((deepest + 1) * ROW, this.height)}px`;
+    if (this.isFirstLayout) {
+      this.isFirstLayout = false;
+      const most = Math.max(innerHeight * 0.65, 12 * ROW);
+      scroller.style.height = `${Math.min(most, (deepest + 2) * ROW)}px`;
+      this.height = scroller.clientHeight;
+    }
+    // The bar zoomed to can be scrolled to the top, below two of its callers.
+    const least = Math.max(0, this.profile.depth[this.zoom] - 2) * ROW + this.height;
+    spacer.style.height = `${Math.max((deepest + 1) * ROW, least)}px`;
     this.width = scroller.clientWidth; // a scroll bar may have come
     const ratio = window.devicePixelRatio || 1;
     canvas.style.width = `${this.width}px`;
@@ -213,7 +234,7 @@ class FlameGraph {
       if (width >= MIN_WIDTH) {
         this.drawBar(node, left, width, false);
       } else {
-        this.drawDust(row, left, width);
+        this.drawDust(node, row, left, width);
       }
       return true;
     });
@@ -237,7 +258,7 @@ class FlameGraph {
     const y = row * ROW - this.top;
     const gap = width > 3 ? 1 : 0;
     const isMatch = this.isMatch(node);
-    context.globalAlpha = isAncestor ? 0.55 : this.matches && !isMatch ? 0.28 : 1;
+    context.globalAlpha = isAncestor ? 0.55 : this.opacity(node, isMatch);
     context.fillStyle = this.color(node);
     context.fillRect(left, y, Math.max(width - gap, MIN_WIDTH), ROW - 1);
     context.globalAlpha = 1;
@@ -256,6 +277,13 @@ class FlameGraph {
     }
   }
 
+  opacity(node, isMatch) {
+    if (this.matches === null || isMatch) {
+      return 1;
+    }
+    return this.leadsToMatch[node] ? 0.5 : 0.22;
+  }
+
   drawLabel(node, left, width, y) {
     const { context } = this;
     const room = Math.floor((width - 8) / this.characterWidth);
@@ -267,15 +295,16 @@ class FlameGraph {
   }
 
   // Bars too narrow to be drawn one by one share what they cover.
-  drawDust(row, left, width) {
+  drawDust(node, row, left, width) {
     if (!this.isVisible(row)) {
       return;
     }
     const pixel = Math.floor(left);
-    if (this.dust[row] !== pixel) {
+    const hasMatch = this.leadsToMatch !== null && this.leadsToMatch[node] === 1;
+    if (this.dust[row] !== pixel || hasMatch) {
       this.dust[row] = pixel;
-      this.context.globalAlpha = 0.35;
-      this.context.fillStyle = this.theme.muted;
+      this.context.globalAlpha = hasMatch ? 1 : 0.35;
+      this.context.fillStyle = hasMatch ? this.theme.text : this.theme.muted;
       this.context.fillRect(pixel, row * ROW - this.top, Math.max(width, 1), ROW - 1);
       this.context.globalAlpha = 1;
     }

@@ -133,6 +133,8 @@ class FunctionTable {
     button.addEventListener("click", () => this.mark(index === this.marked ? -1 : index));
     cell.className = "text name";
     cell.title = name[index];
-    cell.append(swatch, button);
+    const line = document.createElement("div");
+    line.append(swatch, button);
+    cell.append(line);
   }
 }

@@ -20,7 +20,7 @@ function showHeader(profile) {
   element("command").textContent = command;
   document.title = `${command.slice(0, 80)} – sample`;
   const parts = [`${profile.weight(profile.total[0])}${header.what ? ` of ${header.what}` : ""}`,
-    `${profile.samples[0].toLocaleString("en")} samples`, ...header.summary];
+    ...(profile.samples[0] ? [`${profile.samples[0].toLocaleString("en")} samples`] : []), ...header.summary];
   element("summary").textContent = parts.map(visible).join(" · ");
   for (const { text, isWarning, isNote } of header.truth) {
     const classes = [isWarning ? "warning" : "", isNote ? "note" : ""].join(" ").trim();
@@ -53,8 +53,8 @@ function showLegend(profile) {
 // What is known of a node, as elements.
 function describe(profile, node) {
   const lines = [textElement("b", profile.label(node))];
-  const share = (weight, samples) =>
-    `${profile.weight(weight)} (${profile.percent(weight)}), ${samples.toLocaleString("en")} samples`;
+  const share = (weight, samples) => `${profile.weight(weight)} (${profile.percent(weight)})` +
+    (profile.samples[0] ? `, ${samples.toLocaleString("en")} samples` : "");
   lines.push(textElement("span", `total ${share(profile.total[node], profile.samples[node])}`));
   lines.push(textElement("span", `self ${share(profile.self[node], profile.selfSamples[node])}`));
   const id = profile.functionOf[node];
@@ -97,6 +97,7 @@ function join(profile) {
     selected: (node) => element("details").replaceChildren(...describe(profile, node)),
     zoomed: (node) => { element("reset").disabled = node === 0; },
   });
+  element("details").replaceChildren(...describe(profile, 0));
   elements.canvas.setAttribute("aria-label", `Flame graph of ${profile.count.toLocaleString("en")} stacks`);
 
   const show = (matches) => {
@@ -104,7 +105,8 @@ function join(profile) {
     const found = matches && profile.matchedWeight(matches);
     element("matched").textContent = found === null ? "" : found.samples === 0 && found.weight === 0
       ? "no stack has it"
-      : `matched ${profile.percent(found.weight)}: ${profile.weight(found.weight)}, ${found.samples.toLocaleString("en")} samples`;
+      : `matched ${profile.percent(found.weight)}: ${profile.weight(found.weight)}` +
+        (found.samples ? `, ${found.samples.toLocaleString("en")} samples` : "");
   };
   const search = element("search");
   const table = new FunctionTable(profile,
