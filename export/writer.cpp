@@ -11,7 +11,6 @@ namespace sample::exports {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = 1U << 16U;
 constexpr std::size_t kMaxDigits = 20;  // of 64 bits
 
 }  // namespace
@@ -40,16 +39,16 @@ Sink to_fd_sink(int fd, std::string name) {
     };
 }
 
-Writer::Writer(const Sink& sink) : sink_{sink} {
-    buffer_.reserve(kBufferBytes);
-}
+Writer::Writer(const Sink& sink) : sink_{sink}, buffer_{std::make_unique<char[]>(kBufferBytes)} {}
 
-Writer& Writer::text(std::string_view bytes) {
-    buffer_ += bytes;
-    if (buffer_.size() >= kBufferBytes) {
-        flush();
+/// What does not fit behind what is buffered.
+Writer& Writer::large_text(std::string_view bytes) {
+    flush();
+    if (bytes.size() >= kBufferBytes) {
+        give(bytes);
+        return *this;
     }
-    return *this;
+    return text(bytes);
 }
 
 Writer& Writer::number(std::uint64_t value) {
@@ -91,10 +90,14 @@ Result<void> Writer::finish() {
 }
 
 void Writer::flush() {
-    if (result_ && !buffer_.empty()) {
-        result_ = sink_(buffer_);
+    give({buffer_.get(), used_});
+    used_ = 0;
+}
+
+void Writer::give(std::string_view bytes) {
+    if (result_ && !bytes.empty()) {
+        result_ = sink_(bytes);
     }
-    buffer_.clear();
 }
 
 }  // namespace sample::exports

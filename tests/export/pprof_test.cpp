@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -95,14 +96,17 @@ Profile inlined_profile() {
     profile.by_line = true;
     profile.truth.clock = "cpu";
     profile.modules.push_back({"app", "/bin/app", "0123"});
-    profile.functions = {
-        {"main", "/src/app.c", 4}, {"work", "/src/app.c", 6}, {"step", "/src/step.h", 8}};
-    for (Function& function : profile.functions) {
+    const std::array<const char*, 3> names{"main", "work", "step"};
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+        Function& function = profile.functions.emplace_back();
+        function.name = names[i];
+        function.source = "/src/app.c";
+        function.line = 4 + 2 * i;
         function.module = 1;
         function.total_ns = 300;
     }
     profile.nodes.resize(5);
-    const std::uint32_t lines[] = {0, 0, 5, 7, 9};
+    const std::array<std::uint32_t, 5> lines{0, 0, 5, 7, 9};
     for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
         callgraph::Node& node = profile.nodes[id];
         node.parent = NodeId{id == 0 ? 0 : id - 1};

@@ -70,7 +70,9 @@ private:
         profile_.functions[1].name = "bad \xff name\n";
         profile_.functions[2].name.clear();
         profile_.functions[3].linkage_name = "_Z9function1v";
-        profile_.processes.push_back({"/opt/program", "./program --all", 100, 1});
+        callgraph::ProcessTotals& process = profile_.processes.emplace_back();
+        process.executable = "/opt/program";
+        process.pid = 100;
         for (std::uint32_t i = 0; i < kThreads; ++i) {
             callgraph::ThreadTotals& thread = profile_.threads.emplace_back();
             thread.name = "worker-" + std::to_string(i);
