@@ -16,7 +16,7 @@ namespace sample::imports {
 
 namespace {
 
-constexpr double kMaxWeight = 9.2e18;  // Below 2^63.
+constexpr double kMaxWeight = 4.6e18;  // Below 2^62.
 
 /// Nanoseconds in a unit of time; none for what is none.
 std::optional<double> nanoseconds_in(std::string_view unit) {
@@ -184,7 +184,7 @@ Result<void> Reader::take_samples(const SpeedscopeProfile& profile, const std::s
     for (std::size_t i = 0; i < profile.samples.size(); ++i) {
         const double weight = profile.weights[i];
         if (!(weight >= 0) || scaled(std::abs(at - start_) + weight) > kMaxWeight) {
-            return wrong(place + numbered(".weights", i), "negative, or more than 63 bits");
+            return wrong(place + numbered(".weights", i), "negative, or more than 62 bits");
         }
         const double end = at + weight;
         if (profile.samples[i] != 0) {
@@ -215,7 +215,7 @@ Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::st
             : !event.is_open && open.empty()         ? "ends a frame where none has begun"
             : !event.is_open && open.back().frame != event.frame
                 ? "ends another frame than the innermost"
-            : scaled(event.at - start_) > kMaxWeight ? "is later than 63 bits can say"
+            : scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say"
                                                      : std::string_view{};
         if (!problem.empty()) {
             return wrong(place + numbered(".events", i), problem);
@@ -245,7 +245,7 @@ Result<void> Reader::take(std::size_t index) {
     const std::string place = numbered("profiles", index);
     if (std::abs(scaled(profile.start)) > kMaxWeight ||
         std::abs(scaled(profile.end)) > kMaxWeight) {
-        return wrong(place, "startValue or endValue has more than 63 bits");
+        return wrong(place, "startValue or endValue has more than 62 bits");
     }
     ThreadKey key = thread_of(profile.name);
     thread_ = maker_.thread(key);
