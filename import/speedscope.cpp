@@ -90,7 +90,8 @@ private:
     std::string_view unit_;
     bool is_time_ = false;
     double factor_ = 1;
-    double start_ = 0;                   ///< The earliest begin of a profile that is kept.
+    double start_ = 0;  ///< The earliest begin of a profile that is kept.
+    double end_ = 0;
     std::vector<FunctionId> functions_;  ///< By frame.
     std::vector<Place> places_;          ///< By stack, of the current profile; 0: not made yet.
     std::uint32_t thread_ = 0;
@@ -117,6 +118,7 @@ void Reader::choose_unit() {
     for (const SpeedscopeProfile& each : profiles) {
         if (each.unit == unit_) {
             start = std::min(start.value_or(each.start), each.start);
+            end_ = std::max(end_, each.end);
         } else {
             ++others;
         }
@@ -273,6 +275,9 @@ Result<callgraph::Profile> Reader::read() && {
     }
     callgraph::Profile& profile = maker_.profile();
     profile.command_line = document_.name;
+    if (is_time_ && end_ > start_) {
+        profile.truth.wall_ns = static_cast<std::uint64_t>(scaled(end_ - start_));
+    }
     if (gap_ns_ != 0) {
         profile.truth.notes.push_back(std::to_string(gap_ns_) + (is_time_ ? " ns" : " counts") +
                                       " of samples without a frame were taken for gaps");
