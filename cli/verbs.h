@@ -1,12 +1,13 @@
 // The verbs: each takes its options, does its work and returns the process's exit code.
 //
-// report, annotate, export and doctor: 0 done, 1 it failed and a message on standard error says
+// report, annotate, export, import and doctor: 0 done, 1 it failed and a message on standard error says
 // what to do; usage errors (2) were found before. record passes the command's own code on.
 #pragma once
 
 #include "cli/annotate_options.h"
 #include "cli/doctor_options.h"
 #include "cli/export_options.h"
+#include "cli/import_options.h"
 #include "cli/record_options.h"
 #include "cli/report_options.h"
 
@@ -22,6 +23,7 @@ inline constexpr int kExitUsage = 2;
 [[nodiscard]] int run_report(const ReportOptions& options);
 [[nodiscard]] int run_annotate(const AnnotateOptions& options);
 [[nodiscard]] int run_export(const ExportOptions& options);
+[[nodiscard]] int run_import(const ImportOptions& options);
 [[nodiscard]] int run_doctor(const DoctorOptions& options);
 
 }  // namespace sample::cli
