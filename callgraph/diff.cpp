@@ -152,7 +152,7 @@ public:
         : result_{result}, error_{error}, periods_{periods} {}
 
     /// Judges a family of differences; returns the level at which their intervals are.
-    Level judge(const std::vector<Compared*>& family) const {
+    [[nodiscard]] Level judge(const std::vector<Compared*>& family) const {
         std::vector<Difference> differences;
         differences.reserve(family.size());
         for (const Compared* each : family) {

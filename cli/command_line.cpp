@@ -20,6 +20,7 @@ Verbs:
   record    Run a command, sample it, keep a recording, print a summary (default)
   report    Show a recording: summary, callgraph, functions, threads, stats
   annotate  Show the source lines and instructions of a function
+  diff      Compare two recordings: what got worse, what better
   export    Write a recording as json or folded
   doctor    Say what this machine allows and what would improve it
   help      Print this, or the help of a verb: sample help report
@@ -34,9 +35,9 @@ See also: sample VERB --help, man sample
 )";
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
-constexpr std::array<std::string_view, 5> kReserved = {"attach", "view", "diff", "top", "control"};
-constexpr std::array<std::string_view, 7> kVerbs = {"record", "report", "annotate", "export",
-                                                    "doctor", "help",   "version"};
+constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
+constexpr std::array<std::string_view, 8> kVerbs = {"record", "report", "annotate", "diff",
+                                                    "export", "doctor", "help",     "version"};
 
 template <class Options>
 Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {
@@ -57,6 +58,9 @@ Result<Invocation> parse_verb(std::string_view verb, const std::vector<std::stri
     }
     if (verb == "annotate") {
         return invocation(verb, parse_annotate_options(words));
+    }
+    if (verb == "diff") {
+        return invocation(verb, parse_diff_options(words));
     }
     if (verb == "export") {
         return invocation(verb, parse_export_options(words));
