@@ -1,7 +1,14 @@
 #include "cli/export_format.h"
 
+#include "export/callgrind.h"
+#include "export/chrome_trace.h"
+#include "export/csv.h"
+#include "export/firefox.h"
 #include "export/folded.h"
+#include "export/perf_script.h"
+#include "export/pprof.h"
 #include "export/script_profiler_json.h"
+#include "export/speedscope.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +21,20 @@ Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink
 }
 
 constexpr Details kNoDetails{.times = false, .lines = false};
+constexpr Details kTimes{.times = true, .lines = false};
+constexpr Details kLines{.times = false, .lines = true};
+constexpr Details kTimesAndLines{.times = true, .lines = true};
 
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"pprof", exports::write_pprof, kTimesAndLines},
+    ExportFormat{"speedscope", exports::write_speedscope, kTimes},
+    ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
+    ExportFormat{"chrome", exports::write_chrome_trace, kTimes},
+    ExportFormat{"callgrind", exports::write_callgrind, kLines},
+    ExportFormat{"perf-script", exports::write_perf_script, kTimes},
+    ExportFormat{"csv", exports::write_csv, kNoDetails},
 };
 
 }  // namespace

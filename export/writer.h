@@ -8,8 +8,11 @@
 
 #include "core/result.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,8 +32,17 @@ class Writer {
 public:
     explicit Writer(const Sink& sink);
 
-    Writer& text(std::string_view bytes);
+    Writer& text(std::string_view bytes) {
+        if (bytes.size() > kBufferBytes - used_) {
+            return large_text(bytes);
+        }
+        std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+        used_ += bytes.size();
+        return *this;
+    }
     Writer& number(std::uint64_t value);
+    /// `value` / 10^`digits`, exact, without zeros at its end: "-0.25". `digits` is at most 18.
+    Writer& decimal(std::int64_t value, unsigned digits);
 
     /// False once the sink has failed: a long export may stop early.
     [[nodiscard]] bool is_good() const { return result_.has_value(); }
@@ -38,10 +50,15 @@ public:
     [[nodiscard]] Result<void> finish();
 
 private:
+    static constexpr std::size_t kBufferBytes = 1U << 16U;
+
+    Writer& large_text(std::string_view bytes);
     void flush();
+    void give(std::string_view bytes);
 
     const Sink& sink_;
-    std::string buffer_;
+    std::unique_ptr<char[]> buffer_;  // NOLINT(*-avoid-c-arrays): raw storage
+    std::size_t used_ = 0;
     Result<void> result_;
 };
 

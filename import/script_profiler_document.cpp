@@ -1,5 +1,6 @@
 #include "import/script_profiler_document.h"
 
+#include "import/json_kind.h"
 #include "import/script_profiler_fields.h"
 
 #include <nlohmann/json.hpp>
@@ -319,10 +320,7 @@ bool Handler::end_array() {
 
 bool Handler::parse_error(std::size_t position, const std::string& /*token*/,
                           const nlohmann::detail::exception& exception) {
-    // "[json.exception.parse_error.101] parse error at line …": the part in brackets helps nobody.
-    std::string what = exception.what();
-    what.erase(0, what.find(']') == std::string::npos ? 0 : what.find(']') + 2);
-    return fail("malformed JSON at byte " + std::to_string(position) + ": " + what);
+    return fail(malformed_json(position, exception.what()).error.context);
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--freq", "fast", "app"}, "'fast' is not a frequency");
     expect_refusal({"--time", "soon", "app"}, "e.g. 500ms, 10s or 5m");
     expect_refusal({"--time", "0s", "app"}, "--time '0s'");
-    expect_refusal({"--export", "pprof=x", "app"}, "json, folded");
+    expect_refusal({"--export", "svg=x", "app"}, "json, folded");
     expect_refusal({"--export", "json", "app"}, "FORMAT=FILE");
     expect_refusal({"--export", "json=", "app"}, "FORMAT=FILE");
     expect_refusal({"--source", "dtrace", "app"}, "choose one of auto, sigtrap, perf");

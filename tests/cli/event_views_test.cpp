@@ -1,6 +1,5 @@
 // What the views print for a profile that counts an event instead of time.
 #include "cli/views.h"
-
 #include "made_up_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include "tests/export/script_profiler_faults.h"
+
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -53,7 +55,9 @@ double told(const std::string& out, std::string_view key) {
 
 Recording::Recording(const std::filesystem::path& file)
     : stats_(json_of({"report", "--view", "stats", "--json", file})),
-      exported_(json_of({"export", "--format", "json", "--fold", "inlined", "-o", "-", file})) {}
+      exported_(json_of({"export", "--format", "json", "--fold", "inlined", "-o", "-", file})) {
+    EXPECT_EQ(exports::script_profiler_faults(exported_), std::vector<std::string>{});
+}
 
 double Recording::stat(const char* name) const {
     if (!stats_.is_object() || !stats_.contains(name) || !stats_[name].is_number()) {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 namespace sample::exports {
@@ -19,6 +21,23 @@ TEST(Writer, hands_everything_over_in_order) {
     writer.text("a").number(18'446'744'073'709'551'615U).text(big).text("z");
     ASSERT_TRUE(writer.finish().has_value());
     EXPECT_EQ(text, "a18446744073709551615" + big + "z");
+}
+
+TEST(Writer, writes_exact_decimals_without_zeros_at_their_end) {
+    const auto written = [](std::int64_t value, unsigned digits) {
+        std::string text;
+        const Sink sink = to_string_sink(text);
+        Writer writer{sink};
+        writer.decimal(value, digits);
+        return writer.finish() ? text : "";
+    };
+    EXPECT_EQ(written(1'234'567, 6), "1.234567");
+    EXPECT_EQ(written(1'200'000, 6), "1.2");
+    EXPECT_EQ(written(3'000'000, 6), "3");
+    EXPECT_EQ(written(-1, 6), "-0.000001");
+    EXPECT_EQ(written(0, 6), "0");
+    EXPECT_EQ(written(100, 0), "100");
+    EXPECT_EQ(written(std::numeric_limits<std::int64_t>::min(), 18), "-9.223372036854775808");
 }
 
 TEST(Writer, keeps_the_first_failure_and_drops_the_rest) {

@@ -28,7 +28,8 @@ std::string published_example() {
 
 std::string write(const Profile& profile) {
     std::string text;
-    EXPECT_TRUE(exports::write_script_profiler_json(profile, exports::to_string_sink(text)).has_value());
+    EXPECT_TRUE(
+        exports::write_script_profiler_json(profile, exports::to_string_sink(text)).has_value());
     return text;
 }
 

@@ -1,7 +1,8 @@
 // Where a stripped module's names are found: debug files by build-id and by link, debuginfod's
 // cache, compressed sections, mini debug information.
-#include "core/fd.h"
 #include "symbolize/debug_file.h"
+
+#include "core/fd.h"
 #include "tests/symbolize/module_file_fixture.h"
 
 #include <arpa/inet.h>

@@ -8,6 +8,7 @@
 // the process ends; `in_pause_ns=` is how long until then. The main thread waits for them.
 #include "work.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>

@@ -1,0 +1,273 @@
+#include "export/callgrind.h"
+
+#include "callgraph/tree.h"
+#include "export/profile_facts.h"
+#include "export/source_file.h"
+#include "export/unique_names.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace sample::exports {
+
+namespace {
+
+using callgraph::Function;
+using callgraph::Node;
+using callgraph::Profile;
+
+constexpr std::string_view kUnknownFile = "???";  ///< As callgrind itself writes it.
+constexpr std::string_view kCategoryFile = "[category]";
+
+/// By node: whether its function is not among its callers, so that its time is part of the
+/// function's total.
+std::vector<bool> outermost_nodes(const Profile& profile) {
+    std::vector<bool> is_outermost(profile.nodes.size());
+    std::vector<std::uint32_t> on_stack(profile.functions.size() + 1);
+    std::vector<NodeId> path;
+    for (const NodeId id : callgraph::preorder(profile)) {
+        while (!path.empty() && path.back() != profile.node(id).parent) {
+            --on_stack[profile.node(path.back()).function.value];
+            path.pop_back();
+        }
+        path.push_back(id);
+        is_outermost[id.value] = on_stack[profile.node(id).function.value]++ == 0;
+    }
+    return is_outermost;
+}
+
+/// The nodes of each function, one function after the other.
+class NodesOfFunctions {
+public:
+    explicit NodesOfFunctions(const Profile& profile)
+        : nodes_(profile.nodes.size()), first_(profile.functions.size() + 2) {
+        for (const Node& node : profile.nodes) {
+            ++first_[node.function.value + 1];
+        }
+        for (std::size_t i = 1; i < first_.size(); ++i) {
+            first_[i] += first_[i - 1];
+        }
+        std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+        for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
+            nodes_[next[profile.nodes[id].function.value]++] = NodeId{id};
+        }
+    }
+
+    [[nodiscard]] std::span<const NodeId> of(FunctionId function) const {
+        const std::uint32_t first = first_[function.value];
+        return std::span{nodes_}.subspan(first, first_[function.value + 1] - first);
+    }
+
+private:
+    std::vector<NodeId> nodes_;
+    std::vector<std::uint32_t> first_;  ///< By function.
+};
+
+/// The names of one kind, numbered: the first time with the name, then the number alone.
+class Names {
+public:
+    void write(Writer& out, std::string_view key, std::string_view name) {
+        const auto [known, is_new] = numbers_.try_emplace(name, numbers_.size() + 1);
+        out.text(key).text("=(").number(known->second).text(")");
+        if (is_new) {
+            out.text(" ").text(one_line(name));
+        }
+        out.text("\n");
+    }
+
+private:
+    std::unordered_map<std::string_view, std::size_t> numbers_;
+};
+
+/// What one line of a function cost itself, or what its calls of one function cost.
+struct Cost {
+    std::uint32_t line = 0;
+    FunctionId callee;  ///< None: the line itself.
+    std::uint64_t weight = 0;
+    std::uint64_t samples = 0;
+};
+
+/// Adds up those of the same line and callee; in the order of both.
+void merge(std::vector<Cost>& costs) {
+    const auto place = [](const Cost& cost) { return std::tie(cost.line, cost.callee); };
+    std::sort(costs.begin(), costs.end(),
+              [&](const Cost& left, const Cost& right) { return place(left) < place(right); });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        if (i != 0 && place(costs[kept - 1]) == place(costs[i])) {
+            costs[kept - 1].weight += costs[i].weight;
+            costs[kept - 1].samples += costs[i].samples;
+        } else {
+            costs[kept++] = costs[i];
+        }
+    }
+    costs.resize(kept);
+}
+
+class Body {
+public:
+    Body(const Profile& profile, Writer& out)
+        : profile_{profile},
+          out_{out},
+          is_outermost_{outermost_nodes(profile)},
+          names_{unique_names(profile)} {}
+
+    void write() {
+        // The root is no category, and costs nothing unless a profile was made by hand.
+        write_category("<root>", NodeId{}, profile_.categories.empty());
+        for (const callgraph::Category& category : profile_.categories) {
+            write_category(category.name, category.node, true);
+        }
+        const NodesOfFunctions nodes{profile_};
+        for (std::uint32_t id = 1; id <= profile_.functions.size() && out_.is_good(); ++id) {
+            costs_.clear();
+            for (const NodeId node : nodes.of(FunctionId{id})) {
+                add(node);
+            }
+            write_costs(place_of(FunctionId{id}));
+        }
+    }
+
+private:
+    /// Where code is, as the readers name it.
+    struct Place {
+        std::string_view object;
+        std::string_view file;
+        std::string_view function;
+    };
+
+    [[nodiscard]] Place place_of(FunctionId id) const {
+        const Function& function = profile_.function(id);
+        const callgraph::CodeModule& module = profile_.module_of(function);
+        const std::string_view file = source_file(profile_, function);
+        return {module.path.empty() ? module.name : module.path, file.empty() ? kUnknownFile : file,
+                names_[id.value - 1]};
+    }
+
+    void write_category(std::string_view name, NodeId node, bool with_calls) {
+        costs_.clear();
+        add(node, with_calls);
+        write_costs({{}, kCategoryFile, name});
+    }
+
+    void add(NodeId id, bool with_calls = true) {
+        const Node& node = profile_.node(id);
+        if (node.self_ns != 0 || node.self_samples != 0) {
+            costs_.push_back({node.line, FunctionId{}, node.self_ns, node.self_samples});
+        }
+        if (!with_calls) {
+            return;
+        }
+        for (const NodeId child : node.children) {
+            if (is_outermost_[child.value]) {
+                const Node& callee = profile_.node(child);
+                const std::uint32_t line = node.line != 0 ? node.line : callee.call_line;
+                costs_.push_back({line, callee.function, callee.total_ns, callee.samples});
+            }
+        }
+    }
+
+    void write_costs(const Place& place) {
+        if (costs_.empty()) {
+            return;
+        }
+        merge(costs_);
+        objects_.write(out_, "ob", object_name(place));
+        files_.write(out_, "fl", place.file);
+        functions_.write(out_, "fn", place.function);
+        for (const Cost& cost : costs_) {
+            if (!cost.callee.is_none()) {
+                write_call(place_of(cost.callee), place, profile_.function(cost.callee).line);
+            }
+            out_.number(cost.line).text(" ").number(cost.weight).text(" ").number(cost.samples);
+            out_.text("\n");
+        }
+        out_.text("\n");
+    }
+
+    /// What is not said is as in the calling function.
+    void write_call(const Place& callee, const Place& caller, std::uint32_t line) {
+        if (callee.object != caller.object) {
+            objects_.write(out_, "cob", object_name(callee));
+        }
+        if (callee.file != caller.file) {
+            files_.write(out_, "cfi", callee.file);
+        }
+        functions_.write(out_, "cfn", callee.function);
+        out_.text("calls=1 ").number(line).text("\n");
+    }
+
+    [[nodiscard]] static std::string_view object_name(const Place& place) {
+        return place.object.empty() ? kUnknownFile : place.object;
+    }
+
+    const Profile& profile_;
+    Writer& out_;
+    std::vector<bool> is_outermost_;
+    std::vector<std::string> names_;
+    Names objects_;
+    Names files_;
+    Names functions_;
+    std::vector<Cost> costs_;
+};
+
+/// What the first number of each line is: a name of letters, digits and '_', and in words.
+struct Event {
+    std::string name;
+    std::string words;
+};
+
+Event weight_event(const Profile& profile) {
+    if (profile.is_time()) {
+        const std::string& clock = profile.truth.clock;
+        return {"Nanoseconds", clock.empty()    ? "time [ns]"
+                               : clock == "cpu" ? "CPU time [ns]"
+                                                : clock + " time [ns]"};
+    }
+    Event event{one_line(profile.unit), one_line(profile.event)};
+    for (char& character : event.name) {
+        const bool is_letter = (character >= 'a' && character <= 'z') ||
+                               (character >= 'A' && character <= 'Z') ||
+                               (character >= '0' && character <= '9');
+        character = is_letter ? character : '_';
+    }
+    return event;
+}
+
+void write_head(const Profile& profile, Writer& out) {
+    out.text("# callgrind format\nversion: 1\ncreator: ").text(creator()).text("\n");
+    if (!profile.processes.empty()) {
+        out.text("pid: ").number(profile.processes.front().pid).text("\n");
+    }
+    out.text("cmd: ").text(one_line(profile.command_line)).text("\n");
+    for (const auto& facts : {profile_facts(profile), thread_facts(profile)}) {
+        for (const std::string& line : facts) {
+            out.text("desc: ").text(line).text("\n");
+        }
+    }
+    const Event event = weight_event(profile);
+    out.text("\npositions: line\nevent: ").text(event.name).text(" : ").text(event.words);
+    out.text("\nevents: ").text(event.name).text(" Samples\n");
+}
+
+}  // namespace
+
+Result<void> write_callgrind(const Profile& profile, const Sink& sink) {
+    Writer out{sink};
+    write_head(profile, out);
+    if (!profile.nodes.empty()) {
+        const Node& root = profile.nodes[0];
+        out.text("summary: ").number(root.total_ns).text(" ").number(root.samples).text("\n\n");
+        Body{profile, out}.write();
+        out.text("totals: ").number(root.total_ns).text(" ").number(root.samples).text("\n");
+    }
+    return out.finish();
+}
+
+}  // namespace sample::exports

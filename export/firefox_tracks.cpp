@@ -1,0 +1,240 @@
+#include "export/firefox_tracks.h"
+
+#include "export/json_string.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace sample::exports {
+
+namespace {
+
+using callgraph::Node;
+using callgraph::Profile;
+using callgraph::SampleSeries;
+using callgraph::TimedWeight;
+using callgraph::Timeline;
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr unsigned kMsDigits = 6;  // of a nanosecond in milliseconds
+
+/// A row of a table of samples.
+struct Row {
+    std::int64_t time_ns = 0;
+    NodeId node;  ///< None: no stack.
+    std::uint64_t weight = 0;
+};
+
+/// The rows of a thread, in order.
+template <class Use>
+void for_each_timed_row(const Profile& profile, const FirefoxTrack& track, const Use& use) {
+    const std::optional<std::uint64_t> period = sampling_period_ns(profile);
+    std::optional<std::int64_t> latest;
+    TimedWeight sample;
+    for (SampleSeries::Reader reader = track.samples->read(); reader.next(sample);) {
+        const NodeId node = profile.timeline->nodes[sample.place];
+        if (node.is_none()) {
+            continue;
+        }
+        const std::int64_t now = latest ? std::max(*latest, sample.time_ns) : sample.time_ns;
+        if (latest && period) {
+            const std::uint64_t since =
+                static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(*latest);
+            if (since > *period && since - *period > sample.weight) {
+                use(Row{*latest + static_cast<std::int64_t>(*period), {}, 0});
+            }
+        }
+        use(Row{now, node, sample.weight});
+        latest = now;
+    }
+}
+
+template <class Use>
+void for_each_row(const Profile& profile, const FirefoxTables& tables, const FirefoxTrack& track,
+                  const Use& use) {
+    if (track.samples != nullptr) {
+        for_each_timed_row(profile, track, use);
+        return;
+    }
+    for (std::size_t place = track.first_place; place < track.end_place; ++place) {
+        const NodeId id = tables.preorder()[place];
+        if (const Node& node = profile.node(id); node.self_ns != 0) {
+            use(Row{0, id, node.self_ns});
+        }
+    }
+}
+
+/// Names for processes and threads: a process id, and a thread's, may have been used twice.
+class Identities {
+public:
+    std::string pid(std::uint32_t pid, const std::string& process) {
+        std::vector<std::string>& programs = programs_[pid];
+        const auto found = std::find(programs.begin(), programs.end(), process);
+        const auto at = static_cast<std::size_t>(found - programs.begin());
+        if (found == programs.end()) {
+            programs.push_back(process);
+        }
+        const std::string text = std::to_string(pid);
+        return at == 0 ? text : text + "." + std::to_string(at);
+    }
+
+    std::string tid(std::uint32_t tid) {
+        const std::uint32_t before = threads_[tid]++;
+        const std::string text = std::to_string(tid);
+        return before == 0 ? text : "\"" + text + "." + std::to_string(before) + "\"";
+    }
+
+private:
+    std::map<std::uint32_t, std::vector<std::string>> programs_;
+    std::map<std::uint32_t, std::uint32_t> threads_;
+};
+
+void fill_thread(FirefoxTrack& track, const Profile& profile, std::uint32_t index,
+                 Identities& identities) {
+    const callgraph::ThreadTotals& thread = profile.threads[index];
+    track.name = thread.name;
+    track.process = thread.process;
+    track.pid = identities.pid(thread.pid, thread.process);
+    track.tid = identities.tid(thread.tid);
+    track.is_main = thread.pid == thread.tid;
+    track.start_ns = thread.start_ns;
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        const std::string_view path = process.executable;
+        if (process.pid == thread.pid && path.ends_with(thread.process)) {
+            track.process_start_ns = process.start_ns;
+            track.process_end_ns = process.end_ns;
+            break;
+        }
+    }
+}
+
+std::vector<FirefoxTrack> thread_tracks(const Profile& profile, const FirefoxTables& tables) {
+    std::vector<FirefoxTrack> tracks;
+    Identities identities;
+    for (const Timeline::Thread& thread : profile.timeline->threads) {
+        FirefoxTrack track;
+        track.samples = thread.samples.get();
+        bool is_empty = true;
+        for_each_row(profile, tables, track, [&](const Row& row) {
+            track.total += row.weight;
+            is_empty = false;
+        });
+        if (is_empty) {
+            continue;
+        }
+        if (thread.thread) {
+            fill_thread(track, profile, *thread.thread, identities);
+        } else {
+            track.name = "unknown thread";
+            track.pid = identities.pid(0, "");
+            track.tid = identities.tid(0);
+        }
+        tracks.push_back(std::move(track));
+    }
+    return tracks;
+}
+
+std::vector<FirefoxTrack> category_tracks(const Profile& profile, const FirefoxTables& tables) {
+    std::vector<FirefoxTrack> tracks;
+    Identities identities;
+    for (const callgraph::Category& category : profile.categories) {
+        const Node& node = profile.node(category.node);
+        FirefoxTrack track;
+        track.name = category.name;
+        track.pid = identities.pid(0, "");
+        track.tid = std::to_string(tracks.size());
+        track.is_main = tracks.empty();
+        track.total = node.total_ns;
+        track.first_place = tables.stack_of(category.node) + std::size_t{1};
+        track.end_place = track.first_place + 1;
+        const std::span<const NodeId> preorder = tables.preorder();
+        while (track.end_place < preorder.size() &&
+               profile.node(preorder[track.end_place]).parent.value != 0) {
+            ++track.end_place;
+        }
+        tracks.push_back(std::move(track));
+    }
+    return tracks;
+}
+
+/// A column of a track's samples: `,"key":[…]`. Returns how many rows there were.
+template <class WriteCell>
+std::size_t sample_column(Writer& out, std::string_view key, const auto& each_row,
+                          const WriteCell& write_cell) {
+    out.text(",\"").text(key).text("\":[");
+    std::size_t rows = 0;
+    each_row([&](const Row& row) {
+        if (rows++ != 0) {
+            out.text(",");
+        }
+        write_cell(row);
+    });
+    out.text("]");
+    return rows;
+}
+
+void write_samples(Writer& out, const Profile& profile, const FirefoxTables& tables,
+                   const FirefoxTrack& track) {
+    const auto each_row = [&](const auto& use) { for_each_row(profile, tables, track, use); };
+    const bool is_time = profile.is_time();
+    out.text(R"("samples":{"weightType":")").text(is_time ? "tracing-ms" : "samples").text("\"");
+    const std::size_t rows = sample_column(out, "stack", each_row, [&](const Row& row) {
+        if (row.node.is_none()) {
+            out.text("null");
+        } else {
+            out.number(tables.stack_of(row.node));
+        }
+    });
+    sample_column(out, "time", each_row,
+                  [&](const Row& row) { out.decimal(row.time_ns, kMsDigits); });
+    sample_column(out, "weight", each_row, [&](const Row& row) {
+        out.decimal(static_cast<std::int64_t>(row.weight), is_time ? kMsDigits : 0);
+    });
+    if (track.samples != nullptr && weighs_cpu_time(profile)) {
+        sample_column(out, "threadCPUDelta", each_row,
+                      [&](const Row& row) { out.number(row.weight); });
+    }
+    out.text(",\"length\":").number(rows).text("}");
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> sampling_period_ns(const Profile& profile) {
+    if (!profile.is_time() || profile.truth.requested_hz == 0) {
+        return std::nullopt;
+    }
+    return kNsPerSecond / profile.truth.requested_hz;
+}
+
+bool weighs_cpu_time(const Profile& profile) {
+    return profile.is_time() && profile.truth.clock == "cpu";
+}
+
+std::vector<FirefoxTrack> firefox_tracks(const Profile& profile, const FirefoxTables& tables) {
+    return profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
+}
+
+void write_firefox_track(Writer& out, const Profile& profile, const FirefoxTables& tables,
+                         const FirefoxTrack& track) {
+    out.text(R"({"processType":"default","processStartupTime":)");
+    out.decimal(track.process_start_ns, kMsDigits).text(R"(,"processShutdownTime":)");
+    if (track.process_end_ns) {
+        out.decimal(*track.process_end_ns, kMsDigits);
+    } else {
+        out.text("null");
+    }
+    out.text(R"(,"registerTime":)").decimal(track.start_ns, kMsDigits);
+    out.text(R"(,"unregisterTime":null,"pausedRanges":[],"name":)").text(json_string(track.name));
+    out.text(R"(,"isMainThread":)").text(track.is_main ? "true" : "false");
+    out.text(R"(,"processName":)").text(json_string(track.process));
+    out.text(R"(,"pid":")").text(track.pid).text(R"(","tid":)").text(track.tid).text(",\n");
+    write_samples(out, profile, tables, track);
+    out.text(",\n");
+    out.text(R"("markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],)");
+    out.text(R"("phase":[],"category":[]}})");
+}
+
+}  // namespace sample::exports

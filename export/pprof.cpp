@@ -1,0 +1,173 @@
+#include "export/pprof.h"
+
+#include "callgraph/label.h"
+#include "export/pprof_locations.h"
+#include "export/pprof_samples.h"
+#include "export/pprof_stream.h"
+#include "export/profile_facts.h"
+#include "export/source_file.h"
+
+#include <protozero/pbf_builder.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::exports {
+
+namespace {
+
+using callgraph::CodeModule;
+using callgraph::Function;
+using callgraph::Profile;
+using pprof::FunctionField;
+using pprof::MappingField;
+using pprof::ProfileField;
+using pprof::Stream;
+using pprof::ValueTypeField;
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+/// What is sampled, as a type and its unit.
+struct Kind {
+    std::string type;
+    std::string unit;
+};
+
+Kind weight_kind(const Profile& profile) {
+    if (!profile.is_time()) {
+        return {profile.event.empty() ? profile.unit : profile.event, profile.unit};
+    }
+    return {profile.truth.clock.empty() ? "time" : profile.truth.clock, "nanoseconds"};
+}
+
+void write_kind(Stream& out, ProfileField field, const Kind& kind) {
+    std::string bytes;
+    protozero::pbf_builder<ValueTypeField> message{bytes};
+    message.add_int64(ValueTypeField::type, static_cast<std::int64_t>(out.add_string(kind.type)));
+    message.add_int64(ValueTypeField::unit, static_cast<std::int64_t>(out.add_string(kind.unit)));
+    out.message(field, bytes);
+}
+
+/// Everything that is not in a table of its own.
+void write_head(const Profile& profile, Stream& out) {
+    const Kind weight = weight_kind(profile);
+    write_kind(out, ProfileField::sample_type, {"samples", "count"});
+    write_kind(out, ProfileField::sample_type, weight);
+    out.number(ProfileField::default_sample_type, out.add_string(weight.type));
+    const callgraph::Truth& truth = profile.truth;
+    const std::uint64_t period = profile.is_time() && truth.requested_hz != 0
+                                     ? kNsPerSecond / truth.requested_hz
+                                     : truth.period;
+    if (period != 0) {
+        write_kind(out, ProfileField::period_type, weight);
+        out.number(ProfileField::period, period);
+    }
+    out.number(ProfileField::time_nanos, profile.start_unix_ms * kNsPerMs);
+    const bool has_length = profile.end_unix_ms > profile.start_unix_ms;
+    const std::uint64_t length_ns = truth.wall_ns == 0 && has_length
+                                        ? (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs
+                                        : truth.wall_ns;
+    out.number(ProfileField::duration_nanos, length_ns);
+    const auto comment = [&out](const std::string& line) {
+        out.number(ProfileField::comment, out.add_string(line));
+    };
+    comment("creator: " + creator());
+    if (!profile.command_line.empty()) {
+        comment("command: " + one_line(profile.command_line));
+    }
+    for (const std::string& line : profile_facts(profile)) {
+        comment(line);
+    }
+}
+
+void write_functions(const Profile& profile, Stream& out) {
+    std::string bytes;
+    std::uint64_t id = 0;
+    for (const Function& function : profile.functions) {
+        bytes.clear();
+        protozero::pbf_builder<FunctionField> message{bytes};
+        const std::string name = callgraph::label(function);
+        const std::uint64_t name_index = out.add_string(name);
+        message.add_uint64(FunctionField::id, ++id);
+        message.add_uint64(FunctionField::name, name_index);
+        message.add_uint64(FunctionField::system_name, function.linkage_name == name
+                                                           ? name_index
+                                                           : out.add_string(function.linkage_name));
+        message.add_uint64(FunctionField::filename,
+                           out.intern_string(source_file(profile, function)));
+        message.add_int64(FunctionField::start_line, function.line);
+        out.message(ProfileField::function, bytes);
+    }
+}
+
+/// The program's own file: readers take the first mapping for it. 0 if it is not known.
+std::uint32_t main_module(const Profile& profile) {
+    if (profile.processes.empty()) {
+        return 0;
+    }
+    const auto found = std::find_if(profile.modules.begin() + 1, profile.modules.end(),
+                                    [&](const CodeModule& module) {
+                                        return module.path == profile.processes.front().executable;
+                                    });
+    return found == profile.modules.end()
+               ? 0
+               : static_cast<std::uint32_t>(found - profile.modules.begin());
+}
+
+/// Each module that has functions in the profile. Flags say that names are complete, so that no
+/// reader looks them up in files of its own machine.
+void write_mappings(const Profile& profile, Stream& out) {
+    std::vector<bool> is_used(profile.modules.size());
+    std::vector<bool> has_sources(profile.modules.size());
+    for (const Function& function : profile.functions) {
+        is_used[function.module] = true;
+        has_sources[function.module] =
+            has_sources[function.module] || !source_file(profile, function).empty();
+    }
+    const auto write = [&](std::uint32_t index) {
+        const CodeModule& module = profile.modules[index];
+        std::string bytes;
+        protozero::pbf_builder<MappingField> message{bytes};
+        message.add_uint64(MappingField::id, index);
+        message.add_uint64(MappingField::filename,
+                           out.add_string(module.path.empty() ? module.name : module.path));
+        message.add_uint64(MappingField::build_id, out.add_string(module.build_id));
+        message.add_bool(MappingField::has_functions, true);
+        message.add_bool(MappingField::has_filenames, has_sources[index]);
+        message.add_bool(MappingField::has_line_numbers, has_sources[index] && profile.by_line);
+        message.add_bool(MappingField::has_inline_frames, has_sources[index]);
+        out.message(ProfileField::mapping, bytes);
+    };
+    const std::uint32_t first = main_module(profile);
+    if (first != 0) {
+        write(first);
+    }
+    for (std::uint32_t index = 1; index < profile.modules.size(); ++index) {
+        if (is_used[index] && index != first) {
+            write(index);
+        }
+    }
+}
+
+}  // namespace
+
+Result<void> write_pprof(const Profile& profile, const Sink& sink) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (!profile.nodes.empty() && profile.nodes[0].total_ns > kMost) {
+        return unexpected(ErrorCode::unsupported,
+                          "pprof holds no totals above 2^63 - 1: choose another export format");
+    }
+    Stream out{sink};
+    write_head(profile, out);
+    write_mappings(profile, out);
+    write_functions(profile, out);
+    pprof::write_samples(profile, pprof::Locations{profile, out}, out);
+    return out.finish();
+}
+
+}  // namespace sample::exports

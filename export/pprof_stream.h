@@ -1,0 +1,47 @@
+// A pprof file in the making: fields of the outermost message, one after the other, gzipped.
+//
+// Protocol buffers let fields come in any order and repeated ones in pieces, so every string enters
+// the table where it is first needed, and nothing is kept but the indices of those needed again.
+#pragma once
+
+#include "core/result.h"
+#include "export/gzip_sink.h"
+#include "export/pprof_fields.h"
+#include "export/writer.h"
+
+#include <protozero/pbf_builder.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace sample::exports::pprof {
+
+/// Keeps the sink, which must outlive it. Failures are kept until finish().
+class Stream {
+public:
+    explicit Stream(const Sink& sink);
+
+    void message(ProfileField field, std::string_view bytes);
+    void number(ProfileField field, std::uint64_t value);
+
+    /// The index of `text`, which becomes UTF-8; 0 for the empty one. Each call adds to the table.
+    std::uint64_t add_string(std::string_view text);
+    /// The same; equal texts have one index. `text` must outlive this.
+    std::uint64_t intern_string(std::string_view text);
+
+    [[nodiscard]] bool is_good() const { return gzip_.is_good(); }
+    [[nodiscard]] Result<void> finish();
+
+private:
+    void flush_if_full();
+
+    GzipSink gzip_;
+    std::string buffer_;
+    protozero::pbf_builder<ProfileField> fields_;
+    std::uint64_t strings_ = 0;
+    std::unordered_map<std::string_view, std::uint64_t> known_;
+};
+
+}  // namespace sample::exports::pprof

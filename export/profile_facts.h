@@ -1,0 +1,33 @@
+// A profile's facts in words, for formats that have comments: who was recorded, how, and how
+// trustworthy the figures are.
+#pragma once
+
+#include "callgraph/profile.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::exports {
+
+/// "sample 0.1.0".
+[[nodiscard]] std::string creator();
+
+/// "ns", or what the profile counts.
+[[nodiscard]] std::string unit_of(const callgraph::Profile& profile);
+
+/// Profile::scale in digits.
+[[nodiscard]] std::string scale_text(const callgraph::Profile& profile);
+
+/// `text` with a space for each control character, so that it stays on its line.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// Lines like "lost samples: 0": how it was sampled, truth figures, processes, notes. Only what the
+/// profile knows: one that was imported may know next to nothing. Of many processes the first ones,
+/// and how many there are more: readers print all of it above their figures.
+[[nodiscard]] std::vector<std::string> profile_facts(const callgraph::Profile& profile);
+
+/// A line for each thread, likewise.
+[[nodiscard]] std::vector<std::string> thread_facts(const callgraph::Profile& profile);
+
+}  // namespace sample::exports

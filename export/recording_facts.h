@@ -1,0 +1,28 @@
+// What a person has to know about a recording before believing its figures, as lines of text: for
+// the formats that have a place for such lines.
+#pragma once
+
+#include "callgraph/profile.h"
+
+#include <string>
+#include <vector>
+
+namespace sample::exports {
+
+struct RecordingFact {
+    std::string label;
+    std::string value;
+};
+
+/// The command line, when and for how long, what was sampled by what and how often, and what is
+/// known of lost samples and stacks that lack frames. Only what was measured or is known: a profile
+/// that came from another program has few. Truth::notes come last, labelled "note".
+[[nodiscard]] std::vector<RecordingFact> recording_facts(const callgraph::Profile& profile);
+
+/// "1.25 s", "320 ms", "17.5 us", "3 ns": exact.
+[[nodiscard]] std::string exact_duration(std::uint64_t ns);
+
+/// "12,345".
+[[nodiscard]] std::string grouped(std::uint64_t count);
+
+}  // namespace sample::exports

@@ -1,0 +1,119 @@
+#include "import/folded.h"
+
+#include "import/profile_maker.h"
+#include "import/text_lines.h"
+
+namespace sample::imports {
+
+namespace {
+
+using callgraph::CallSite;
+using callgraph::Inlining;
+
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kUnknown = "[unknown]";
+
+struct Frame {
+    FunctionKey function;
+    Inlining inlining = Inlining::none;
+};
+
+/// Source of the marks: stackcollapse-perf.pl, flamegraph.pl --color=java.
+Frame frame_of(std::string_view text) {
+    constexpr std::size_t kMark = 4;
+    Frame frame;
+    frame.function.name = text;
+    if (text.size() <= kMark || !text.ends_with(']')) {
+        return frame;
+    }
+    const std::string_view mark = text.substr(text.size() - kMark);
+    if (mark == "_[i]") {
+        frame.inlining = Inlining::all;
+    } else if (mark == "_[j]") {
+        frame.function.flags = callgraph::kNative;
+    } else if (mark == "_[k]") {
+        frame.function.source = "[kernel]";
+    } else {
+        return frame;
+    }
+    frame.function.name.remove_suffix(kMark);
+    return frame;
+}
+
+class Reader {
+public:
+    Reader(FirstFrame first, const Options& options) : first_{first}, maker_{options} {}
+
+    Result<callgraph::Profile> read(std::string_view text) &&;
+
+private:
+    ProfileMaker::Place place_of(std::string_view stack);
+
+    FirstFrame first_;
+    ProfileMaker maker_;
+};
+
+ProfileMaker::Place Reader::place_of(std::string_view stack) {
+    if (stack.empty()) {
+        return maker_.category(kUnknown);
+    }
+    const auto take = [&stack] {
+        const std::size_t end = stack.find(';');
+        const std::string_view frame = stack.substr(0, end);
+        stack = end == std::string_view::npos ? std::string_view{} : stack.substr(end + 1);
+        return frame;
+    };
+    const std::string_view thread = first_ == FirstFrame::thread ? take() : kAll;
+    ProfileMaker::Place place = maker_.category(thread.empty() ? kUnknown : thread);
+    while (!stack.empty()) {
+        const Frame frame = frame_of(take());
+        place = maker_.child(place, maker_.function(frame.function), {0, 0, frame.inlining});
+    }
+    return place;
+}
+
+Result<callgraph::Profile> Reader::read(std::string_view text) && {
+    Lines lines{text};
+    std::string_view line;
+    while (lines.next(line)) {
+        line = trimmed(line);
+        if (line.empty()) {
+            continue;
+        }
+        const std::size_t space = line.find_last_of(" \t");
+        const std::string_view count = line.substr(space + 1);
+        const auto weight = to_number(count);
+        if (!weight) {
+            return lines.wrong(
+                "must end with a space and a count, a whole number of at most 64 "
+                "bits, not with " +
+                in_quotes(count));
+        }
+        const std::string_view stack =
+            space == std::string_view::npos ? std::string_view{} : trimmed(line.substr(0, space));
+        maker_.add(place_of(stack), *weight, 0);
+        if (!maker_.problem().empty()) {
+            return lines.wrong(maker_.problem());
+        }
+    }
+    callgraph::Profile& profile = maker_.profile();
+    profile.event = "folded";
+    profile.unit = "counts";
+    profile.truth.notes.emplace_back(
+        "folded stacks do not say what their counts are: samples, as a rule, or microseconds");
+    if (first_ == FirstFrame::function) {
+        profile.truth.notes.emplace_back(
+            "every frame was taken as a function: if the first of each line names a thread or a "
+            "process, say --from folded-threads");
+    }
+    return std::move(maker_).finish();
+}
+
+}  // namespace
+
+Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
+                                       const Options& options) {
+    return Reader{first, options}.read(text);
+}
+
+}  // namespace sample::imports

@@ -1,0 +1,184 @@
+#include "import/import.h"
+
+#include "import/folded.h"
+#include "import/gunzip.h"
+#include "import/json_kind.h"
+#include "import/luau.h"
+#include "import/perf_script.h"
+#include "import/pprof.h"
+#include "import/script_profiler_json.h"
+#include "import/script_profiler_tree.h"
+#include "import/speedscope.h"
+#include "import/text_lines.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace sample::imports {
+
+namespace {
+
+/// Text has no control characters but tabs and line ends; every pprof has a zero.
+bool is_text(std::string_view bytes) {
+    constexpr std::size_t kLooked = 4096;
+    return std::none_of(
+        bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), kLooked)),
+        [](char c) {
+            return static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r';
+        });
+}
+
+bool is_utf16(std::string_view bytes) {
+    return bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
+}
+
+Unexpected not_read(std::string_view what, std::string_view advice) {
+    return unexpected(ErrorCode::unsupported,
+                      std::string{what}.append(", which is not read: ").append(advice));
+}
+
+Result<Format> detect_json(std::string_view text) {
+    const Result<JsonKind> kind = kind_of_json(text);
+    if (!kind) {
+        return unexpected(kind.error());
+    }
+    switch (*kind) {
+        case JsonKind::script_profiler_1:
+        case JsonKind::script_profiler_2:
+            return Format::json;
+        case JsonKind::speedscope:
+            return Format::speedscope;
+        case JsonKind::firefox:
+            return not_read("a profile for the Firefox Profiler",
+                            "save it in another format, or import what it was made from");
+        case JsonKind::chrome_trace:
+        case JsonKind::chrome_cpu:
+            return not_read("a trace for Chrome", "speedscope opens it and exports its own format");
+        case JsonKind::unknown:
+            break;
+    }
+    return unexpected(ErrorCode::corrupt,
+                      "JSON, but neither of the script profiler (it has a field Version) nor of "
+                      "speedscope (it has profiles)");
+}
+
+/// Which of the formats of lines fits every one of the first lines.
+Result<Format> detect_lines(std::string_view text) {
+    constexpr std::size_t kLooked = 100;
+    Lines lines{text};
+    std::string_view line;
+    bool is_luau = true;
+    bool is_folded = true;
+    bool has_callers = false;
+    std::size_t seen = 0;
+    while (seen < kLooked && lines.next(line)) {
+        line = trimmed(line);
+        if (line.empty()) {
+            continue;
+        }
+        ++seen;
+        const std::size_t space = line.find_last_of(" \t");
+        is_luau = is_luau && is_luau_line(line);
+        is_folded = is_folded && to_number(line.substr(space + 1)).has_value();
+        has_callers = has_callers || line.find(';') != std::string_view::npos;
+    }
+    if (seen != 0 && is_luau) {
+        return Format::luau;
+    }
+    if (seen != 0 && is_folded && has_callers) {
+        return Format::folded;
+    }
+    if (seen != 0 && is_folded) {
+        return unexpected(ErrorCode::unsupported,
+                          "lines that end with numbers, but without a ';': if they are folded "
+                          "stacks of single frames, say --from folded");
+    }
+    return unexpected(ErrorCode::corrupt,
+                      "text, but neither JSON nor what perf script prints nor folded stacks nor "
+                      "those of Luau: if it is one of them, --from FORMAT says what is wrong with "
+                      "it; formats: " +
+                          format_names());
+}
+
+Result<callgraph::Profile> read_json(std::string_view text, const Options& options) {
+    const Result<JsonKind> kind = kind_of_json(text);
+    const bool is_version_1 = kind && *kind == JsonKind::script_profiler_1;
+    return is_version_1 ? read_script_profiler_tree(text, options)
+                        : read_script_profiler_json(text);
+}
+
+Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const Options& options) {
+    switch (format) {
+        case Format::json:
+            return read_json(bytes, options);
+        case Format::speedscope:
+            return read_speedscope(bytes, options);
+        case Format::pprof:
+            return read_pprof(bytes, options);
+        case Format::perf_script:
+            return read_perf_script(bytes, options);
+        case Format::folded:
+            return read_folded(bytes, FirstFrame::function, options);
+        case Format::folded_threads:
+            return read_folded(bytes, FirstFrame::thread, options);
+        case Format::luau:
+            return read_luau(bytes, options);
+    }
+    return unexpected(ErrorCode::invalid_argument, "no such format");
+}
+
+}  // namespace
+
+Result<Format> detect_format(std::string_view bytes) {
+    const std::string_view text = without_byte_order_mark(bytes);
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) {
+        return unexpected(ErrorCode::corrupt, "empty: there is nothing to import");
+    }
+    if (is_utf16(text)) {
+        return not_read("a text in UTF-16", "convert it to UTF-8");
+    }
+    if (text.starts_with("PERFILE2")) {
+        return not_read("a recording of perf", "import what perf script -F +srcline prints of it");
+    }
+    if (!is_text(text)) {
+        if (is_pprof(text)) {
+            return Format::pprof;
+        }
+        return unexpected(
+            ErrorCode::corrupt,
+            "neither text nor a profile of pprof: formats that are read are " + format_names());
+    }
+    if (text[first] == '{' || text[first] == '[') {
+        return detect_json(text);
+    }
+    return is_perf_script(text) ? Result<Format>{Format::perf_script} : detect_lines(text);
+}
+
+Result<Imported> import_profile(std::string_view bytes, std::optional<Format> format,
+                                const Options& options) {
+    std::string unpacked;
+    if (is_gzip(bytes)) {
+        Result<std::string> result = gunzip(bytes, options.max_unpacked_bytes);
+        if (!result) {
+            return unexpected(result.error());
+        }
+        unpacked = std::move(*result);
+        bytes = unpacked;
+    }
+    if (!format) {
+        const Result<Format> detected = detect_format(bytes);
+        if (!detected) {
+            return unexpected(detected.error());
+        }
+        format = *detected;
+    }
+    Result<callgraph::Profile> profile = read_as(*format, bytes, options);
+    if (!profile) {
+        return unexpected(profile.error());
+    }
+    return Imported{std::move(*profile), *format};
+}
+
+}  // namespace sample::imports

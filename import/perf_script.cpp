@@ -1,0 +1,244 @@
+#include "import/perf_script.h"
+
+#include "callgraph/categories.h"
+#include "import/perf_script_lines.h"
+#include "import/profile_maker.h"
+#include "import/text_lines.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::imports {
+
+namespace {
+
+using callgraph::CallSite;
+using callgraph::Inlining;
+
+constexpr std::string_view kCommandLine = "# cmdline :";
+
+bool is_clock(std::string_view event) {
+    return event == "cpu-clock" || event == "task-clock" || event == "wall-clock";
+}
+
+class Reader {
+public:
+    explicit Reader(const Options& options) : maker_{options} {}
+
+    Result<callgraph::Profile> read(std::string_view text) &&;
+
+private:
+    /// False if the line has no place in such a text.
+    bool take_line(std::string_view line);
+    bool take_head(std::string_view line);
+    void take_comment(std::string_view line);
+    bool take_frame(std::string_view line);
+    /// Adds the sample that the lines so far made.
+    void end_sample();
+    ProfileMaker::Place place_of_stack(ProfileMaker::Place category);
+    /// `outer` is the next frame outwards that was not inlined; nullptr: there is none.
+    FunctionId function_of(const PerfFrame& frame, const PerfFrame* outer);
+    std::uint64_t weight_of(const PerfHead& head) const;
+    callgraph::Profile finish() &&;
+
+    ProfileMaker maker_;
+    PerfHead head_;
+    bool is_in_sample_ = false;
+    std::vector<PerfFrame> frames_;  ///< Of the sample; the innermost first.
+    std::string event_;              ///< The one that is kept; empty before the first sample.
+    bool is_time_ = false;
+    bool has_event_ = false;
+    bool has_period_ = false;
+    std::uint64_t other_events_ = 0;
+    std::uint64_t without_period_ = 0;
+};
+
+bool Reader::take_line(std::string_view line) {
+    if (trimmed(line).empty()) {
+        end_sample();
+        return true;
+    }
+    const bool is_indented = is_space(line.front());
+    // perf pads the name of a program with spaces; a frame begins with a tab.
+    if (line.front() != '\t' && take_head(line)) {
+        return true;
+    }
+    if (line.front() == '#') {
+        take_comment(line);
+        return true;
+    }
+    return is_indented && is_in_sample_ && take_frame(line);
+}
+
+bool Reader::take_head(std::string_view line) {
+    auto head = perf_head(line);
+    if (!head && !is_space(line.front()) && line.front() != '#') {
+        head = perf_head_without_time(line);
+    }
+    if (!head) {
+        return false;
+    }
+    end_sample();
+    head_ = *head;
+    is_in_sample_ = true;
+    return true;
+}
+
+void Reader::take_comment(std::string_view line) {
+    if (line.starts_with(kCommandLine)) {
+        maker_.profile().command_line = trimmed(line.substr(kCommandLine.size()));
+    }
+}
+
+bool Reader::take_frame(std::string_view line) {
+    // A source line stands two columns in, a frame further.
+    constexpr std::string_view kSourceLine = "  ";
+    const bool is_source = line.starts_with(kSourceLine) && line.size() > 2 && !is_space(line[2]);
+    if (is_source && !frames_.empty() && add_source_line(line, frames_.back())) {
+        return true;
+    }
+    const auto frame = perf_frame(line);
+    if (frame) {
+        frames_.push_back(*frame);
+    }
+    return frame.has_value();
+}
+
+std::uint64_t Reader::weight_of(const PerfHead& head) const {
+    return has_period_ ? head.period.value_or(0) : 1;
+}
+
+void Reader::end_sample() {
+    if (!std::exchange(is_in_sample_, false)) {
+        return;
+    }
+    if (!has_event_) {
+        has_event_ = true;
+        event_ = head_.event;
+        has_period_ = head_.period.has_value();
+        is_time_ = has_period_ && is_clock(event_);
+        maker_.profile().unit = is_time_ ? "" : "counts";
+    }
+    if (head_.event != event_) {
+        ++other_events_;
+        frames_.clear();
+        return;
+    }
+    if (frames_.empty()) {
+        // Without call chains the frame stands in the head; what a tracepoint says there is none.
+        const auto frame = perf_frame(head_.rest);
+        if (frame && !frame->address.empty()) {
+            frames_.push_back(*frame);
+        }
+    }
+    without_period_ += has_period_ && !head_.period ? 1U : 0U;
+    const std::uint32_t thread = maker_.thread({head_.pid, head_.tid, head_.comm, {}});
+    const auto place = place_of_stack(maker_.category_of_thread(thread));
+    maker_.add(place, weight_of(head_), 1, thread, head_.time_ns);
+    frames_.clear();
+}
+
+ProfileMaker::Place Reader::place_of_stack(ProfileMaker::Place category) {
+    ProfileMaker::Place place = category;
+    std::uint32_t call_line = 0;
+    const PerfFrame* outer = nullptr;
+    for (std::size_t i = frames_.size(); i-- > 0;) {
+        const PerfFrame& frame = frames_[i];
+        const FunctionId function = function_of(frame, outer);
+        const bool is_own_line = maker_.function(function).source == frame.file;
+        place = maker_.child(place, function,
+                             {is_own_line ? frame.line : 0, call_line,
+                              frame.is_inlined ? Inlining::all : Inlining::none});
+        call_line = frame.line;
+        outer = frame.is_inlined ? outer : &frame;
+    }
+    return place;
+}
+
+FunctionId Reader::function_of(const PerfFrame& frame, const PerfFrame* outer) {
+    // perf names no module behind an inlined function: it is that of the code around it.
+    const bool is_in_outer =
+        frame.is_inlined && outer != nullptr && outer->address == frame.address;
+    FunctionKey key;
+    key.name = frame.symbol;
+    key.module = maker_.module(is_in_outer ? outer->dso : frame.dso);
+    const FunctionId id = maker_.function(key);
+    callgraph::Function& function = maker_.function(id);
+    if (function.source.empty()) {
+        function.source = frame.file.empty() ? maker_.profile().modules[key.module].name
+                                             : std::string{frame.file};
+    }
+    return id;
+}
+
+callgraph::Profile Reader::finish() && {
+    callgraph::Profile& profile = maker_.profile();
+    if (!is_time_) {
+        profile.event = event_.empty() ? "samples" : event_;
+        profile.unit = has_period_ && !event_.empty() ? profile.event : "samples";
+    } else if (event_ == "task-clock") {
+        profile.event = event_;
+    } else {
+        profile.truth.clock = event_ == "cpu-clock" ? "cpu" : "wall";
+    }
+    auto& notes = profile.truth.notes;
+    if (other_events_ != 0) {
+        notes.push_back(std::to_string(other_events_) + " samples of other events than " +
+                        (event_.empty() ? "the first" : event_) + " were left out");
+    }
+    if (without_period_ != 0) {
+        notes.push_back(std::to_string(without_period_) +
+                        " samples without a period weigh nothing");
+    }
+    return std::move(maker_).finish(true);
+}
+
+Result<callgraph::Profile> Reader::read(std::string_view text) && {
+    Lines lines{text};
+    std::string_view line;
+    while (lines.next(line)) {
+        if (!take_line(line)) {
+            return lines.wrong(
+                "neither the head of a sample nor a frame of one, as perf script "
+                "prints them: " +
+                in_quotes(line));
+        }
+        if (!maker_.problem().empty()) {
+            return lines.wrong(maker_.problem());
+        }
+    }
+    end_sample();
+    if (!maker_.problem().empty()) {
+        return lines.wrong(maker_.problem());
+    }
+    if (!has_event_) {
+        return unexpected(ErrorCode::corrupt, "no sample in what perf script printed");
+    }
+    return std::move(*this).finish();
+}
+
+}  // namespace
+
+Result<callgraph::Profile> read_perf_script(std::string_view text, const Options& options) {
+    return Reader{options}.read(text);
+}
+
+bool is_perf_script(std::string_view text) {
+    Lines lines{text};
+    std::string_view line;
+    while (lines.next(line)) {
+        if (trimmed(line).empty() || line.front() == '#') {
+            continue;
+        }
+        if (perf_head(line)) {
+            return true;
+        }
+        const auto head = perf_head_without_time(line);
+        return head && !head->event.empty() && lines.next(line) && line.starts_with('\t');
+    }
+    return false;
+}
+
+}  // namespace sample::imports

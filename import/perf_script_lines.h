@@ -1,0 +1,49 @@
+// The lines of what `perf script` prints: the head of a sample, and a frame.
+//
+// perf pads and leaves out fields by its options, so that a head is known by its parts:
+//
+//     comm [pid/]tid [[cpu]] time: [period] event: [addr sym+off (dso)]
+//     <tab>addr sym+off (dso)        also: sym (inlined), [unknown] (dso)
+//       file.c:12                    with -F +srcline, below its frame
+//
+// Source: builtin-script.c and evsel_fprintf.c of Linux 6.1's perf; stackcollapse-perf.pl.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sample::imports {
+
+/// The views are into the line.
+struct PerfHead {
+    std::string_view comm;
+    std::uint32_t pid = 0;  ///< 0: not printed.
+    std::uint32_t tid = 0;
+    std::optional<std::int64_t> time_ns;
+    std::optional<std::uint64_t> period;
+    std::string_view event;  ///< Without modifiers: "cycles" of "cycles:uP"; empty: not printed.
+    std::string_view rest;   ///< What stands behind the event.
+};
+
+/// None if `line` is no head of a sample with its time.
+[[nodiscard]] std::optional<PerfHead> perf_head(std::string_view line);
+/// The same for a head without its time, which many other texts look like.
+[[nodiscard]] std::optional<PerfHead> perf_head_without_time(std::string_view line);
+
+struct PerfFrame {
+    std::string_view address;  ///< As printed; empty: not printed.
+    std::string_view symbol;   ///< Without its offset.
+    std::string_view dso;      ///< Empty: not printed.
+    std::string_view file;     ///< Empty: not printed, or not known.
+    std::uint32_t line = 0;
+    bool is_inlined = false;
+};
+
+/// None if `text` is empty but for spaces.
+[[nodiscard]] std::optional<PerfFrame> perf_frame(std::string_view text);
+
+/// Adds a line like "  file.c:12" to the frame above it; false if it is none.
+[[nodiscard]] bool add_source_line(std::string_view text, PerfFrame& frame);
+
+}  // namespace sample::imports

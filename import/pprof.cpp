@@ -1,0 +1,328 @@
+#include "import/pprof.h"
+
+#include "callgraph/categories.h"
+#include "import/pprof_message.h"
+#include "import/profile_maker.h"
+#include "import/text_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::imports {
+
+namespace {
+
+using callgraph::Inlining;
+
+constexpr std::string_view kAll = "all";
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+/// Nanoseconds in a unit of time; none for what is none. Source: measurement.go of pprof.
+std::optional<std::uint64_t> nanoseconds_in(std::string_view unit) {
+    if (unit == "nanoseconds" || unit == "nanosecond" || unit == "ns") {
+        return 1;
+    }
+    if (unit == "microseconds" || unit == "microsecond" || unit == "us") {
+        return 1000;
+    }
+    if (unit == "milliseconds" || unit == "millisecond" || unit == "ms") {
+        return kNsPerMs;
+    }
+    if (unit == "seconds" || unit == "second" || unit == "s") {
+        return 1000 * kNsPerMs;
+    }
+    return std::nullopt;
+}
+
+class Reader {
+public:
+    Reader(const PprofMessage& message, std::string_view bytes, const Options& options)
+        : message_{message},
+          bytes_{bytes},
+          maker_{options},
+          functions_of_location_(message.locations.size()) {}
+
+    Result<callgraph::Profile> read() &&;
+
+private:
+    /// What labels say of a sample.
+    struct Labels {
+        ThreadKey thread;
+        std::string_view category;
+        bool has_thread = false;
+    };
+
+    [[nodiscard]] std::string_view text(std::uint64_t index) const {
+        return message_.strings[index];
+    }
+    void choose_types();
+    void read_facts();
+    /// Empty, or what is wrong with the sample.
+    std::string take(const PprofSample& sample);
+    std::string take_stack(const PprofSample& sample, ProfileMaker::Place& place);
+    Result<Labels> labels_of(const PprofSample& sample) const;
+    FunctionId function_of(const PprofLocation& location, const PprofLine& line);
+    const std::vector<FunctionId>& functions_of(std::uint32_t location);
+    ProfileMaker::Place add_location(ProfileMaker::Place place, std::uint32_t index);
+
+    const PprofMessage& message_;
+    std::string_view bytes_;
+    ProfileMaker maker_;
+    std::vector<std::vector<FunctionId>> functions_of_location_;  ///< Filled at the first use.
+    std::size_t weight_index_ = 0;
+    std::optional<std::size_t> count_index_;
+    std::uint64_t nanoseconds_ = 1;
+    std::uint32_t call_line_ = 0;    ///< Of the frame that was added last.
+    std::uint64_t frames_left_ = 0;  ///< See take_stack().
+};
+
+void Reader::choose_types() {
+    const auto& types = message_.types;
+    weight_index_ = types.size() - 1;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (message_.default_type != 0 && types[i].type == message_.default_type) {
+            weight_index_ = i;
+        }
+        const std::string_view type = text(types[i].type);
+        if (text(types[i].unit) == "count" && (type == "samples" || type == "sample")) {
+            count_index_ = i;
+        }
+    }
+    callgraph::Profile& profile = maker_.profile();
+    const std::string_view type = text(types[weight_index_].type);
+    const std::string_view unit = text(types[weight_index_].unit);
+    const auto nanoseconds = nanoseconds_in(unit);
+    nanoseconds_ = nanoseconds.value_or(1);
+    if (!nanoseconds) {
+        profile.event = type.empty() ? "samples" : type;
+        profile.unit = unit.empty() || unit == "count" ? profile.event : unit;
+    } else if (type == "cpu" || type == "wall") {
+        profile.truth.clock = type;
+    } else if (type != "time") {
+        profile.event = type;
+    }
+    std::string others;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (i != weight_index_ && i != count_index_) {
+            others += others.empty() ? "" : ", ";
+            others += text(types[i].type);
+        }
+    }
+    if (!others.empty()) {
+        profile.truth.notes.push_back("of several sample types " + std::string{type} +
+                                      " was kept; left out: " + others);
+    }
+}
+
+void Reader::read_facts() {
+    constexpr std::string_view kCommand = "command: ";
+    callgraph::Profile& profile = maker_.profile();
+    if (message_.time_ns > 0) {
+        profile.start_unix_ms = static_cast<std::uint64_t>(message_.time_ns) / kNsPerMs;
+        if (message_.duration_ns > 0) {
+            profile.end_unix_ms =
+                profile.start_unix_ms + static_cast<std::uint64_t>(message_.duration_ns) / kNsPerMs;
+        }
+    }
+    profile.truth.wall_ns =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(message_.duration_ns, 0));
+    for (const std::uint64_t comment : message_.comments) {
+        if (comment < message_.strings.size() && text(comment).starts_with(kCommand)) {
+            profile.command_line = text(comment).substr(kCommand.size());
+        }
+    }
+    const bool is_count = !profile.is_time();
+    if (is_count && message_.period > 0 &&
+        message_.period_type.type == message_.types[weight_index_].type) {
+        profile.truth.period = static_cast<std::uint64_t>(message_.period);
+    }
+}
+
+Result<Reader::Labels> Reader::labels_of(const PprofSample& sample) const {
+    Labels labels;
+    for (const PprofLabel& label : sample.labels) {
+        if (label.key >= message_.strings.size() || label.text >= message_.strings.size()) {
+            return unexpected(ErrorCode::corrupt, "a label names a string that is not there");
+        }
+        std::string key{text(label.key)};
+        std::replace_if(
+            key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+        const std::string_view value = text(label.text);
+        const std::uint64_t number = label.text != 0 ? to_number(value).value_or(0)
+                                                     : static_cast<std::uint64_t>(label.number);
+        const auto id = static_cast<std::uint32_t>(
+            number <= std::numeric_limits<std::uint32_t>::max() ? number : 0);
+        if ((key == "thread" || key == "thread_name") && label.text != 0) {
+            labels.thread.name = value;
+        } else if (key == "tid" || key == "thread_id" || key == "thread") {
+            labels.thread.tid = id;
+        } else if (key == "pid" || key == "process_id") {
+            labels.thread.pid = id;
+        } else if (key == "process" || key == "process_name" || key == "comm") {
+            labels.thread.process = value;
+        } else if (key == "category") {
+            labels.category = value;
+        } else {
+            continue;
+        }
+        labels.has_thread = labels.has_thread || key != "category";
+    }
+    return labels;
+}
+
+FunctionId Reader::function_of(const PprofLocation& location, const PprofLine& line) {
+    FunctionKey key;
+    if (location.mapping != 0) {
+        const PprofMapping& mapping = message_.mappings[location.mapping - 1];
+        key.module = maker_.module(text(mapping.file), text(mapping.build_id));
+    }
+    const std::string_view module = maker_.profile().modules[key.module].name;
+    if (line.function == 0) {
+        constexpr int kHexadecimal = 16;
+        std::string name{module};
+        std::array<char, kHexadecimal> digits{};
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                       location.address, kHexadecimal);
+        name.append("+0x").append(digits.data(), end.ptr);
+        key.name = name;
+        const std::string source{module};
+        key.source = source;
+        return maker_.function(key);
+    }
+    const PprofFunction& function = message_.functions[line.function - 1];
+    const std::string source{function.file == 0 ? module : text(function.file)};
+    key.name = text(function.name);
+    key.linkage_name =
+        function.system_name == function.name ? std::string_view{} : text(function.system_name);
+    key.source = source;
+    key.line = static_cast<std::uint32_t>(function.start_line);
+    return maker_.function(key);
+}
+
+const std::vector<FunctionId>& Reader::functions_of(std::uint32_t location) {
+    std::vector<FunctionId>& functions = functions_of_location_[location];
+    if (functions.empty()) {
+        const PprofLocation& entry = message_.locations[location];
+        for (const PprofLine& line : entry.lines) {
+            functions.push_back(function_of(entry, line));
+        }
+        if (entry.lines.empty()) {
+            functions.push_back(function_of(entry, {}));
+        }
+    }
+    return functions;
+}
+
+ProfileMaker::Place Reader::add_location(ProfileMaker::Place place, std::uint32_t index) {
+    const PprofLocation& location = message_.locations[index];
+    const std::vector<FunctionId>& functions = functions_of(index);
+    for (std::size_t i = functions.size(); i-- > 0;) {
+        const bool is_inlined = i + 1 != functions.size();
+        const auto line = location.lines.empty()
+                              ? std::uint32_t{0}
+                              : static_cast<std::uint32_t>(location.lines[i].line);
+        place = maker_.child(
+            place, functions[i],
+            {line, std::exchange(call_line_, line), is_inlined ? Inlining::all : Inlining::none});
+    }
+    return place;
+}
+
+std::string Reader::take_stack(const PprofSample& sample, ProfileMaker::Place& place) {
+    call_line_ = 0;
+    for (std::size_t i = sample.locations.size(); i-- > 0;) {
+        const auto found = message_.location_of_id.find(sample.locations[i]);
+        if (found == message_.location_of_id.end()) {
+            return "there is no location " + std::to_string(sample.locations[i]);
+        }
+        const std::size_t frames = message_.locations[found->second].lines.size();
+        if (frames > frames_left_) {
+            return "the stacks have more frames than a file of this size may stand for";
+        }
+        frames_left_ -= frames;
+        place = add_location(place, found->second);
+    }
+    return maker_.problem();
+}
+
+std::string Reader::take(const PprofSample& sample) {
+    if (sample.values.size() != message_.types.size()) {
+        return "has " + std::to_string(sample.values.size()) + " values for " +
+               std::to_string(message_.types.size()) + " sample types";
+    }
+    if (std::any_of(sample.values.begin(), sample.values.end(),
+                    [](std::int64_t value) { return value < 0; })) {
+        return "has a negative value: a difference of profiles is none";
+    }
+    std::uint64_t weight = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(sample.values[weight_index_]),
+                               nanoseconds_, &weight)) {
+        return "its time overflows 64-bit nanoseconds";
+    }
+    const std::uint64_t samples =
+        count_index_ ? static_cast<std::uint64_t>(sample.values[*count_index_]) : 0;
+    const Result<Labels> labels = labels_of(sample);
+    if (!labels) {
+        return labels.error().context;
+    }
+    std::optional<std::uint32_t> thread;
+    if (labels->has_thread) {
+        thread = maker_.thread(labels->thread);
+    }
+    auto place = !labels->category.empty() ? maker_.category(labels->category)
+                 : thread                  ? maker_.category_of_thread(*thread)
+                                           : maker_.category(kAll);
+    if (std::string wrong = take_stack(sample, place); !wrong.empty()) {
+        return wrong;
+    }
+    if (thread) {
+        maker_.add(place, weight, samples, *thread, std::nullopt);
+    } else {
+        maker_.add(place, weight, samples);
+    }
+    return maker_.problem();
+}
+
+Result<callgraph::Profile> Reader::read() && {
+    // A byte names a location of up to 256 lines: without a bound small files take hours.
+    constexpr std::uint64_t kFramesPerByte = 16;
+    constexpr std::uint64_t kFramesAtLeast = 1U << 20U;
+    frames_left_ = kFramesAtLeast + kFramesPerByte * bytes_.size();
+    choose_types();
+    read_facts();
+    PprofSamples samples{bytes_};
+    PprofSample sample;
+    while (samples.next(sample)) {
+        if (std::string wrong = take(sample); !wrong.empty()) {
+            return unexpected(ErrorCode::corrupt,
+                              "sample " + std::to_string(samples.number()) + ": " + wrong);
+        }
+    }
+    if (!samples.problem().empty()) {
+        return unexpected(ErrorCode::corrupt,
+                          "sample " + std::to_string(samples.number()) + ": " + samples.problem());
+    }
+    return std::move(maker_).finish();
+}
+
+}  // namespace
+
+Result<callgraph::Profile> read_pprof(std::string_view bytes, const Options& options) {
+    const Result<PprofMessage> message = read_pprof_message(bytes);
+    if (!message) {
+        return unexpected(message.error());
+    }
+    return Reader{*message, bytes, options}.read();
+}
+
+bool is_pprof(std::string_view bytes) {
+    return looks_like_pprof(bytes);
+}
+
+}  // namespace sample::imports

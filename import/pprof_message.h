@@ -1,0 +1,97 @@
+// The message of profile.proto as it stands in a file, but for its samples, which are many: ids
+// looked up, strings checked.
+#pragma once
+
+#include "core/result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sample::imports {
+
+struct PprofValueType {
+    std::uint64_t type = 0;  ///< Index into strings, as all texts here.
+    std::uint64_t unit = 0;
+};
+
+struct PprofMapping {
+    std::uint64_t id = 0;
+    std::uint64_t file = 0;
+    std::uint64_t build_id = 0;
+};
+
+struct PprofLine {
+    std::uint64_t function = 0;  ///< An id; in a message that was checked, an index.
+    std::int64_t line = 0;
+};
+
+struct PprofLocation {
+    std::uint64_t id = 0;
+    std::uint64_t mapping = 0;  ///< As PprofLine::function; 0: none.
+    std::uint64_t address = 0;
+    std::vector<PprofLine> lines;  ///< The innermost first; all but the last were inlined.
+};
+
+struct PprofFunction {
+    std::uint64_t id = 0;
+    std::uint64_t name = 0;
+    std::uint64_t system_name = 0;
+    std::uint64_t file = 0;
+    std::int64_t start_line = 0;
+};
+
+struct PprofLabel {
+    std::uint64_t key = 0;
+    std::uint64_t text = 0;
+    std::int64_t number = 0;
+};
+
+struct PprofSample {
+    std::vector<std::uint64_t> locations;  ///< Ids, the leaf first.
+    std::vector<std::int64_t> values;
+    std::vector<PprofLabel> labels;
+};
+
+struct PprofMessage {
+    std::vector<PprofValueType> types;
+    std::vector<PprofMapping> mappings;    ///< [index - 1]
+    std::vector<PprofLocation> locations;  ///< [index]
+    std::vector<PprofFunction> functions;  ///< [index - 1]
+    std::unordered_map<std::uint64_t, std::uint32_t> location_of_id;
+    std::vector<std::string_view> strings;  ///< Views of the bytes.
+    std::vector<std::uint64_t> comments;
+    PprofValueType period_type;
+    std::int64_t period = 0;
+    std::int64_t time_ns = 0;
+    std::int64_t duration_ns = 0;
+    std::uint64_t default_type = 0;
+};
+
+/// Everything but the samples. Errors: as read_pprof().
+[[nodiscard]] Result<PprofMessage> read_pprof_message(std::string_view bytes);
+
+/// Takes one sample after another from a message that read_pprof_message() has read.
+class PprofSamples {
+public:
+    explicit PprofSamples(std::string_view bytes) : rest_{bytes} {}
+
+    /// False behind the last sample, and after an error.
+    bool next(PprofSample& sample);
+    /// The first sample is 1.
+    [[nodiscard]] std::size_t number() const { return number_; }
+    /// Empty: none.
+    [[nodiscard]] const std::string& problem() const { return problem_; }
+
+private:
+    std::string_view rest_;
+    std::size_t number_ = 0;
+    std::string problem_;
+};
+
+/// See is_pprof().
+[[nodiscard]] bool looks_like_pprof(std::string_view bytes);
+
+}  // namespace sample::imports

@@ -1,0 +1,276 @@
+#include "import/profile_maker.h"
+
+#include "callgraph/categories.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace sample::imports {
+
+namespace {
+
+using callgraph::hash_pair;
+using callgraph::Profile;
+using callgraph::SampleSeries;
+using callgraph::TimedWeight;
+
+/// A node costs about 200 bytes while the tree grows, and two bytes of some formats make one.
+constexpr std::uint32_t kMaxNodes = std::uint32_t{1} << 24;
+
+constexpr std::string_view kUnknown = "[unknown]";
+
+std::uint64_t hash_of(std::string_view text) {
+    return std::hash<std::string_view>{}(text);
+}
+
+}  // namespace
+
+std::uint64_t ProfileMaker::FunctionTraits::hash(const FunctionKey& key) {
+    return hash_pair(
+        hash_pair(hash_of(key.name), hash_of(key.source)),
+        (std::uint64_t{key.module} << 32) ^ (std::uint64_t{key.flags} << 28) ^ key.line);
+}
+
+bool ProfileMaker::FunctionTraits::equal(const FunctionKey& left, const FunctionKey& right) {
+    return left.line == right.line && left.module == right.module && left.flags == right.flags &&
+           left.name == right.name && left.source == right.source &&
+           left.linkage_name == right.linkage_name;
+}
+
+std::uint64_t ProfileMaker::ThreadTraits::hash(const ThreadKey& key) {
+    return hash_pair((std::uint64_t{key.pid} << 32) | key.tid, hash_of(key.name));
+}
+
+bool ProfileMaker::ThreadTraits::equal(const ThreadKey& left, const ThreadKey& right) {
+    return left.pid == right.pid && left.tid == right.tid && left.name == right.name &&
+           left.process == right.process;
+}
+
+ProfileMaker::ProfileMaker(const Options& options) : options_{options} {
+    profile_.by_line = options.lines;
+}
+
+std::string_view ProfileMaker::keep(std::string_view text) {
+    return text.empty() ? std::string_view{} : kept_.emplace_back(text);
+}
+
+FunctionId ProfileMaker::function(const FunctionKey& key) {
+    const std::uint32_t index = functions_.intern(key);
+    if (index == profile_.functions.size()) {
+        FunctionKey& kept = functions_[index];
+        kept.name = keep(key.name);
+        kept.source = keep(key.source);
+        kept.linkage_name = keep(key.linkage_name);
+        callgraph::Function& function = profile_.functions.emplace_back();
+        function.name = key.name;
+        function.source = key.source;
+        function.linkage_name = key.linkage_name;
+        function.line = key.line;
+        function.module = key.module;
+        function.flags = key.flags;
+    }
+    return FunctionId{index + 1};
+}
+
+std::uint32_t ProfileMaker::module(std::string_view path, std::string_view build_id) {
+    if (path.empty()) {
+        return 0;
+    }
+    const auto found = modules_.find(path);
+    if (found != modules_.end()) {
+        return found->second;
+    }
+    const auto index = static_cast<std::uint32_t>(profile_.modules.size());
+    modules_.emplace(keep(path), index);
+    profile_.modules.push_back(
+        {std::string{callgraph::file_name(path)}, std::string{path}, std::string{build_id}});
+    return index;
+}
+
+std::uint32_t ProfileMaker::thread(const ThreadKey& key) {
+    const std::uint32_t index = threads_.intern(key);
+    if (index == thread_states_.size()) {
+        ThreadKey& kept = threads_[index];
+        kept.name = keep(key.name);
+        kept.process = keep(key.process);
+        thread_states_.emplace_back();
+        callgraph::ThreadTotals& totals = profile_.threads.emplace_back();
+        totals.name = key.name;
+        totals.process = key.process;
+        totals.pid = key.pid;
+        totals.tid = key.tid;
+    }
+    return index;
+}
+
+ProfileMaker::Place ProfileMaker::category(std::string_view name) {
+    const auto found = categories_.find(name);
+    if (found != categories_.end()) {
+        return found->second;
+    }
+    const Place place = tree_.add_category(std::string{name});
+    categories_.emplace(kept_.emplace_back(name), place);
+    return place;
+}
+
+ProfileMaker::Place ProfileMaker::category_of_thread(std::uint32_t thread) {
+    ThreadState& state = thread_states_[thread];
+    if (!state.category) {
+        const callgraph::ThreadTotals& totals = profile_.threads[thread];
+        const std::string_view name = totals.name.empty() ? totals.process : totals.name;
+        state.category = category(name.empty() ? kUnknown : name);
+    }
+    return *state.category;
+}
+
+ProfileMaker::Place ProfileMaker::child(Place parent, FunctionId function,
+                                        callgraph::CallSite site) {
+    if (!problem_.empty()) {
+        return parent;
+    }
+    if (!options_.lines) {
+        site.line = 0;
+    }
+    const Place place = tree_.child(parent, function, site);
+    if (place >= kMaxNodes) {
+        problem_ =
+            "more than " + std::to_string(kMaxNodes) + " different stacks and parts of stacks";
+    }
+    return place;
+}
+
+void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples) {
+    if (__builtin_add_overflow(total_, weight, &total_) ||
+        __builtin_add_overflow(samples_, samples, &samples_)) {
+        problem_ = "the sum of all weights needs more than 64 bits";
+    }
+    if (problem_.empty()) {
+        tree_.add_self(place, weight, samples);
+    }
+}
+
+void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples,
+                       std::uint32_t thread, std::optional<std::int64_t> time_ns) {
+    add(place, weight, samples);
+    if (!problem_.empty()) {
+        return;
+    }
+    profile_.threads[thread].cpu_ns += weight;
+    profile_.threads[thread].samples += samples;
+    if (time_ns) {
+        constexpr std::uint64_t kMostWeight = std::uint64_t{1} << 62;
+        const std::uint64_t length = profile_.is_time() ? std::min(weight, kMostWeight) : 0;
+        const std::int64_t begin = *time_ns - static_cast<std::int64_t>(length);
+        first_ns_ = std::min(first_ns_.value_or(begin), begin);
+        last_ns_ = std::max(last_ns_.value_or(*time_ns), *time_ns);
+        if (options_.times) {
+            note_time(thread_states_[thread], {*time_ns, place, weight, samples == 0});
+        }
+    }
+}
+
+void ProfileMaker::note_time(ThreadState& thread, const TimedWeight& sample) {
+    if (!thread.samples) {
+        thread.samples = std::make_shared<SampleSeries>();
+    } else if (sample.time_ns < thread.samples->last_time_ns()) {
+        thread.is_sorted = false;
+    }
+    thread.samples->append(sample);
+}
+
+namespace {
+
+std::shared_ptr<SampleSeries> sorted(const SampleSeries& series) {
+    std::vector<TimedWeight> all;
+    all.reserve(series.size());
+    TimedWeight sample;
+    for (auto reader = series.read(); reader.next(sample);) {
+        all.push_back(sample);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const TimedWeight& left, const TimedWeight& right) {
+        return left.time_ns < right.time_ns;
+    });
+    auto result = std::make_shared<SampleSeries>();
+    for (const TimedWeight& each : all) {
+        result->append(each);
+    }
+    return result;
+}
+
+std::shared_ptr<SampleSeries> counted_from(const SampleSeries& series, std::int64_t start_ns) {
+    auto result = std::make_shared<SampleSeries>();
+    TimedWeight sample;
+    for (auto reader = series.read(); reader.next(sample);) {
+        sample.time_ns -= start_ns;
+        result->append(sample);
+    }
+    return result;
+}
+
+}  // namespace
+
+void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t start_ns) {
+    callgraph::Timeline timeline;
+    for (std::uint32_t i = 0; i < thread_states_.size(); ++i) {
+        auto samples = std::move(thread_states_[i].samples);
+        if (!samples) {
+            continue;
+        }
+        if (!thread_states_[i].is_sorted) {
+            samples = sorted(*samples);
+        }
+        if (start_ns != 0) {
+            samples = counted_from(*samples, start_ns);
+        }
+        timeline.threads.push_back({i, std::move(samples)});
+    }
+    if (!timeline.threads.empty()) {
+        timeline.nodes = std::move(node_of_place);
+        profile_.timeline = std::move(timeline);
+    }
+}
+
+void ProfileMaker::name_processes() {
+    std::unordered_map<std::uint32_t, std::string> name_of_pid;
+    for (const callgraph::ThreadTotals& thread : profile_.threads) {
+        if (thread.pid != 0 && thread.pid == thread.tid) {
+            name_of_pid[thread.pid] = thread.name;
+        }
+    }
+    for (callgraph::ThreadTotals& thread : profile_.threads) {
+        const auto found = name_of_pid.find(thread.pid);
+        if (thread.process.empty() && found != name_of_pid.end()) {
+            thread.process = found->second;
+        }
+    }
+}
+
+void ProfileMaker::fill_truth(std::int64_t start_ns) {
+    callgraph::Truth& truth = profile_.truth;
+    truth.sampled_ns = total_;
+    truth.samples = samples_;
+    truth.threads = static_cast<std::uint32_t>(profile_.threads.size());
+    std::set<std::uint32_t> pids;
+    for (const callgraph::ThreadTotals& thread : profile_.threads) {
+        if (thread.pid != 0) {
+            pids.insert(thread.pid);
+        }
+    }
+    truth.processes = static_cast<std::uint32_t>(pids.size());
+    if (truth.wall_ns == 0 && last_ns_) {
+        truth.wall_ns = static_cast<std::uint64_t>(std::max(*last_ns_ - start_ns, std::int64_t{0}));
+    }
+}
+
+Profile ProfileMaker::finish(bool from_first) && {
+    const std::int64_t start_ns = from_first ? first_ns_.value_or(0) : 0;
+    make_timeline(std::move(tree_).finish(profile_), start_ns);
+    name_processes();
+    fill_truth(start_ns);
+    return std::move(profile_);
+}
+
+}  // namespace sample::imports

@@ -1,0 +1,49 @@
+// Lines of a text that anybody may have written, and the numbers in them.
+#pragma once
+
+#include "core/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sample::imports {
+
+/// `text` without the byte order mark of UTF-8 before it.
+[[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
+
+/// The lines of a text, without what ends them: LF, or CR LF.
+class Lines {
+public:
+    explicit Lines(std::string_view text) : rest_{without_byte_order_mark(text)} {}
+
+    /// False behind the last line.
+    bool next(std::string_view& line);
+    /// Of the line that next() gave; the first is 1.
+    [[nodiscard]] std::size_t number() const { return number_; }
+    /// An error of this line.
+    [[nodiscard]] Unexpected wrong(std::string_view what) const;
+
+private:
+    std::string_view rest_;
+    std::size_t number_ = 0;
+};
+
+/// All of `text` as a decimal number; none for anything else, also one of more than 64 bits.
+[[nodiscard]] std::optional<std::uint64_t> to_number(std::string_view text);
+
+[[nodiscard]] constexpr bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+[[nodiscard]] constexpr bool is_space(char c) {
+    return c == ' ' || c == '\t';
+}
+/// Spaces and tabs at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// At most the beginning of `text`, for a message; control characters become '?'.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+}  // namespace sample::imports
