@@ -107,7 +107,9 @@ private:
             return;
         }
         begin_track(track);
-        ChromeCounters counters{out_, profile_, ids_text_, track.name};
+        // Counters are a process's: two threads of one name would share one.
+        ChromeCounters counters{out_, profile_, ids_text_,
+                                track.name + " (tid " + std::to_string(track.unique_tid) + ")"};
         std::int64_t end = slice.start;
         do {
             if (slice.start != end) {

@@ -80,6 +80,7 @@ TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
     for (const Json& event : trace["traceEvents"]) {
         if (event["ph"] == "C" && event["tid"] == 101) {
             counters += event["ts"].dump() + " " + event["args"].dump() + "\n";
+            EXPECT_TRUE(event["name"].get<std::string>().ends_with(", worker 1 (tid 101)"));
         }
     }
     // 6 ms to 15 ms, in intervals of 10 ms: 4 ms of the first, 5 ms of the second.
