@@ -79,7 +79,7 @@ std::string microseconds(std::int64_t time_ns) {
 
 /// A hundredth of a nanosecond later than `time_ns`.
 std::string just_after(std::int64_t time_ns) {
-    return time_ns < 0 ? microseconds(time_ns + 1).append("99")
+    return time_ns < 0 ? "-" + microseconds(-(time_ns + 1)).append("99")
                        : microseconds(time_ns).append("01");
 }
 
