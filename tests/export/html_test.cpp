@@ -5,9 +5,10 @@
 #include "core/varint.h"
 #include "tests/export/timed_profile.h"
 
+#include <zlib.h>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include <array>
 #include <cstdint>
