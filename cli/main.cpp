@@ -27,8 +27,12 @@ int run(const Invocation& invocation) {
                     return run_report(options);
                 } else if constexpr (std::is_same_v<Options, AnnotateOptions>) {
                     return run_annotate(options);
+                } else if constexpr (std::is_same_v<Options, DiffVerbOptions>) {
+                    return run_diff(options);
                 } else if constexpr (std::is_same_v<Options, ExportOptions>) {
                     return run_export(options);
+                } else if constexpr (std::is_same_v<Options, ImportOptions>) {
+                    return run_import(options);
                 } else if constexpr (std::is_same_v<Options, DoctorOptions>) {
                     return run_doctor(options);
                 } else {

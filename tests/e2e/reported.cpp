@@ -27,7 +27,7 @@ std::map<std::string, Reported> reported_functions(const std::filesystem::path& 
 }
 
 std::string label_of(const nlohmann::json& function) {
-    const auto name = function.at("name").get<std::string>();
+    auto name = function.at("name").get<std::string>();
     const auto source = function.at("source").get<std::string>();
     const auto line = function.at("line").get<unsigned>();
     if (!name.empty()) {
