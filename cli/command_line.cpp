@@ -20,6 +20,7 @@ Verbs:
   record    Run a command, sample it, keep a recording, print a summary (default)
   report    Show a recording: summary, callgraph, functions, threads, stats
   annotate  Show the source lines and instructions of a function
+  diff      Compare two recordings: what got worse, what better
   export    Write a recording as json or folded
   import    Make a profile in JSON of another profiler's file
   doctor    Say what this machine allows and what would improve it
@@ -35,9 +36,10 @@ See also: sample VERB --help, man sample
 )";
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
-constexpr std::array<std::string_view, 5> kReserved = {"attach", "view", "diff", "top", "control"};
-constexpr std::array<std::string_view, 8> kVerbs = {"record", "report", "annotate", "export",
-                                                    "import", "doctor", "help",     "version"};
+constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
+constexpr std::array<std::string_view, 9> kVerbs = {"record", "report", "annotate",
+                                                    "diff",   "export", "import",
+                                                    "doctor", "help",   "version"};
 
 template <class Options>
 Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {
@@ -58,6 +60,9 @@ Result<Invocation> parse_verb(std::string_view verb, const std::vector<std::stri
     }
     if (verb == "annotate") {
         return invocation(verb, parse_annotate_options(words));
+    }
+    if (verb == "diff") {
+        return invocation(verb, parse_diff_options(words));
     }
     if (verb == "export") {
         return invocation(verb, parse_export_options(words));

@@ -16,8 +16,8 @@ struct Text {
     std::string text;
 };
 
-using Invocation = std::variant<Text, RecordOptions, ReportOptions, AnnotateOptions, ExportOptions,
-                                ImportOptions, DoctorOptions>;
+using Invocation = std::variant<Text, RecordOptions, ReportOptions, AnnotateOptions,
+                                DiffVerbOptions, ExportOptions, ImportOptions, DoctorOptions>;
 
 /// `words` are argv without the program's name. The first word is the verb; where it is none, all
 /// words are record's.

@@ -27,6 +27,8 @@ int run(const Invocation& invocation) {
                     return run_report(options);
                 } else if constexpr (std::is_same_v<Options, AnnotateOptions>) {
                     return run_annotate(options);
+                } else if constexpr (std::is_same_v<Options, DiffVerbOptions>) {
+                    return run_diff(options);
                 } else if constexpr (std::is_same_v<Options, ExportOptions>) {
                     return run_export(options);
                 } else if constexpr (std::is_same_v<Options, ImportOptions>) {

@@ -43,8 +43,8 @@ std::size_t terminal_width(int fd) {
     return parsed.ec == std::errc{} && columns > 0 ? columns : kUsual;
 }
 
-constexpr std::array<std::string_view, 6> kSequences = {"",         "\x1b[1m",  "\x1b[2m",
-                                                        "\x1b[31m", "\x1b[33m", "\x1b[1;33m"};
+constexpr std::array<std::string_view, 7> kSequences = {
+    "", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[1;33m", "\x1b[32m"};
 
 }  // namespace
 

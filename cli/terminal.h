@@ -21,7 +21,7 @@ struct Terminal {
 /// NO_COLOR and TERM=dumb hold for ColorMode::automatic only: --color=always is the user's word.
 [[nodiscard]] Terminal detect_terminal(int fd, ColorMode mode);
 
-enum class Style : std::uint8_t { plain, bold, dim, heavy, warm, warning };
+enum class Style : std::uint8_t { plain, bold, dim, heavy, warm, warning, good };
 
 /// `text` in a style, or as it stands where the terminal shows no colours.
 [[nodiscard]] std::string styled(const Terminal& terminal, Style style, std::string_view text);

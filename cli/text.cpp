@@ -111,6 +111,10 @@ std::string session_length(std::uint64_t ms) {
                   static_cast<unsigned long long>(ms % 1000));
 }
 
+std::string decimal(double value, int digits, bool sign) {
+    return format(sign ? "%+.*f" : "%.*f", digits, value);
+}
+
 std::string grouped(std::uint64_t number) {
     const std::string digits = std::to_string(number);
     std::string text;

@@ -1,0 +1,159 @@
+// `sample diff --json`: every function, and every path where they are asked for.
+#include "cli/diff_report.h"
+#include "cli/json.h"
+
+namespace sample::cli {
+namespace {
+
+using callgraph::Compared;
+using callgraph::Verdict;
+
+const char* word_for(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::worse:
+            return "worse";
+        case Verdict::better:
+            return "better";
+        case Verdict::by_clock:
+            return "by_clock";
+        case Verdict::not_judged:
+            return "not_judged";
+        case Verdict::within_noise:
+            break;
+    }
+    return "within_noise";
+}
+
+class DiffJson {
+public:
+    explicit DiffJson(const DiffReport& report) : report_{report} {}
+
+    [[nodiscard]] Json make() const {
+        constexpr double kHundred = 100;
+        const callgraph::Diff& diff = report_.diff;
+        Json out = {{"a", side(report_.before, diff.whole.before)},
+                    {"b", side(report_.after, diff.whole.after)},
+                    {"normalized", diff.is_normalized},
+                    {"unit", is_time() ? "us" : report_.before.profile.unit},
+                    {"judged", diff.is_judged},
+                    {"confidence", report_.options.confidence_percent / kHundred},
+                    {"compared", diff.functions_level.judged},
+                    {"interval_confidence", confidence(diff.functions_level)},
+                    {"warnings", report_.warnings},
+                    {"gate", gate()},
+                    {"whole", compared(diff.whole)},
+                    {"functions", functions()}};
+        if (report_.options.view == DiffView::paths) {
+            out["compared_paths"] = diff.nodes_level.judged;
+            out["paths_interval_confidence"] = confidence(diff.nodes_level);
+            out["nodes"] = nodes();
+        }
+        return out;
+    }
+
+private:
+    [[nodiscard]] bool is_time() const { return report_.before.profile.is_time(); }
+
+    [[nodiscard]] Json confidence(const callgraph::Level& level) const {
+        return report_.diff.is_judged ? Json(1 - level.error) : Json{};
+    }
+
+    static Json text_or_null(const std::string& text) { return text.empty() ? Json{} : Json(text); }
+
+    [[nodiscard]] Json side(const DiffSide& side, const callgraph::Amount& whole) const {
+        const callgraph::Profile& profile = side.profile;
+        const callgraph::Truth& truth = profile.truth;
+        return {{"file", side.file},
+                {"command", profile.command_line},
+                {"start_unix_ms", profile.start_unix_ms},
+                {"event", text_or_null(profile.event)},
+                {"clock", text_or_null(truth.clock)},
+                {"source", text_or_null(truth.source)},
+                {"requested_hz", truth.requested_hz == 0 ? Json{} : Json(truth.requested_hz)},
+                {"period", truth.period == 0 ? Json{} : Json(truth.period)},
+                {"wall_us", microseconds(truth.wall_ns)},
+                {weight_key(profile, "total"), weight(profile, whole.ns)},
+                {"samples", whole.samples},
+                {"lost", truth.lost},
+                {"whole", truth.whole},
+                {"scale", profile.scale}};
+    }
+
+    /// A difference or an end of its interval, in the unit of "a" and "b".
+    [[nodiscard]] Json number(double value) const {
+        constexpr double kNsPerUs = 1000;
+        return report_.diff.is_normalized || !is_time() ? value : value / kNsPerUs;
+    }
+
+    [[nodiscard]] Json compared(const Compared& compared) const {
+        const callgraph::Profile& profile = report_.before.profile;
+        const callgraph::Diff& diff = report_.diff;
+        Json out = {{weight_key(profile, "a"), weight(profile, compared.before.ns)},
+                    {weight_key(profile, "b"), weight(profile, compared.after.ns)},
+                    {"a_samples", compared.before.samples},
+                    {"b_samples", compared.after.samples}};
+        if (diff.is_normalized) {
+            out["a_share"] = diff.value_before(compared);
+            out["b_share"] = diff.value_after(compared);
+        }
+        out["delta"] = number(diff.difference(compared));
+        out["low"] = compared.interval ? number(compared.interval->low) : Json{};
+        out["high"] = compared.interval ? number(compared.interval->high) : Json{};
+        out["verdict"] = word_for(compared.verdict);
+        return out;
+    }
+
+    [[nodiscard]] Json gate() const {
+        if (!report_.options.fail_above_percent) {
+            return {};
+        }
+        constexpr double kHundred = 100;
+        Json failures = Json::array();
+        for (const GateFailure& failure : report_.failures) {
+            failures.push_back({{"function", failure.function ? Json(*failure.function) : Json{}},
+                                {"at_least_percent", failure.least * kHundred}});
+        }
+        return {{"fail_above_percent", *report_.options.fail_above_percent},
+                {"failed", !report_.failures.empty()},
+                {"failures", std::move(failures)}};
+    }
+
+    /// All of them, so that indices of nodes and of the gate's failures are good.
+    [[nodiscard]] Json functions() const {
+        Json functions = Json::array();
+        for (const callgraph::FunctionDiff& function : report_.diff.functions) {
+            functions.push_back(
+                {{"name", function.name},
+                 {"source", function.source},
+                 {"line", function.line},
+                 {"module", function.module},
+                 {"flags", function.flags},
+                 {"presence", function.is_new() ? "new" : function.is_gone() ? "gone" : "both"},
+                 {"self", compared(function.self)},
+                 {"total", compared(function.total)}});
+        }
+        return functions;
+    }
+
+    [[nodiscard]] Json nodes() const {
+        Json nodes = Json::array();
+        for (const callgraph::NodeDiff& node : report_.diff.nodes) {
+            nodes.push_back({{"parent", nodes.empty() ? Json{} : Json(node.parent)},
+                             {"function", or_null(node.function)},
+                             {"category", text_or_null(node.category)},
+                             {"self", compared(node.self)},
+                             {"total", compared(node.total)}});
+        }
+        return nodes;
+    }
+
+    const DiffReport& report_;
+};
+
+}  // namespace
+
+std::string diff_json(const DiffReport& report) {
+    return dump(DiffJson{report}.make());
+}
+
+}  // namespace sample::cli
