@@ -40,6 +40,7 @@ TEST(Diff, more_than_noise_is_worse_or_better) {
     EXPECT_EQ(named(slower, "work").total.verdict, Verdict::worse);
     EXPECT_EQ(named(slower, "main").total.verdict, Verdict::worse);
     EXPECT_EQ(named(slower, "rest").self.verdict, Verdict::within_noise);
+    EXPECT_EQ(named(slower, "main").self.verdict, Verdict::within_noise) << "nothing on both sides";
     EXPECT_EQ(slower.whole.verdict, Verdict::worse);
     EXPECT_DOUBLE_EQ(slower.difference(slower.whole), 300.0 * kPeriod);
     const Diff faster = diff(work_and_rest(1300), work_and_rest(1000), {});
@@ -188,7 +189,8 @@ TEST(Diff, paths_are_told_apart_below_their_categories) {
 }
 
 /// A profile of one sample series: sample i lies at the node of `place`, and weighs `weight`.
-Profile with_timeline(Profile profile, const std::vector<std::pair<NodeId, std::uint64_t>>& samples) {
+Profile with_timeline(Profile profile,
+                      const std::vector<std::pair<NodeId, std::uint64_t>>& samples) {
     auto series = std::make_shared<SampleSeries>();
     Timeline timeline;
     for (const auto& [node, weight] : samples) {
@@ -205,8 +207,7 @@ TEST(Diff, samples_of_unequal_weight_tell_less) {
     const auto with = [](std::uint64_t heavy) {
         ProfileMaker maker;
         const std::uint64_t all = 90 + 10 * heavy;
-        Profile profile =
-            maker.add({maker.function("f")}, all * kPeriod, 100).make();
+        Profile profile = maker.add({maker.function("f")}, all * kPeriod, 100).make();
         std::vector<std::pair<NodeId, std::uint64_t>> samples(90, {NodeId{2}, kPeriod});
         samples.resize(100, {NodeId{2}, heavy * kPeriod});
         return with_timeline(std::move(profile), samples);
