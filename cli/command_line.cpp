@@ -22,6 +22,7 @@ Verbs:
   annotate  Show the source lines and instructions of a function
   diff      Compare two recordings: what got worse, what better
   export    Write a recording as json or folded
+  import    Make a profile in JSON of another profiler's file
   doctor    Say what this machine allows and what would improve it
   help      Print this, or the help of a verb: sample help report
   version   Print the version
@@ -36,8 +37,9 @@ See also: sample VERB --help, man sample
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
 constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
-constexpr std::array<std::string_view, 8> kVerbs = {"record", "report", "annotate", "diff",
-                                                    "export", "doctor", "help",     "version"};
+constexpr std::array<std::string_view, 9> kVerbs = {"record", "report", "annotate",
+                                                    "diff",   "export", "import",
+                                                    "doctor", "help",   "version"};
 
 template <class Options>
 Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {
@@ -64,6 +66,9 @@ Result<Invocation> parse_verb(std::string_view verb, const std::vector<std::stri
     }
     if (verb == "export") {
         return invocation(verb, parse_export_options(words));
+    }
+    if (verb == "import") {
+        return invocation(verb, parse_import_options(words));
     }
     if (verb == "doctor") {
         return invocation(verb, parse_doctor_options(words));

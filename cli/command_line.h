@@ -17,7 +17,7 @@ struct Text {
 };
 
 using Invocation = std::variant<Text, RecordOptions, ReportOptions, AnnotateOptions,
-                                DiffVerbOptions, ExportOptions, DoctorOptions>;
+                                DiffVerbOptions, ExportOptions, ImportOptions, DoctorOptions>;
 
 /// `words` are argv without the program's name. The first word is the verb; where it is none, all
 /// words are record's.

@@ -5,6 +5,7 @@
 #include "export/csv.h"
 #include "export/firefox.h"
 #include "export/folded.h"
+#include "export/html.h"
 #include "export/perf_script.h"
 #include "export/pprof.h"
 #include "export/script_profiler_json.h"
@@ -34,6 +35,7 @@ constexpr std::array kFormats{
     ExportFormat{"chrome", exports::write_chrome_trace, kTimes},
     ExportFormat{"callgrind", exports::write_callgrind, kLines},
     ExportFormat{"perf-script", exports::write_perf_script, kTimes},
+    ExportFormat{"html", exports::write_html, kNoDetails},
     ExportFormat{"csv", exports::write_csv, kNoDetails},
 };
 

@@ -50,7 +50,7 @@ Result<Parsed<ExportOptions>> parse_export_options(const std::vector<std::string
                  "Where to, mode 0600; - is standard output (default)");
     parser.flag("--force", options.force, "Replace a file that exists");
     add_choice(parser, typed.choice);
-    parser.positional("FILE", typed.files, "A recording or a profile in JSON");
+    parser.positional("FILE", typed.files, "A recording, or a foreign profile (sample import)");
     return parse_options(parser, arguments, [&] { return read(typed, options); });
 }
 

@@ -4,7 +4,6 @@
 #include "callgraph/transforms.h"
 #include "cli/name_cache.h"
 #include "core/mapped_file.h"
-#include "import/script_profiler_json.h"
 #include "symbolize/function_parts.h"
 #include "symbolize/name_forms.h"
 
@@ -21,22 +20,17 @@
 namespace sample::cli {
 namespace {
 
-enum class FileKind : std::uint8_t { empty, recording, json, other };
+enum class FileKind : std::uint8_t { empty, recording, foreign };
 
 FileKind kind_of(std::string_view content) {
     if (content.empty()) {
         return FileKind::empty;
     }
     constexpr std::string_view kMagic = "2CRT";
-    if (content.substr(0, kMagic.size()) == kMagic.substr(0, content.size()) ||
-        content.starts_with("ECRT")) {
-        return FileKind::recording;
-    }
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-    const std::size_t skipped = content.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-    const std::size_t first = content.find_first_not_of(" \t\r\n", skipped);
-    return first != std::string_view::npos && content[first] == '{' ? FileKind::json
-                                                                    : FileKind::other;
+    const bool is_recording =
+        content.substr(0, kMagic.size()) == kMagic.substr(0, content.size()) ||
+        content.starts_with("ECRT");
+    return is_recording ? FileKind::recording : FileKind::foreign;
 }
 
 /// What can be said of a path without reading it; in the words of somebody who wants a recording.
@@ -67,13 +61,6 @@ Result<void> check_path(const std::string& path) {
     return {};
 }
 
-Unexpected not_a_profile(const std::string& path) {
-    return unexpected(ErrorCode::corrupt,
-                      path +
-                          " is neither a recording of sample nor a profile in JSON: name the "
-                          ".utrace file that `sample record` wrote");
-}
-
 Unexpected nothing_recorded(const std::string& path) {
     return unexpected(ErrorCode::corrupt,
                       path + " is empty: nothing was recorded into it; record again");
@@ -91,24 +78,32 @@ callgraph::CategoryBy category_by(CategoryKind kind) {
     return callgraph::CategoryBy::thread;
 }
 
-Result<callgraph::Profile> load_json(const std::string& path, std::string_view content,
-                                     const ProfileChoice& choice) {
+Unexpected not_imported(const std::string& path, Error error) {
+    error.context = path + " is no recording of sample, and cannot be imported: " + error.context;
+    return unexpected(std::move(error));
+}
+
+Result<callgraph::Profile> load_foreign(const std::string& path, std::string_view content,
+                                        const ProfileChoice& choice, const Details& wanted) {
     if (choice.category) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "--category needs a recording: the categories of " + path + " are what the file says");
+    }
+    imports::Options options;
+    options.times = wanted.times;
+    options.lines = choice.by_line || wanted.lines;
+    Result<imports::Imported> imported = imports::import_profile(content, choice.from, options);
+    if (!imported) {
+        return not_imported(path, imported.error());
+    }
+    if (choice.by_line && !imported->profile.by_line) {
         return unexpected(ErrorCode::unsupported,
-                          "--category needs a recording: the categories of " + path +
-                              ", a profile in JSON, are fixed");
+                          "--lines needs lines: " + path + ", a profile in the format " +
+                              std::string{imports::name_of(imported->format)} + ", has none");
     }
-    if (choice.by_line) {
-        return unexpected(ErrorCode::unsupported,
-                          "--lines needs a recording: " + path + ", a profile in JSON, has none");
-    }
-    Result<callgraph::Profile> profile = imports::read_script_profiler_json(content);
-    if (!profile) {
-        Error error = profile.error();
-        error.context = path + " is no profile of version 2: " + error.context;
-        return unexpected(std::move(error));
-    }
-    return choice.fold_inlined ? callgraph::fold_inlined(std::move(*profile)) : std::move(profile);
+    callgraph::Profile profile = std::move(imported->profile);
+    return choice.fold_inlined ? callgraph::fold_inlined(std::move(profile)) : std::move(profile);
 }
 
 Result<MappedFile> open_any(const std::string& path) {
@@ -137,12 +132,14 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     switch (kind_of(content)) {
         case FileKind::empty:
             return nothing_recorded(path);
-        case FileKind::other:
-            return not_a_profile(path);
-        case FileKind::json:
-            return load_json(path, content, choice);
+        case FileKind::foreign:
+            return load_foreign(path, content, choice, wanted);
         case FileKind::recording:
             break;
+    }
+    if (choice.from) {
+        return unexpected(ErrorCode::invalid_argument,
+                          "--from is for foreign files: " + path + " is a recording of sample");
     }
     const Result<callgraph::Recording> recording =
         callgraph::load_recording(path, times_of(wanted));
@@ -189,6 +186,24 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 
 }  // namespace
 
+Result<imports::Imported> import_file(const std::string& path,
+                                      std::optional<imports::Format> format,
+                                      const imports::Options& options) {
+    const Result<MappedFile> file = open_any(path);
+    if (!file) {
+        return Unexpected{file.error()};
+    }
+    const std::string_view content = content_of(*file);
+    if (kind_of(content) == FileKind::recording) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path +
+                              " is a recording of sample: every verb reads it as it is, and sample "
+                              "export --format json makes a profile of it");
+    }
+    Result<imports::Imported> imported = imports::import_profile(content, format, options);
+    return imported ? std::move(imported) : not_imported(path, imported.error());
+}
+
 Result<callgraph::Recording> load_recording_file(const std::string& path, callgraph::Times times) {
     const Result<MappedFile> file = open_any(path);
     if (!file) {
@@ -197,12 +212,10 @@ Result<callgraph::Recording> load_recording_file(const std::string& path, callgr
     switch (kind_of(content_of(*file))) {
         case FileKind::empty:
             return nothing_recorded(path);
-        case FileKind::other:
-            return not_a_profile(path);
-        case FileKind::json:
+        case FileKind::foreign:
             return unexpected(ErrorCode::unsupported,
                               path +
-                                  " is a profile in JSON, which knows functions only: name the "
+                                  " is no recording of sample, which alone has addresses: name the "
                                   ".utrace file that `sample record` wrote");
         case FileKind::recording:
             break;

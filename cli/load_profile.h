@@ -9,7 +9,9 @@
 #include "cli/profile_choice.h"
 #include "cli/symbolize_recording.h"
 #include "core/result.h"
+#include "import/import.h"
 
+#include <optional>
 #include <string>
 
 namespace sample::cli {
@@ -20,16 +22,21 @@ struct Details {
     bool lines = false;  ///< A node for each line of a function, where lines are known.
 };
 
-/// Loads `path`, a recording or a profile in JSON (told apart by content), and applies `choice` but
-/// for the search. A recording that is cut off is no error: truth.whole and truth.notes say so.
-/// Errors say what to do: missing, unreadable, a directory, empty, neither of the two kinds,
-/// damaged; and a choice that the file cannot satisfy. Cost: symbolizing dominates.
+/// Loads `path`, a recording or a profile in a format of import/ (told apart by content), and
+/// applies `choice` but for the search. A recording that is cut off is no error: truth.whole and
+/// truth.notes say so. Errors say what to do: missing, unreadable, a directory, empty, nothing that
+/// is known, damaged; and a choice that the file cannot satisfy. Cost: symbolizing dominates.
 [[nodiscard]] Result<callgraph::Profile> load_profile(const std::string& path,
                                                       const ProfileChoice& choice,
                                                       const Details& wanted = {});
 
-/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for a profile in
-/// JSON.
+/// Loads `path`, which must be none. Errors as load_profile(); invalid_argument for a recording.
+[[nodiscard]] Result<imports::Imported> import_file(const std::string& path,
+                                                    std::optional<imports::Format> format,
+                                                    const imports::Options& options);
+
+/// Loads `path`, which must be a recording. Errors as load_profile(); unsupported for anything
+/// else.
 [[nodiscard]] Result<callgraph::Recording> load_recording_file(
     const std::string& path, callgraph::Times times = callgraph::Times::dropped);
 

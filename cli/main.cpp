@@ -31,6 +31,8 @@ int run(const Invocation& invocation) {
                     return run_diff(options);
                 } else if constexpr (std::is_same_v<Options, ExportOptions>) {
                     return run_export(options);
+                } else if constexpr (std::is_same_v<Options, ImportOptions>) {
+                    return run_import(options);
                 } else if constexpr (std::is_same_v<Options, DoctorOptions>) {
                     return run_doctor(options);
                 } else {

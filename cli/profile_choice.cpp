@@ -72,6 +72,24 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
                 "Names that were found before are used, and kept (default),\n"
                 "or not");
     add_debug_folders(parser, typed.debug_folders);
+    add_from(parser, typed.from);
+}
+
+void add_from(OptionParser& parser, std::string& format) {
+    parser.value(
+        "--from", "FORMAT", format,
+        "What a foreign file is, if its content does not tell:\n" + imports::format_names());
+}
+
+Result<std::optional<imports::Format>> read_from(const std::string& format) {
+    if (format.empty()) {
+        return std::optional<imports::Format>{};
+    }
+    const Result<imports::Format> found = imports::find_format(format);
+    if (!found) {
+        return Unexpected{found.error()};
+    }
+    return std::optional{*found};
 }
 
 Result<ProfileChoice> read_choice(const TypedChoice& typed) {
@@ -82,6 +100,11 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     choice.use_cache = typed.use_cache;
     choice.by_line = typed.by_line;
     choice.debug_folders = typed.debug_folders;
+    const Result<std::optional<imports::Format>> from = read_from(typed.from);
+    if (!from) {
+        return Unexpected{from.error()};
+    }
+    choice.from = *from;
     const Result<void> hidden = read_lists("--hide", typed.hide, kHidden, [&choice](Hidden what) {
         (what == Hidden::gc ? choice.hide_gc : choice.hide_plugins) = true;
     });

@@ -3,6 +3,7 @@
 
 #include "cli/option_parser.h"
 #include "core/result.h"
+#include "import/format.h"
 #include "symbolize/name_forms.h"
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace sample::cli {
 enum class CategoryKind : std::uint8_t { thread, process, module };  ///< thread: groups named alike
 
 struct ProfileChoice {
+    std::optional<imports::Format> from;   ///< Of a foreign file; none: by its content.
     std::optional<CategoryKind> category;  ///< None: thread groups, or what the file has.
     symbolize::NameForm names = symbolize::NameForm::full;
     bool by_line = false;       ///< A node for each line of a function.
@@ -32,6 +34,7 @@ struct ProfileChoice {
 
 /// The same as words.
 struct TypedChoice {
+    std::string from;
     std::string category;
     std::string names;
     std::vector<std::string> fold;
@@ -49,8 +52,14 @@ struct TypedChoice {
 void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
 
 /// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize,
-/// --debug-dir and --no-cache; `typed` outlives the parse.
+/// --debug-dir, --no-cache and --from; `typed` outlives the parse.
 void add_choice(OptionParser& parser, TypedChoice& typed);
+
+/// Adds --from, which import has, too; `format` outlives the parse.
+void add_from(OptionParser& parser, std::string& format);
+
+/// None for an empty one. Errors: invalid_argument, listing the formats.
+[[nodiscard]] Result<std::optional<imports::Format>> read_from(const std::string& format);
 
 /// Errors: invalid_argument, listing what is allowed.
 [[nodiscard]] Result<ProfileChoice> read_choice(const TypedChoice& typed);

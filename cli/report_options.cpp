@@ -101,7 +101,7 @@ Result<Parsed<ReportOptions>> parse_report_options(const std::vector<std::string
                  "Leave out what weighs less (callgraph: 0.5, else 0)");
     parser.flag("--json", options.json, "JSON instead of text; durations in microseconds");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
-    parser.positional("FILE", typed.files, "A recording or a profile in JSON");
+    parser.positional("FILE", typed.files, "A recording, or a foreign profile (sample import)");
     return parse_options(parser, arguments, [&] { return read(typed, options); });
 }
 

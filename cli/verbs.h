@@ -1,13 +1,15 @@
 // The verbs: each takes its options, does its work and returns the process's exit code.
 //
-// report, annotate, diff, export and doctor: 0 done, 1 it failed and a message on standard error
-// says what to do; usage errors (2) were found before. record passes the command's own code on.
+// report, annotate, diff, export, import and doctor: 0 done, 1 it failed and a message on standard
+// error says what to do; usage errors (2) were found before. record passes the command's own code
+// on.
 #pragma once
 
 #include "cli/annotate_options.h"
 #include "cli/diff_options.h"
 #include "cli/doctor_options.h"
 #include "cli/export_options.h"
+#include "cli/import_options.h"
 #include "cli/record_options.h"
 #include "cli/report_options.h"
 
@@ -25,6 +27,7 @@ inline constexpr int kExitGate = 3;  ///< diff: worse than --fail-above allows.
 [[nodiscard]] int run_annotate(const AnnotateOptions& options);
 [[nodiscard]] int run_diff(const DiffVerbOptions& options);
 [[nodiscard]] int run_export(const ExportOptions& options);
+[[nodiscard]] int run_import(const ImportOptions& options);
 [[nodiscard]] int run_doctor(const DoctorOptions& options);
 
 }  // namespace sample::cli

@@ -79,7 +79,8 @@ std::string microseconds(std::int64_t time_ns) {
 
 /// A hundredth of a nanosecond later than `time_ns`.
 std::string just_after(std::int64_t time_ns) {
-    return time_ns < 0 ? microseconds(time_ns + 1).append("99") : microseconds(time_ns).append("01");
+    return time_ns < 0 ? microseconds(time_ns + 1).append("99")
+                       : microseconds(time_ns).append("01");
 }
 
 class Events {
@@ -128,8 +129,8 @@ private:
     }
 
     void begin_track(const Track& track) {
-        ids_text_ = "\"pid\":" + std::to_string(track.pid) +
-                    ",\"tid\":" + std::to_string(track.unique_tid);
+        ids_text_ =
+            "\"pid\":" + std::to_string(track.pid) + ",\"tid\":" + std::to_string(track.unique_tid);
         begin_ = ",\n{\"ph\":\"B\"," + ids_text_ + ",\"ts\":";
         end_ = ",\n{\"ph\":\"E\"," + ids_text_ + ",\"ts\":";
         std::string name = track.name;

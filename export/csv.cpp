@@ -51,12 +51,15 @@ void write_text(Writer& out, std::string_view text) {
     out.text(rest).text("\"");
 }
 
+/// Nothing if there is no whole.
 void write_percent(Writer& out, std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) {
+        return;
+    }
     constexpr int kDigits = 4;
     constexpr std::size_t kLongest = 64;
     constexpr double kPercent = 100;
-    const double percent =
-        whole == 0 ? 0 : kPercent * static_cast<double>(part) / static_cast<double>(whole);
+    const double percent = kPercent * static_cast<double>(part) / static_cast<double>(whole);
     std::array<char, kLongest> text{};
     const char* end = std::to_chars(text.data(), text.data() + text.size(), percent,
                                     std::chars_format::fixed, kDigits)
@@ -117,7 +120,11 @@ Result<void> write_csv(const Profile& profile, const Sink& sink) {
         write_text(out, callgraph::label(function));
         out.text(",");
         write_text(out, source_file(profile, function));
-        out.text(",").number(function.line).text(",");
+        out.text(",");
+        if (function.line != 0) {
+            out.number(function.line);
+        }
+        out.text(",");
         write_text(out, module.path.empty() ? module.name : module.path);
         out.text(",");
         write_text(out, module.build_id);

@@ -8,9 +8,9 @@
 
 namespace sample::exports {
 
-/// {"command": …, "clock": …, "samples": …, "lost": …, …, "processes": […], "modules": […]}: how the
-/// profile was made, how far it can be trusted, and its modules, by Function::module. What was not
-/// measured is null. Names of durations end in _ns, or in _count where an event was counted.
+/// {"command": …, "clock": …, "samples": …, "lost": …, …, "processes": […], "modules": […]}: how
+/// the profile was made, how far it can be trusted, and its modules, by Function::module. What was
+/// not measured is null. Names of durations end in _ns, or in _count where an event was counted.
 /// docs/format-speedscope.md lists the members.
 [[nodiscard]] std::string facts_json(const callgraph::Profile& profile);
 

@@ -1,6 +1,6 @@
-// The text that `perf script` prints, as its readers take it: an entry a sample, its stack below it.
-// docs/format-perf-script.md has what stands where addresses would, and what readers make of it.
-// Source: perf-script(1); tools/perf/builtin-script.c of Linux 6.1.
+// The text that `perf script` prints, as its readers take it: an entry a sample, its stack below
+// it. docs/format-perf-script.md has what stands where addresses would, and what readers make of
+// it. Source: perf-script(1); tools/perf/builtin-script.c of Linux 6.1.
 #pragma once
 
 #include "callgraph/profile.h"

@@ -21,11 +21,6 @@ std::string one_decimal(double value) {
     return {digits.data(), end};
 }
 
-/// A weight: time, or a count of the event.
-std::string amount(const Profile& profile, std::uint64_t weight) {
-    return profile.is_time() ? exact_duration(weight) : grouped(weight) + " " + profile.unit;
-}
-
 class Facts {
 public:
     void add(std::string label, std::string value) {
@@ -91,12 +86,14 @@ void add_truth(Facts& facts, const Profile& profile) {
     if (truth.samples == 0 && truth.source.empty() && truth.sampled_ns == 0) {
         return;  // not known: the profile is another program's, or lost its truth on the way
     }
-    facts.add("samples", grouped(truth.samples) + ", " + amount(profile, truth.sampled_ns));
-    facts.add("booked without a stack", amount(profile, truth.booked_ns));
+    facts.add("samples",
+              grouped(truth.samples) + ", " + exact_duration_or_count(profile, truth.sampled_ns));
+    facts.add("booked without a stack", exact_duration_or_count(profile, truth.booked_ns));
     facts.add_count("samples lost", truth.lost);
     const auto stacks = [&](std::string label, std::uint64_t count, std::uint64_t weight) {
-        facts.add(std::move(label),
-                  count == 0 ? "0" : grouped(count) + ", " + amount(profile, weight));
+        facts.add(
+            std::move(label),
+            count == 0 ? "0" : grouped(count) + ", " + exact_duration_or_count(profile, weight));
     };
     stacks("stacks truncated", truth.truncated_stacks, truth.truncated_ns);
     stacks("stacks incomplete", truth.incomplete_stacks, truth.incomplete_ns);
@@ -137,6 +134,10 @@ std::string exact_duration(std::uint64_t ns) {
         text += fraction;
     }
     return text.append(unit.name);
+}
+
+std::string exact_duration_or_count(const Profile& profile, std::uint64_t weight) {
+    return profile.is_time() ? exact_duration(weight) : grouped(weight) + " " + profile.unit;
 }
 
 std::vector<RecordingFact> recording_facts(const Profile& profile) {

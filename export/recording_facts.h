@@ -22,6 +22,10 @@ struct RecordingFact {
 /// "1.25 s", "320 ms", "17.5 us", "3 ns": exact.
 [[nodiscard]] std::string exact_duration(std::uint64_t ns);
 
+/// A weight of `profile`: such a duration, or a count with the profile's unit.
+[[nodiscard]] std::string exact_duration_or_count(const callgraph::Profile& profile,
+                                                  std::uint64_t weight);
+
 /// "12,345".
 [[nodiscard]] std::string grouped(std::uint64_t count);
 

@@ -21,8 +21,7 @@ std::int64_t bounded(std::int64_t time) {
 }
 
 std::int64_t bounded(std::uint64_t weight) {
-    return static_cast<std::int64_t>(
-        std::min(weight, static_cast<std::uint64_t>(kFarthest)));
+    return static_cast<std::int64_t>(std::min(weight, static_cast<std::uint64_t>(kFarthest)));
 }
 
 }  // namespace

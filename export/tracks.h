@@ -27,7 +27,7 @@ namespace sample::exports {
 struct Slice {
     NodeId node;  ///< Never the root, unless the root has time of its own.
     std::int64_t start = 0;
-    std::int64_t end = 0;  ///< start + the weight, which is not 0.
+    std::int64_t end = 0;   ///< start + the weight, which is not 0.
     std::int64_t time = 0;  ///< When it was taken; 0 where that is not known. Never goes back.
     std::uint64_t samples = 0;
 };
@@ -76,7 +76,7 @@ private:
     std::size_t left_ = 0;
     bool has_times_ = false;
     std::int64_t period_ = std::numeric_limits<std::int64_t>::max();
-    std::optional<std::int64_t> end_;  ///< Of the latest slice.
+    std::optional<std::int64_t> end_;                                 ///< Of the latest slice.
     std::int64_t latest_ = std::numeric_limits<std::int64_t>::min();  ///< Slice::time.
 };
 

@@ -108,6 +108,11 @@ Result<callgraph::Profile> read_json(std::string_view text, const Options& optio
                         : read_script_profiler_json(text);
 }
 
+/// Where in a function each sample was, not only where the function begins.
+bool has_lines(Format format) {
+    return format == Format::pprof || format == Format::perf_script;
+}
+
 Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const Options& options) {
     switch (format) {
         case Format::json:
@@ -174,9 +179,13 @@ Result<Imported> import_profile(std::string_view bytes, std::optional<Format> fo
         }
         format = *detected;
     }
-    Result<callgraph::Profile> profile = read_as(*format, bytes, options);
+    Options wanted = options;
+    wanted.lines = options.lines && has_lines(*format);
+    Result<callgraph::Profile> profile = read_as(*format, bytes, wanted);
     if (!profile) {
-        return unexpected(profile.error());
+        Error error = profile.error();
+        error.context = std::string{name_of(*format)} + ": " + error.context;
+        return unexpected(std::move(error));
     }
     return Imported{std::move(*profile), *format};
 }

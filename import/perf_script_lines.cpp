@@ -84,7 +84,7 @@ std::optional<std::int64_t> to_time(std::string_view word) {
     const auto seconds = to_number(word.substr(0, point));
     const auto digits = to_number(fraction);
     if (!seconds || !digits || fraction.size() > kMostDigits ||
-        *seconds >= std::numeric_limits<std::int64_t>::max() / kNsPerS) {
+        *seconds >= std::numeric_limits<std::int64_t>::max() / 2 / kNsPerS) {
         return std::nullopt;
     }
     std::uint64_t nanoseconds = *digits;

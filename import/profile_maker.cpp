@@ -17,9 +17,6 @@ using callgraph::Profile;
 using callgraph::SampleSeries;
 using callgraph::TimedWeight;
 
-/// A node costs about 200 bytes while the tree grows, and two bytes of some formats make one.
-constexpr std::uint32_t kMaxNodes = std::uint32_t{1} << 24;
-
 constexpr std::string_view kUnknown = "[unknown]";
 
 std::uint64_t hash_of(std::string_view text) {
@@ -135,9 +132,9 @@ ProfileMaker::Place ProfileMaker::child(Place parent, FunctionId function,
         site.line = 0;
     }
     const Place place = tree_.child(parent, function, site);
-    if (place >= kMaxNodes) {
+    if (place >= options_.max_nodes) {
         problem_ =
-            "more than " + std::to_string(kMaxNodes) + " different stacks and parts of stacks";
+            "more than " + std::to_string(options_.max_nodes) + " different stacks and parts of stacks";
     }
     return place;
 }

@@ -186,14 +186,13 @@ bool Handler::enter_child() {
 }
 
 bool Handler::key(std::string& key) {
-    if (skipped_ == 0) {
-        levels_.back().key = std::move(key);
-        const Level& level = levels_.back();
-        if (level.in == In::node && level.key == "TotalDuration" && level.total_ns) {
-            return fail("TotalDuration appears twice");
-        }
+    if (skipped_ != 0) {
+        return true;
     }
-    return true;
+    Level& level = levels_.back();
+    level.key = std::move(key);
+    return level.in != In::node || level.key != "TotalDuration" || !level.total_ns ||
+           fail("TotalDuration appears twice");
 }
 
 bool Handler::end_object() {

@@ -16,7 +16,7 @@ namespace sample::imports {
 
 namespace {
 
-constexpr double kMaxWeight = 9.2e18;  // Below 2^63.
+constexpr double kMaxWeight = 4.6e18;  // Below 2^62.
 
 /// Nanoseconds in a unit of time; none for what is none.
 std::optional<double> nanoseconds_in(std::string_view unit) {
@@ -90,7 +90,8 @@ private:
     std::string_view unit_;
     bool is_time_ = false;
     double factor_ = 1;
-    double start_ = 0;                   ///< The earliest begin of a profile that is kept.
+    double start_ = 0;  ///< The earliest begin of a profile that is kept.
+    double end_ = 0;
     std::vector<FunctionId> functions_;  ///< By frame.
     std::vector<Place> places_;          ///< By stack, of the current profile; 0: not made yet.
     std::uint32_t thread_ = 0;
@@ -117,6 +118,7 @@ void Reader::choose_unit() {
     for (const SpeedscopeProfile& each : profiles) {
         if (each.unit == unit_) {
             start = std::min(start.value_or(each.start), each.start);
+            end_ = std::max(end_, each.end);
         } else {
             ++others;
         }
@@ -184,7 +186,7 @@ Result<void> Reader::take_samples(const SpeedscopeProfile& profile, const std::s
     for (std::size_t i = 0; i < profile.samples.size(); ++i) {
         const double weight = profile.weights[i];
         if (!(weight >= 0) || scaled(std::abs(at - start_) + weight) > kMaxWeight) {
-            return wrong(place + numbered(".weights", i), "negative, or more than 63 bits");
+            return wrong(place + numbered(".weights", i), "negative, or more than 62 bits");
         }
         const double end = at + weight;
         if (profile.samples[i] != 0) {
@@ -215,7 +217,7 @@ Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::st
             : !event.is_open && open.empty()         ? "ends a frame where none has begun"
             : !event.is_open && open.back().frame != event.frame
                 ? "ends another frame than the innermost"
-            : scaled(event.at - start_) > kMaxWeight ? "is later than 63 bits can say"
+            : scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say"
                                                      : std::string_view{};
         if (!problem.empty()) {
             return wrong(place + numbered(".events", i), problem);
@@ -245,7 +247,7 @@ Result<void> Reader::take(std::size_t index) {
     const std::string place = numbered("profiles", index);
     if (std::abs(scaled(profile.start)) > kMaxWeight ||
         std::abs(scaled(profile.end)) > kMaxWeight) {
-        return wrong(place, "startValue or endValue has more than 63 bits");
+        return wrong(place, "startValue or endValue has more than 62 bits");
     }
     ThreadKey key = thread_of(profile.name);
     thread_ = maker_.thread(key);
@@ -273,6 +275,9 @@ Result<callgraph::Profile> Reader::read() && {
     }
     callgraph::Profile& profile = maker_.profile();
     profile.command_line = document_.name;
+    if (is_time_ && end_ > start_) {
+        profile.truth.wall_ns = static_cast<std::uint64_t>(scaled(end_ - start_));
+    }
     if (gap_ns_ != 0) {
         profile.truth.notes.push_back(std::to_string(gap_ns_) + (is_time_ ? " ns" : " counts") +
                                       " of samples without a frame were taken for gaps");

@@ -244,8 +244,9 @@ TEST_F(SampleProgram, says_what_is_wrong_with_a_file_and_what_to_do) {
     const std::pair<const char*, const char*> cases[] = {
         {"missing", "missing does not exist: make a recording with sample -o missing -- COMMAND"},
         {"empty", "empty is empty: nothing was recorded into it; record again"},
-        {"text", "text is neither a recording of sample nor a profile in JSON"},
-        {"json", "json is no profile of version 2"},
+        {"text", "text is no recording of sample, and cannot be imported: text, but neither JSON"},
+        {"json",
+         "json is no recording of sample, and cannot be imported: json: version 3 of the format"},
         {".", ". is a directory: name a recording in it"},
         {"/dev/null", "/dev/null is not a regular file"},
     };

@@ -119,6 +119,12 @@ TEST(Csv, per_cent_are_of_the_whole) {
     EXPECT_EQ(row[11], "33.3333");
 }
 
+TEST(Csv, what_is_not_known_is_no_number) {
+    const Row row = row_of("f");
+    EXPECT_EQ(row[2], "") << "line";
+    EXPECT_EQ(row[10], "") << "per cent of nothing";
+}
+
 TEST(Csv, units_are_in_the_header) {
     Profile profile = callgraph::average(random_profile(1), 25);
     EXPECT_EQ(rows_of(profile)[0][6], "total [ns scaled by 5]");
@@ -133,10 +139,8 @@ TEST(Csv, text_is_quoted) {
 }
 
 TEST(Csv, no_name_is_a_formula_and_each_can_be_told) {
-    for (const std::string name :
-         {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'quoted", "''", "'=1",
-          "\xef\xbc\x9d"
-          "1"}) {
+    for (const std::string name : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1",
+                                   "'quoted", "''", "'=1", "\xef\xbc\x9dx"}) {
         const std::string cell = row_of(name)[0];
         EXPECT_TRUE(cell.starts_with('\'')) << cell;
         EXPECT_EQ(without_apostrophe(cell), name);

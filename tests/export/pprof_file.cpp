@@ -17,7 +17,14 @@ namespace sample::exports {
 
 namespace {
 
-using namespace pprof;
+using pprof::FunctionField;
+using pprof::LabelField;
+using pprof::LineField;
+using pprof::LocationField;
+using pprof::MappingField;
+using pprof::ProfileField;
+using pprof::SampleField;
+using pprof::ValueTypeField;
 using protozero::pbf_message;
 
 /// Thrown inside this file only: protozero reports damage by exceptions, too.

@@ -15,7 +15,14 @@
 namespace sample::exports {
 namespace {
 
-using namespace pprof;
+using pprof::FunctionField;
+using pprof::LabelField;
+using pprof::LineField;
+using pprof::LocationField;
+using pprof::MappingField;
+using pprof::ProfileField;
+using pprof::SampleField;
+using pprof::ValueTypeField;
 
 /// A profile that is right, but for what a test changes.
 struct Parts {

@@ -59,6 +59,7 @@ void add_facts(Profile& profile) {
     profile.end_unix_ms = profile.start_unix_ms + 60;
     profile.modules.push_back({"app", "/usr/bin/app", "0123456789abcdef0123456789abcdef01234567"});
     profile.modules.push_back({"libc.so.6", "/usr/lib/libc.so.6", ""});
+    profile.modules.push_back({"[jit]", "", ""});
     profile.threads.resize(2);
     profile.threads[0] = {"app", "app", 100, 100, 0, 7 * kMs + kMs / 2, 7, 0};
     profile.threads[1] = {"worker", "child", 101, 101, 10 * static_cast<std::int64_t>(kMs),
@@ -95,7 +96,7 @@ Profile timed_profile() {
     const FunctionId gc = add_function(profile, "GC", "", 0, 0);
     const FunctionId allocate = add_function(profile, "malloc", "libc.so.6", 0, 2);
     const FunctionId rest = add_function(profile, "[not sampled]", "", 0, 0);
-    const FunctionId made = add_function(profile, "made\"\u2028\u202e", "[jit]", 0, 0,
+    const FunctionId made = add_function(profile, "made\"\u2028\u202e", "[jit]", 0, 3,
                                          callgraph::kNative | callgraph::kPlugin);
     const FunctionId kernel = add_function(profile, "[kernel, caller unseen]", "", 0, 0);
     profile.gc = gc;

@@ -2,8 +2,8 @@
 
 No library and no port: Chromium reads commands from descriptor 3 and answers on 4, as JSON that ends in a
 zero byte. Each browser has a profile folder of its own, which goes with it. Everything that a page
-complains about is kept in Page.errors: console.error, failed assertions, exceptions nobody caught, and
-resources that could not be loaded. Warnings are in Page.warnings.
+complains about is kept in Page.errors: console.error, failed assertions, exceptions nobody caught,
+resources that could not be loaded, and messages to be confirmed. Warnings are in Page.warnings.
 
 Source: the Chrome DevTools Protocol 1.3; chromium --remote-debugging-pipe.
 """
@@ -97,6 +97,18 @@ class Browser:
 
     def call(self, method, parameters=None, session=None):
         """Sends a command and returns its result; events that come before it go to the listeners."""
+        command = self.send(method, parameters, session)
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            answer = self._receive(deadline, method)
+            if answer.get("id") == command:
+                if "error" in answer:
+                    raise BrowserError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self._tell(answer)
+
+    def send(self, method, parameters=None, session=None):
+        """Sends a command whose answer nobody waits for; its number."""
         self._last_id += 1
         message = {"id": self._last_id, "method": method, "params": parameters or {}}
         if session:
@@ -104,14 +116,7 @@ class Browser:
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._commands, data):]
-        deadline = time.monotonic() + self.timeout_s
-        while True:
-            answer = self._receive(deadline, method)
-            if answer.get("id") == self._last_id:
-                if "error" in answer:
-                    raise BrowserError(f"{method}: {answer['error']}")
-                return answer["result"]
-            self._tell(answer)
+        return self._last_id
 
     def open(self, url, width=1600, height=1200):
         """A new page that shows `url`, loaded."""
@@ -161,10 +166,12 @@ class Page:
     def __init__(self, browser, url, width, height):
         self.errors = []
         self.warnings = []
+        self.messages = []  # Everything on its console.
         self._browser = browser
         self._is_loaded = False
-        target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self._session = browser.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        self._target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._session = browser.call("Target.attachToTarget", {
+            "targetId": self._target, "flatten": True})["sessionId"]
         browser.listen(self._on_event)
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
@@ -190,10 +197,11 @@ class Page:
             raise BrowserError(f"{expression[:200]}: {describe(result['exceptionDetails'])}")
         return result["result"].get("value")
 
-    def wait_for(self, expression):
-        """Waits until the expression is true. Raises BrowserError, with the page's errors, if it does not."""
+    def wait_for(self, expression, or_else=lambda: False):
+        """Waits until the expression, or what or_else() returns, is true. Raises BrowserError, with the
+        page's errors, if neither becomes so."""
         deadline = time.monotonic() + self._browser.timeout_s
-        while not self.evaluate(expression):
+        while not self.evaluate(expression) and not or_else():
             if time.monotonic() > deadline:
                 raise BrowserError(f"never true: {expression}; errors of the page: {self.errors}")
             self._browser.pump(0.02)
@@ -212,17 +220,27 @@ class Page:
         """Takes what the page may still say."""
         self._browser.pump(seconds)
 
+    def close(self):
+        self._browser.call("Target.closeTarget", {"targetId": self._target})
+
     def _on_event(self, event):
         if event.get("sessionId") != self._session:
             return
         method, facts = event.get("method"), event.get("params", {})
         if method == "Page.loadEventFired":
             self._is_loaded = True
+        elif method == "Page.javascriptDialogOpening":
+            self.errors.append(facts["message"])  # The page stands still until somebody has read it.
+            self._browser.send("Page.handleJavaScriptDialog", {"accept": False}, self._session)
         elif method == "Runtime.exceptionThrown":
             self.errors.append(describe(facts["exceptionDetails"]))
-        elif method == "Runtime.consoleAPICalled" and facts["type"] in ("error", "assert", "warning"):
+        elif method == "Runtime.consoleAPICalled":
             words = " ".join(str(word.get("value", word.get("description", ""))) for word in facts["args"])
-            (self.warnings if facts["type"] == "warning" else self.errors).append(words)
+            self.messages.append(words)
+            if facts["type"] in ("error", "assert"):
+                self.errors.append(words)
+            elif facts["type"] == "warning":
+                self.warnings.append(words)
         elif method == "Log.entryAdded" and facts["entry"]["level"] in ("error", "warning"):
             entry = facts["entry"]
             text = f"{entry['text']} {entry.get('url', '')}".strip()

@@ -1,0 +1,57 @@
+// `sample import`: another profiler's file as a profile in version-2 JSON.
+#include "cli/export_format.h"
+#include "cli/export_profile.h"
+#include "cli/load_profile.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "cli/view_parts.h"
+
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+/// "perf-script: 2 threads, 12 functions, 1,000 samples, 1.001 s"; notes follow, a line each.
+std::string what_was_read(const imports::Imported& imported) {
+    const callgraph::Profile& profile = imported.profile;
+    const callgraph::Truth& truth = profile.truth;
+    std::string text{imports::name_of(imported.format)};
+    text += ": ";
+    text += truth.threads != 0 ? counted(truth.threads, "thread") : std::string{"no threads named"};
+    text += ", " + counted(profile.functions.size(), "function") + ", ";
+    text += truth.samples != 0 ? counted(truth.samples, "sample") : std::string{"samples unknown"};
+    text += ", " + weight_text(profile, root_total_ns(profile));
+    for (const std::string& note : truth.notes) {
+        text += "\nnote: " + printable(note);
+    }
+    return text;
+}
+
+Result<void> write_json(const callgraph::Profile& profile, const ImportOptions& options) {
+    const Result<const ExportFormat*> json = find_export_format("json");
+    if (!json) {
+        return Unexpected{json.error()};
+    }
+    return options.output == "-" ? write_export_to_stdout(profile, **json)
+                                 : write_export(profile, **json, options.output, options.force);
+}
+
+}  // namespace
+
+int run_import(const ImportOptions& options) {
+    const Result<imports::Imported> imported = import_file(options.file, options.from, {});
+    if (!imported) {
+        print_error(imported.error().message());
+        return kExitFailure;
+    }
+    const Result<void> written = write_json(imported->profile, options);
+    if (!written) {
+        print_error(written.error().message());
+        return kExitFailure;
+    }
+    print_error(what_was_read(*imported));
+    return kExitOk;
+}
+
+}  // namespace sample::cli

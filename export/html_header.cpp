@@ -1,0 +1,171 @@
+#include "export/html_header.h"
+
+#include "export/code_kind.h"
+#include "export/profile_facts.h"
+#include "export/recording_facts.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace sample::exports {
+
+namespace {
+
+using callgraph::Profile;
+using callgraph::Truth;
+using nlohmann::json;
+
+/// What a weight is, in words: "CPU time".
+std::string weight_in_words(const Profile& profile) {
+    if (!profile.is_time()) {
+        return profile.unit;
+    }
+    return profile.truth.clock == "wall"  ? "wall time"
+           : profile.truth.clock == "cpu" ? "CPU time"
+                                          : "time";
+}
+
+std::string explanation(const Profile& profile) {
+    std::string text =
+        "Each bar is a function, below the one that called it. Its width is its total: ";
+    if (profile.is_time()) {
+        text += "the " + weight_in_words(profile) +
+                " in it and in what it called, in milliseconds (ms) of all threads together";
+        text += profile.truth.clock == "wall" ? ", waiting included. " : ". ";
+    } else {
+        text += "how many " + profile.unit + " there were in it and in what it called. ";
+    }
+    text +=
+        "Self is what was spent in the function's own code: where nothing hangs below the bar. "
+        "Per cent are of all. Bars stand from heavy to light, not along time; the second row "
+        "are the categories, groups of threads unless chosen otherwise.";
+    if (profile.by_line) {
+        text += " A bar is one line of a function.";
+    }
+    if (profile.scale != 1.0) {
+        text += " All but the samples is multiplied by " + scale_text(profile) +
+                ", to a span of time that the session did not have.";
+    }
+    return text;
+}
+
+/// Floored to the millisecond; the exact figure is among the facts.
+std::string brief_duration(std::uint64_t ns) {
+    constexpr std::uint64_t kMillisecond = 1'000'000;
+    return exact_duration(ns < kMillisecond ? ns : ns - ns % kMillisecond);
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+    return grouped(count).append(" ").append(count == 1 ? one : many);
+}
+
+json summary(const Profile& profile) {
+    const Truth& truth = profile.truth;
+    json parts = json::array();
+    if (truth.wall_ns != 0) {
+        parts.push_back("session of " + brief_duration(truth.wall_ns));
+    }
+    for (const RecordingFact& fact : recording_facts(profile)) {
+        if (fact.label == "rate" || fact.label == "period") {
+            parts.push_back(fact.value);
+        }
+    }
+    if (!truth.source.empty()) {
+        parts.push_back("source " + truth.source);
+    }
+    if (truth.processes != 0) {
+        parts.push_back(counted(truth.threads, "thread", "threads") + " in " +
+                        counted(truth.processes, "process", "processes"));
+    }
+    return parts;
+}
+
+/// The marks below the headline.
+class Marks {
+public:
+    void add(std::string text, bool is_warning, bool is_note = false) {
+        marks_.push_back(
+            {{"text", std::move(text)}, {"isWarning", is_warning}, {"isNote", is_note}});
+    }
+    void add_count(std::uint64_t count, std::string_view one, std::string_view many) {
+        add(counted(count, one, many), count != 0);
+    }
+    [[nodiscard]] json take() && { return std::move(marks_); }
+
+private:
+    json marks_ = json::array();
+};
+
+json truth_marks(const Profile& profile) {
+    const Truth& truth = profile.truth;
+    Marks marks;
+    if (profile.scale != 1.0) {
+        marks.add("\u00d7" + scale_text(profile) + " scaled", true);
+    }
+    if (!truth.source.empty()) {
+        marks.add_count(truth.lost, "sample lost", "samples lost");
+        marks.add_count(truth.truncated_stacks, "stack truncated", "stacks truncated");
+        marks.add_count(truth.incomplete_stacks, "stack incomplete", "stacks incomplete");
+        marks.add(counted(truth.guessed_stacks, "stack", "stacks") + " with a guessed frame",
+                  false);
+        marks.add(exact_duration_or_count(profile, truth.booked_ns) + " measured without a stack",
+                  false);
+        marks.add(truth.whole ? "recording whole" : "recording cut off: its end is missing",
+                  !truth.whole);
+    }
+    for (const std::string& note : truth.notes) {
+        marks.add(note, false, true);
+    }
+    return std::move(marks).take();
+}
+
+/// [index in preorder, name] of each category.
+json categories(const Profile& profile, const std::vector<NodeId>& order) {
+    std::unordered_map<std::uint32_t, std::string_view> names;
+    for (const callgraph::Category& category : profile.categories) {
+        names.emplace(category.node.value, category.name);
+    }
+    json list = json::array();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        if (const auto found = names.find(order[i].value); found != names.end()) {
+            list.push_back({i, found->second});
+        }
+    }
+    return list;
+}
+
+}  // namespace
+
+std::string html_header(const Profile& profile, const std::vector<NodeId>& order,
+                        std::size_t sources) {
+    json header{
+        {"command", profile.command_line},
+        {"isTime", profile.is_time()},
+        {"unit", profile.unit},
+        {"what", profile.is_time() && !profile.truth.clock.empty() ? weight_in_words(profile) : ""},
+        {"explanation", explanation(profile)},
+        {"summary", summary(profile)},
+        {"truth", truth_marks(profile)},
+        {"kinds", kCodeKindNames},
+        {"categories", categories(profile, order)},
+        {"sources", sources},
+        {"functions", profile.functions.size()},
+        {"nodes", order.size()},
+    };
+    json& modules = header["modules"] = json::array();
+    for (const callgraph::CodeModule& module : profile.modules) {
+        modules.push_back({module.name, module.path, module.build_id});
+    }
+    json& facts = header["facts"] = json::array();
+    facts.push_back({"written by", creator()});
+    for (const RecordingFact& fact : recording_facts(profile)) {
+        facts.push_back({fact.label, fact.value});
+    }
+    constexpr int kNoIndent = -1;
+    return header.dump(kNoIndent, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace sample::exports

@@ -1,0 +1,115 @@
+#include "export/chrome_trace.h"
+
+#include "threads_profile.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace sample::exports {
+namespace {
+
+using callgraph::Profile;
+using Json = nlohmann::json;
+
+std::string text_of(const Profile& profile) {
+    std::string text;
+    EXPECT_TRUE(write_chrome_trace(profile, to_string_sink(text)).has_value());
+    return text;
+}
+
+/// The lines of a thread's begin and end events, as "B main 1.000".
+std::string slices_of(const std::string& text, const std::string& tid) {
+    std::string out;
+    for (std::size_t at = text.find("{\"ph\":"); at != std::string::npos;
+         at = text.find("{\"ph\":", at + 1)) {
+        const std::string line = text.substr(at, text.find('\n', at) - at);
+        const Json event = Json::parse(line.substr(0, line.rfind('}') + 1), nullptr, false);
+        if (event.is_object() && (event["ph"] == "B" || event["ph"] == "E") &&
+            std::to_string(event["tid"].get<int>()) == tid) {
+            const std::size_t time = line.find("\"ts\":") + 5;
+            out += event["ph"].get<std::string>() + " " + event["name"].get<std::string>() + " " +
+                   line.substr(time, line.find(',', time) - time) + "\n";
+        }
+    }
+    return out;
+}
+
+TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
+    EXPECT_EQ(slices_of(text_of(threads_profile()), "100"),
+              "B [before sampling] 0.100\n"
+              "E [before sampling] 0.400\n"
+              "B main 1.000\n"
+              "B run(int) 1.000\n"
+              "B work<\"a\"> 1.000\n"
+              "E work<\"a\"> 3.000\n"
+              "E run(int) 3.000\n"
+              "B work<\"a\"> 3.00001\n"
+              "E work<\"a\"> 4.000\n"
+              "E main 4.000\n"
+              "B main 8.000\n"
+              "B run(int) 8.000\n"
+              "B run(int) 8.000\n"
+              "B helper 8.000\n"
+              "E helper 9.000\n"
+              "E run(int) 9.000\n"
+              "E run(int) 9.000\n"
+              "E main 10.000\n");
+}
+
+TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
+    const Json trace = Json::parse(text_of(threads_profile()));
+    EXPECT_EQ(trace["displayTimeUnit"], "ns");
+    const Json& events = trace["traceEvents"];
+    EXPECT_EQ(events[0], Json::parse(R"({"ph":"M","pid":100,"tid":100,"ts":0,"name":"thread_name",
+                                         "args":{"name":"app"}})"));
+    EXPECT_EQ(events[1]["name"], "process_name");
+    EXPECT_EQ(events[2]["cat"], "");
+    EXPECT_EQ(events[4]["cat"], "app");
+    EXPECT_EQ(trace["otherData"]["sample"]["lost"], 3);
+    EXPECT_EQ(trace["otherData"]["functions"][0],
+              Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
+    EXPECT_NE(text_of(threads_profile()).find("\"cat\":\"app,inlined\",\"name\":\"helper\""),
+              std::string::npos);
+}
+
+TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
+    const Json trace = Json::parse(text_of(threads_profile()));
+    std::string counters;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] == "C" && event["tid"] == 101) {
+            counters += event["ts"].dump() + " " + event["args"].dump() + "\n";
+        }
+    }
+    // 6 ms to 15 ms, in intervals of 10 ms: 4 ms of the first, 5 ms of the second.
+    EXPECT_EQ(counters,
+              "0 {\"samples\":0}\n0 {\"CPU %\":40}\n"
+              "10000 {\"samples\":1}\n10000 {\"CPU %\":50}\n"
+              "20000 {\"samples\":0}\n20000 {\"CPU %\":0}\n");
+}
+
+TEST(ChromeTrace, has_no_counters_and_says_so_where_no_times_are_known) {
+    Profile profile = threads_profile();
+    profile.timeline.reset();
+    const std::string text = text_of(profile);
+    EXPECT_EQ(text.find("\"ph\":\"C\""), std::string::npos);
+    EXPECT_TRUE(Json::parse(text)["otherData"]["axis"].get<std::string>().starts_with("no times"));
+}
+
+TEST(ChromeTrace, writes_times_before_the_start) {
+    ThreadsProfileMaker maker;
+    const FunctionId f = maker.function("f");
+    const auto app = maker.category("app");
+    const auto at_f = maker.child(app, f);
+    const auto thread = maker.thread("app", "app", 1, 1);
+    maker.sample(thread, -1500, maker.child(at_f, f), 1000);
+    maker.sample(thread, -500, at_f, 1000);
+    maker.sample(thread, 500, maker.child(maker.child(app, maker.function("g")), f), 1000);
+    EXPECT_EQ(slices_of(text_of(maker.finish()), "1"),
+              "B f -2.500\nB f -2.500\nE f -1.500\nE f -0.500\n"
+              "B g -0.500\nB f -0.500\nE f 0.500\nE g 0.500\n");
+}
+
+}  // namespace
+}  // namespace sample::exports

@@ -1,0 +1,89 @@
+#include "export/perf_script.h"
+
+#include "threads_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sample::exports {
+namespace {
+
+using callgraph::Profile;
+
+std::string text_of(const Profile& profile) {
+    std::string text;
+    EXPECT_TRUE(write_perf_script(profile, to_string_sink(text)).has_value());
+    return text;
+}
+
+/// The entries, behind the comments.
+std::string entries_of(const Profile& profile) {
+    const std::string text = text_of(profile);
+    return text.substr(text.rfind("#\n") + 2);
+}
+
+TEST(PerfScript, writes_an_entry_a_sample_with_its_time_and_weight) {
+    const std::string entries = entries_of(threads_profile());
+    EXPECT_TRUE(
+        entries.starts_with("app              100/100  0.000000400: 300 cpu-clock: \n"
+                            "\t               0 [before sampling] ([unknown])\n"
+                            "\n"
+                            "app              100/100  0.000002000: 1000 cpu-clock: \n"
+                            "\t               0 work<\"a\"> (/usr/bin/app)\n"
+                            "\t               0 run(int) (/usr/bin/app)\n"
+                            "\t               0 main (/usr/bin/app)\n"
+                            "\n"
+                            "app              100/100  0.000003000: 1000 cpu-clock: \n"))
+        << entries;
+    EXPECT_NE(entries.find("app              100/100  0.000009000: 1000 cpu-clock: \n"
+                           "\t               0 helper (inlined)\n"
+                           "\t               0 run(int) (/usr/bin/app)\n"
+                           "\t               0 run(int) (/usr/bin/app)\n"
+                           "\t               0 main (/usr/bin/app)\n"
+                           "\n"
+                           "app              100/100  0.000009500: 1000 cpu-clock: \n"
+                           "\t               0 main (/usr/bin/app)\n"
+                           "\n"),
+              std::string::npos)
+        << entries;
+}
+
+TEST(PerfScript, writes_names_that_readers_keep) {
+    const std::string entries = entries_of(threads_profile());
+    EXPECT_NE(entries.find("worker_1         100/101  0.015000000: 9000000 cpu-clock: \n"
+                           "\t               0 [libtwo words.so+0x1f] "
+                           "(/opt/two_words/libtwo_words.so)\n"
+                           "\t               0 ::(anonymous namespace)::hidden() "
+                           "(/opt/two_words/libtwo_words.so)\n"
+                           "\n"),
+              std::string::npos)
+        << entries;
+}
+
+TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {
+    const std::string text = text_of(threads_profile());
+    EXPECT_TRUE(text.starts_with("# ========\n# cmdline : ./app --fast\n"));
+    EXPECT_NE(text.find("\n# lost : 3\n"), std::string::npos);
+    EXPECT_NE(text.find("\n# build id : 0123abcd /usr/bin/app\n"), std::string::npos);
+}
+
+TEST(PerfScript, has_no_times_where_none_are_known) {
+    Profile profile = threads_profile();
+    profile.timeline.reset();
+    EXPECT_TRUE(
+        entries_of(profile).starts_with("worker           0/4194306  9000000 cpu-clock: \n"))
+        << entries_of(profile);
+}
+
+TEST(PerfScript, names_the_event) {
+    Profile profile = threads_profile();
+    profile.event = profile.unit = "page-faults";
+    EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 page-faults: \n"), std::string::npos);
+    profile = threads_profile();
+    profile.truth.clock = "wall";
+    EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 wall-clock: \n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sample::exports

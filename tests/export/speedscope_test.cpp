@@ -1,0 +1,145 @@
+#include "export/speedscope.h"
+
+#include "threads_profile.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sample::exports {
+namespace {
+
+using callgraph::Profile;
+using Json = nlohmann::json;
+
+std::string text_of(const Profile& profile) {
+    std::string text;
+    EXPECT_TRUE(write_speedscope(profile, to_string_sink(text)).has_value());
+    return text;
+}
+
+/// Each function's total and self as a reader of events gets them, recursion counted once.
+using Totals = std::map<std::size_t, std::pair<std::int64_t, std::int64_t>>;
+
+void add_up(const Json& events, Totals& totals) {
+    std::vector<std::size_t> stack;
+    std::map<std::size_t, int> on_stack;
+    std::int64_t now = events.empty() ? 0 : events.front()["at"].get<std::int64_t>();
+    for (const Json& event : events) {
+        const std::int64_t spent = event["at"].get<std::int64_t>() - now;
+        ASSERT_GE(spent, 0);
+        now += spent;
+        for (const auto& [frame, count] : on_stack) {
+            totals[frame].first += count == 0 ? 0 : spent;
+        }
+        if (!stack.empty()) {
+            totals[stack.back()].second += spent;
+        }
+        const auto frame = event["frame"].get<std::size_t>();
+        if (event["type"] == "O") {
+            stack.push_back(frame);
+            ++on_stack[frame];
+        } else {
+            ASSERT_FALSE(stack.empty());
+            ASSERT_EQ(stack.back(), frame);
+            stack.pop_back();
+            --on_stack[frame];
+        }
+    }
+    EXPECT_TRUE(stack.empty());
+}
+
+void expect_the_functions_totals(const Profile& profile) {
+    const Json file = Json::parse(text_of(profile));
+    Totals totals;
+    for (const Json& track : file["profiles"]) {
+        add_up(track["events"], totals);
+    }
+    for (std::size_t i = 0; i < profile.functions.size(); ++i) {
+        const callgraph::Function& function = profile.functions[i];
+        EXPECT_EQ(totals[i].first, static_cast<std::int64_t>(function.total_ns)) << function.name;
+        EXPECT_EQ(totals[i].second, static_cast<std::int64_t>(function.self_ns)) << function.name;
+        EXPECT_EQ(file["shared"]["frames"][i]["name"], function.name);
+    }
+}
+
+TEST(Speedscope, opens_and_closes_frames_along_time) {
+    const Json file = Json::parse(text_of(threads_profile()));
+    const Json& first = file["profiles"][0];
+    EXPECT_EQ(first["name"], "app, app (pid 100, tid 100)");
+    EXPECT_EQ(first["unit"], "nanoseconds");
+    EXPECT_EQ(first["startValue"], 0);
+    EXPECT_EQ(first["endValue"], 10'000);
+    std::string events;
+    for (const Json& event : first["events"]) {
+        events += event["type"].get<std::string>() + std::to_string(event["frame"].get<int>()) +
+                  "@" + std::to_string(event["at"].get<int>()) + " ";
+    }
+    EXPECT_EQ(events,
+              "O6@100 C6@400 O0@1000 O1@1000 O2@1000 C2@3000 C1@3000 O2@3000 C2@4000 C0@4000 "
+              "O0@8000 O1@8000 O1@8000 O3@8000 C3@9000 C1@9000 C1@9000 C0@10000 ");
+    EXPECT_EQ(file["activeProfileIndex"], 1);
+    EXPECT_EQ(file["name"], "./app --fast");
+}
+
+TEST(Speedscope, says_where_functions_are_and_how_far_to_trust) {
+    const Json file = Json::parse(text_of(threads_profile()));
+    EXPECT_EQ(file["shared"]["frames"][0],
+              Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
+    EXPECT_EQ(file["shared"]["frames"][6], Json::parse(R"({"name":"[before sampling]"})"));
+    const Json& facts = file["sample"];
+    EXPECT_EQ(facts["lost"], 3);
+    EXPECT_EQ(facts["whole"], true);
+    EXPECT_EQ(facts["requested_hz"], 1'000'000);
+    EXPECT_EQ(facts["modules"][1]["build_id"], "0123abcd");
+    EXPECT_EQ(facts["modules"][1]["path"], "/usr/bin/app");
+}
+
+TEST(Speedscope, has_the_functions_totals_to_the_nanosecond) {
+    expect_the_functions_totals(threads_profile());
+}
+
+TEST(Speedscope, has_them_without_times_and_for_events) {
+    Profile profile = threads_profile();
+    profile.timeline.reset();
+    expect_the_functions_totals(profile);
+    const Json file = Json::parse(text_of(profile));
+    EXPECT_EQ(file["profiles"][0]["name"], "worker (no times)");
+    profile = threads_profile();
+    profile.event = profile.unit = "page-faults";
+    expect_the_functions_totals(profile);
+    EXPECT_EQ(Json::parse(text_of(profile))["profiles"][0]["unit"], "none");
+}
+
+TEST(Speedscope, gives_time_without_a_stack_a_frame_of_its_own) {
+    ThreadsProfileMaker maker;
+    const auto app = maker.category("app");
+    const auto node = maker.child(app, maker.function("f"));
+    const auto thread = maker.thread("app", "app", 1, 1);
+    maker.sample(thread, 10, node, 10);
+    maker.sample(thread, 20, app, 10);
+    maker.sample(thread, 30, node, 10);
+    const Json file = Json::parse(text_of(maker.finish()));
+    EXPECT_EQ(file["shared"]["frames"][1]["name"], "[no stack]");
+    EXPECT_EQ(file["profiles"][0]["events"].size(), 6U);
+    EXPECT_EQ(file["profiles"][0]["events"][2], Json::parse(R"({"type":"O","frame":1,"at":10})"));
+}
+
+TEST(Speedscope, has_one_empty_profile_where_there_are_no_samples) {
+    const Json file = Json::parse(text_of(Profile{}));
+    EXPECT_EQ(file["profiles"].size(), 1U);
+    EXPECT_TRUE(file["profiles"][0]["events"].empty());
+}
+
+TEST(Speedscope, passes_a_sinks_failure_on) {
+    const Sink full = [](std::string_view) -> Result<void> {
+        return unexpected(ErrorCode::system, "full");
+    };
+    EXPECT_FALSE(write_speedscope(threads_profile(), full).has_value());
+}
+
+}  // namespace
+}  // namespace sample::exports

@@ -1,0 +1,144 @@
+#include "import/import.h"
+#include "import_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sample::imports {
+namespace {
+
+using callgraph::Inlining;
+using callgraph::Profile;
+
+constexpr const char* kTwoThreads = R"(# ========
+# cmdline : /usr/bin/perf record -g ./my app
+# ========
+#
+my app  100/101 [001] 10.000300:        200 cpu-clock:pppH: 
+	            1166 inl+0x2d (inlined)
+	            1166 work(int, (anonymous namespace)::T)+0x2d (/opt/my dir/app)
+	            119c main+0xd (/opt/my dir/app)
+
+my app  100/100 [000] 10.000200:        100 cpu-clock:pppH: 
+	            119c main+0xd (/tmp/gone (deleted))
+	ffffffff8100 [unknown] ([kernel.kallsyms])
+
+my app  100/101 [001] 10.000100:        300 cpu-clock:pppH: 
+	            119c main+0xd (/opt/my dir/app)
+
+)";
+
+TEST(PerfScript, keeps_threads_modules_and_inlined_frames) {
+    const Profile profile = imported(kTwoThreads);
+    EXPECT_EQ(profile.command_line, "/usr/bin/perf record -g ./my app");
+    EXPECT_TRUE(profile.is_time());
+    EXPECT_EQ(profile.truth.clock, "cpu");
+    EXPECT_EQ(profile.truth.samples, 3U);
+    EXPECT_EQ(profile.nodes[0].total_ns, 600U);
+    ASSERT_EQ(profile.threads.size(), 2U);
+    EXPECT_EQ(profile.threads[0].tid, 101U);
+    EXPECT_EQ(profile.threads[0].pid, 100U);
+    EXPECT_EQ(profile.threads[0].name, "my app");
+    EXPECT_EQ(profile.threads[0].process, "my app");
+    EXPECT_EQ(profile.threads[0].cpu_ns, 500U);
+    EXPECT_EQ(profile.threads[0].samples, 2U);
+    const auto& work = function_called(profile, "work(int, (anonymous namespace)::T)");
+    EXPECT_EQ(work.total_ns, 200U);
+    EXPECT_EQ(profile.module_of(work).path, "/opt/my dir/app");
+    EXPECT_EQ(profile.module_of(work).name, "app");
+    EXPECT_EQ(work.source, "app");
+    EXPECT_EQ(node_called(profile, "inl").inlining, Inlining::all);
+    EXPECT_EQ(profile.module_of(function_called(profile, "inl")).path, "/opt/my dir/app");
+    EXPECT_EQ(profile.module_of(function_called(profile, "[unknown]")).path, "[kernel.kallsyms]");
+    EXPECT_EQ(profile.modules[3].path, "/tmp/gone (deleted)");
+}
+
+TEST(PerfScript, keeps_times_sorted_and_counted_from_the_first_begin) {
+    const Profile profile = imported(kTwoThreads);
+    // The earliest sample begins 300 ns before 10.000100 s.
+    EXPECT_EQ(moments(profile, 0),
+              (std::vector<Moment>{{"main", 300, 300}, {"inl", 200'300, 200}}));
+    EXPECT_EQ(moments(profile, 1), (std::vector<Moment>{{"main", 100'300, 100}}));
+    EXPECT_EQ(profile.truth.wall_ns, 200'300U);
+}
+
+TEST(PerfScript, leaves_times_out_where_nobody_asks) {
+    EXPECT_FALSE(imported(kTwoThreads, {}, {}).timeline.has_value());
+}
+
+TEST(PerfScript, keeps_source_lines) {
+    const std::string text =
+        "a 1 2.000000: 10 cpu-clock: \n"
+        "\t 1166 inl+0x2d\n  b.h:2 (inlined)\n"
+        "\t 1166 work+0x2d (/a)\n  a.c:3\n"
+        "\t 119c main+0xd (/a)\n  ??:0\n\n";
+    const Profile plain = imported(text);
+    EXPECT_FALSE(plain.by_line);
+    EXPECT_EQ(node_called(plain, "inl").call_line, 3U);
+    EXPECT_EQ(node_called(plain, "inl").inlining, Inlining::all);
+    EXPECT_EQ(node_called(plain, "work").line, 0U);
+    EXPECT_EQ(function_called(plain, "inl").source, "b.h");
+    EXPECT_EQ(function_called(plain, "main").source, "a");
+    const Profile lines = imported(text, {}, kEverything);
+    EXPECT_TRUE(lines.by_line);
+    EXPECT_EQ(node_called(lines, "inl").line, 2U);
+    EXPECT_EQ(node_called(lines, "work").line, 3U);
+}
+
+TEST(PerfScript, counts_events_that_are_no_clock) {
+    const Profile faults = imported(
+        "a 1 2.0: 11 page-faults:u: 7f28 _start+0x0 (/lib/ld.so)\n"
+        "a 1 2.1: 230 page-faults:u: 7f29 [unknown] (/lib/ld.so)\n");
+    EXPECT_EQ(faults.event, "page-faults");
+    EXPECT_EQ(faults.unit, "page-faults");
+    EXPECT_EQ(totals(faults), (Totals{{"_start", {11, 11}}, {"[unknown]", {230, 230}}}));
+    const Profile trace = imported(
+        "perf 7 [000] 1.5: sched:sched_switch: prev_comm=perf ==> next_comm=x\n\tff f+0x1 (k)\n\n"
+        "perf 7 [000] 1.6: sched:sched_switch: prev_comm=perf ==> next_comm=x\n\tff f+0x1 (k)\n");
+    EXPECT_EQ(trace.event, "sched:sched_switch");
+    EXPECT_EQ(trace.unit, "samples");
+    EXPECT_EQ(totals(trace), (Totals{{"f", {2, 2}}}));
+}
+
+TEST(PerfScript, keeps_the_first_event_and_counts_the_others) {
+    const Profile profile = imported(
+        "a 1 2.0: 5 cpu-clock: 1 f (x)\n"
+        "a 1 2.1: 1 page-faults: 1 g (x)\n");
+    EXPECT_EQ(totals(profile), (Totals{{"f", {5, 5}}}));
+    EXPECT_TRUE(has_note(profile, "1 samples of other events than cpu-clock were left out"));
+}
+
+TEST(PerfScript, takes_what_options_of_perf_leave_out) {
+    const Profile untimed =
+        imported("a 12141 \n\t 1166 inl (inlined)\n\t 1166 work\n", Format::perf_script);
+    EXPECT_EQ(totals(untimed), (Totals{{"work", {1, 0}}, {"inl", {1, 1}}}));
+    EXPECT_EQ(untimed.unit, "samples");
+    EXPECT_FALSE(untimed.timeline.has_value());
+    const Profile padded =
+        imported("        swapper     0 [000]  1.000001:     7 cycles: \n        ff idle ([k])\n");
+    EXPECT_EQ(totals(padded), (Totals{{"idle", {7, 7}}}));
+    EXPECT_EQ(padded.threads[0].name, "swapper");
+}
+
+TEST(PerfScript, names_threads_by_all_of_their_names) {
+    const Profile profile = imported("my 12 prog 77/78 [003] 1.5: 3 cycles: 1 f (x)\n");
+    EXPECT_EQ(profile.threads[0].name, "my 12 prog");
+    EXPECT_EQ(profile.threads[0].tid, 78U);
+    EXPECT_EQ(profile.categories[0].name, "my 12 prog");
+}
+
+TEST(PerfScript, refuses_with_the_line) {
+    const auto format = Format::perf_script;
+    expect_refusal("a 1 2.0: 5 cpu-clock: \n\tff f (x)\nnonsense\n", format,
+                   "perf-script: line 3: neither the head of a sample nor a frame");
+    expect_refusal("\tff f (x)\n", format, "line 1: neither");
+    expect_refusal("# nothing\n", format, "no sample");
+    expect_refusal(
+        "a 1 2.0: 18446744073709551615 cycles: 1 f (x)\n"
+        "a 1 2.0: 1 cycles: 1 f (x)\n",
+        format, "the sum of all weights needs more than 64 bits");
+}
+
+}  // namespace
+}  // namespace sample::imports
