@@ -1,6 +1,5 @@
 // What `sample diff` prints for profiles whose figures are known, and when its gate closes.
 #include "cli/diff_report.h"
-
 #include "made_up_profile.h"
 
 #include <gtest/gtest.h>
