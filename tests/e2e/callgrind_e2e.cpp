@@ -37,7 +37,8 @@ protected:
         Words words{"callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no"};
         words.insert(words.end(), options.begin(), options.end());
         words.push_back(exported());
-        const Outcome outcome = run_here(words);
+        // Perl complains where the locale of the environment is not installed.
+        const Outcome outcome = run_here(words, {.settings = {{"LC_ALL", "C"}}});
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
         EXPECT_EQ(outcome.err, "") << "it has nothing to complain of";
         return outcome.out;
