@@ -77,7 +77,7 @@ std::string gunzipped(std::string bytes) {
 }
 
 /// What the page's own reader sees.
-struct Block {
+struct Block {  // NOLINT(bugprone-exception-escape): as nlohmann::json's own
     nlohmann::json header;
     std::vector<std::string> sources;
     std::vector<std::string> names;
