@@ -37,9 +37,8 @@ See also: sample VERB --help, man sample
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
 constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
-constexpr std::array<std::string_view, 9> kVerbs = {"record", "report", "annotate",
-                                                    "diff",   "export", "import",
-                                                    "doctor", "help",   "version"};
+constexpr std::array<std::string_view, 9> kVerbs = {
+    "record", "report", "annotate", "diff", "export", "import", "doctor", "help", "version"};
 
 template <class Options>
 Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {

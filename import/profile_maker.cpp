@@ -133,8 +133,8 @@ ProfileMaker::Place ProfileMaker::child(Place parent, FunctionId function,
     }
     const Place place = tree_.child(parent, function, site);
     if (place >= options_.max_nodes) {
-        problem_ =
-            "more than " + std::to_string(options_.max_nodes) + " different stacks and parts of stacks";
+        problem_ = "more than " + std::to_string(options_.max_nodes) +
+                   " different stacks and parts of stacks";
     }
     return place;
 }

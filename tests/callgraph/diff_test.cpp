@@ -188,7 +188,8 @@ TEST(Diff, paths_are_told_apart_below_their_categories) {
 }
 
 /// A profile of one sample series: sample i lies at the node of `place`, and weighs `weight`.
-Profile with_timeline(Profile profile, const std::vector<std::pair<NodeId, std::uint64_t>>& samples) {
+Profile with_timeline(Profile profile,
+                      const std::vector<std::pair<NodeId, std::uint64_t>>& samples) {
     auto series = std::make_shared<SampleSeries>();
     Timeline timeline;
     for (const auto& [node, weight] : samples) {
@@ -205,8 +206,7 @@ TEST(Diff, samples_of_unequal_weight_tell_less) {
     const auto with = [](std::uint64_t heavy) {
         ProfileMaker maker;
         const std::uint64_t all = 90 + 10 * heavy;
-        Profile profile =
-            maker.add({maker.function("f")}, all * kPeriod, 100).make();
+        Profile profile = maker.add({maker.function("f")}, all * kPeriod, 100).make();
         std::vector<std::pair<NodeId, std::uint64_t>> samples(90, {NodeId{2}, kPeriod});
         samples.resize(100, {NodeId{2}, heavy * kPeriod});
         return with_timeline(std::move(profile), samples);

@@ -11,8 +11,8 @@ class Diff : public Session {
 protected:
     /// Records the program for half a second of CPU time, at 10 kHz.
     void record_as(const std::string& name, const std::string& program) const {
-        const Outcome outcome = sample({"--quiet", "--freq", "10k", "-o", file(name), "--",
-                                        target(program), "0.5"});
+        const Outcome outcome =
+            sample({"--quiet", "--freq", "10k", "-o", file(name), "--", target(program), "0.5"});
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     }
 
