@@ -173,7 +173,8 @@ public:
         if (!is_chosen || !result_.is_judged) {
             each.verdict = Verdict::not_judged;
         } else if (each.before.samples == 0 && each.after.samples == 0) {
-            each.verdict = Verdict::by_clock;
+            const bool is_nothing = each.before.ns == 0 && each.after.ns == 0;
+            each.verdict = is_nothing ? Verdict::within_noise : Verdict::by_clock;
         } else {
             each.verdict = Verdict::within_noise;
             family.push_back(&each);

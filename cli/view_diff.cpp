@@ -328,14 +328,14 @@ private:
 
     /// As much of the path as fits, from its end; at least that, shortened.
     [[nodiscard]] std::string path_of(std::size_t index, std::size_t room) const {
+        constexpr std::size_t kLeastStep = 20;
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " > ";
         const std::string cut = (terminal_.utf8 ? "\u2026" : "...") + arrow;
-        std::string path = step_of(diff_.nodes[index]);
-        if (room != 0) {
-            path = shorten_name(path, room, terminal_);
-        }
+        const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
+        std::string path = shorten_name(step_of(diff_.nodes[index]), step_room, terminal_);
         for (std::size_t at = diff_.nodes[index].parent; at != 0; at = diff_.nodes[at].parent) {
-            const std::string step = step_of(diff_.nodes[at]) + arrow;
+            const std::string step =
+                shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
             const bool is_last = diff_.nodes[at].parent == 0;
             const std::size_t width =
                 display_width(step) + display_width(path) + (is_last ? 0 : display_width(cut));

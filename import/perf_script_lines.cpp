@@ -151,7 +151,7 @@ std::size_t find_dso(std::string_view text) {
 std::optional<PerfHead> perf_head(std::string_view line) {
     PerfHead head;
     bool has_ids = false;
-    Words words{line};
+    Words words{trimmed(line)};
     for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
         const std::string_view before = trimmed(words.before());
         if (has_ids && is_cpu(word)) {
@@ -176,7 +176,7 @@ std::optional<PerfHead> perf_head(std::string_view line) {
 
 std::optional<PerfHead> perf_head_without_time(std::string_view line) {
     PerfHead head;
-    Words words{line};
+    Words words{trimmed(line)};
     for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
         head.comm = trimmed(words.before());
         if (head.comm.empty() || !read_ids(word, head)) {

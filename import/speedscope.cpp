@@ -66,12 +66,19 @@ ThreadKey thread_of(std::string_view name) {
 class Reader {
 public:
     Reader(const SpeedscopeDocument& document, const Options& options)
-        : document_{document}, maker_{options} {}
+        : document_{document}, maker_{options}, places_(document.stacks.size()) {}
 
     Result<callgraph::Profile> read() &&;
 
 private:
     using Place = ProfileMaker::Place;
+
+    /// Valid for one profile, so that a file of many profiles and many stacks clears nothing.
+    struct KnownPlace {
+        std::size_t profile = kNoProfile;
+        Place place = 0;
+    };
+    static constexpr std::size_t kNoProfile = std::numeric_limits<std::size_t>::max();
 
     void choose_unit();
     Result<void> make_functions();
@@ -93,7 +100,8 @@ private:
     double start_ = 0;  ///< The earliest begin of a profile that is kept.
     double end_ = 0;
     std::vector<FunctionId> functions_;  ///< By frame.
-    std::vector<Place> places_;          ///< By stack, of the current profile; 0: not made yet.
+    std::vector<KnownPlace> places_;     ///< By stack.
+    std::size_t profile_ = 0;            ///< The current one.
     std::uint32_t thread_ = 0;
     std::uint64_t gap_ns_ = 0;
     bool is_rounded_ = false;
@@ -146,15 +154,15 @@ Result<void> Reader::make_functions() {
 Reader::Place Reader::place_of(std::uint32_t stack) {
     // Stacks are numbered callers first; the ones that have no place yet are walked up, then down.
     std::vector<std::uint32_t> missing;
-    while (places_[stack] == 0) {
+    while (places_[stack].profile != profile_) {
         missing.push_back(stack);
         stack = document_.stacks[stack].below;
     }
-    Place place = places_[stack];
+    Place place = places_[stack].place;
     while (!missing.empty()) {
         const std::uint32_t frame = document_.stacks[missing.back()].frame - 1;
         place = maker_.child(place, functions_[frame]);
-        places_[missing.back()] = place;
+        places_[missing.back()] = {profile_, place};
         missing.pop_back();
     }
     return place;
@@ -227,7 +235,7 @@ Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::st
         }
         at = event.at;
         if (event.is_open) {
-            const Place below = open.empty() ? places_[0] : open.back().place;
+            const Place below = open.empty() ? places_[0].place : open.back().place;
             open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
         } else {
             open.pop_back();
@@ -251,8 +259,8 @@ Result<void> Reader::take(std::size_t index) {
     }
     ThreadKey key = thread_of(profile.name);
     thread_ = maker_.thread(key);
-    places_.assign(document_.stacks.size(), 0);
-    places_[0] = maker_.category_of_thread(thread_);
+    profile_ = index;
+    places_[0] = {profile_, maker_.category_of_thread(thread_)};
     return profile.is_evented ? take_events(profile, place) : take_samples(profile, place);
 }
 

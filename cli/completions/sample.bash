@@ -6,11 +6,12 @@ _sample_options() {
                       --children --no-children --debug-dir --symbols --no-symbols --code --no-code
                       --cache --no-cache --quiet --color --help" ;;
         report) echo "--view --focus --search --average --hide --fold --names --category --lines
-                      --resymbolize --debug-dir --cache --no-cache --unit
+                      --resymbolize --debug-dir --cache --no-cache --from --unit
                       --min --json --color --help" ;;
         annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --resymbolize --debug-dir --cache --no-cache --help" ;;
+                      --category --resymbolize --debug-dir --cache --no-cache --from --help" ;;
+        import) echo "--from --output --force --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }
@@ -39,6 +40,7 @@ _sample_values() {
         --category) echo "process thread module" ;;
         --unit) echo "auto ms %" ;;
         --format) echo "json folded" ;;
+        --from) echo "json speedscope pprof perf-script folded folded-threads luau" ;;
         --export) echo "json= folded=" ;;
         --focus | --search | --min) echo "" ;;
         *) return 1 ;;
@@ -50,7 +52,7 @@ _sample() {
     local verb=record first=1 i values
     COMPREPLY=()
     case ${COMP_WORDS[1]} in
-        record | report | annotate | export | doctor)
+        record | report | annotate | export | import | doctor)
             ((COMP_CWORD > 1)) && verb=${COMP_WORDS[1]} first=2
             ;;
     esac
@@ -84,8 +86,11 @@ _sample() {
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")
         ((COMP_CWORD == 1)) &&
             mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
-                compgen -W "record report export doctor help version" -- "$cur"
+                compgen -W "record report export import doctor help version" -- "$cur"
             )
+    elif [[ $verb == import ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $verb != doctor ]]; then
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -X '!*.@(utrace|json)' -- "$cur")
