@@ -60,10 +60,9 @@ public:
             if (const auto category = categories.find(id.value); category != categories.end()) {
                 index = category_node(*category->second, program);
             } else if (id.value != 0) {
-                index = node.function.is_none()
-                            ? index_of[node.parent.value]
-                            : child(index_of[node.parent.value],
-                                    side.functions[node.function.value - 1]);
+                index = node.function.is_none() ? index_of[node.parent.value]
+                                                : child(index_of[node.parent.value],
+                                                        side.functions[node.function.value - 1]);
             }
             add_amount(result_.nodes[index].self.*side.amount, side.nodes.self[id.value]);
             // A node that has become one with its parent is in its total already.
@@ -174,7 +173,8 @@ public:
         if (!is_chosen || !result_.is_judged) {
             each.verdict = Verdict::not_judged;
         } else if (each.before.samples == 0 && each.after.samples == 0) {
-            each.verdict = Verdict::by_clock;
+            const bool is_nothing = each.before.ns == 0 && each.after.ns == 0;
+            each.verdict = is_nothing ? Verdict::within_noise : Verdict::by_clock;
         } else {
             each.verdict = Verdict::within_noise;
             family.push_back(&each);
@@ -192,9 +192,9 @@ private:
         // may by chance have none. Weights are compared in periods, which need not be the same.
         const double before = periods_.before;
         const double after = periods_.after;
-        const double heaviness = (each.before.squares / (before * before) +
-                                  each.after.squares / (after * after)) /
-                                 (each.before.sampled / before + each.after.sampled / after);
+        const double heaviness =
+            (each.before.squares / (before * before) + each.after.squares / (after * after)) /
+            (each.before.sampled / before + each.after.sampled / after);
         const double least = std::isfinite(heaviness) && heaviness > 0 ? heaviness : 1;
         return {estimate(each.before, result_.whole.before,
                          std::max(weight_of(each.before), least * before)),
@@ -293,7 +293,8 @@ Diff diff(const Profile& before, const Profile& after, const DiffOptions& option
     if (!options.search.empty()) {
         choose(result, options.search, first, second);
     }
-    const Judge judge{result, options.error,
+    const Judge judge{result,
+                      options.error,
                       {period_of(before, result.whole.before, options.before_scale),
                        period_of(after, result.whole.after, options.after_scale)}};
     judge_functions(result, judge);

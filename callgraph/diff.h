@@ -97,9 +97,10 @@ struct Diff {
     }
 };
 
-/// The profiles should have parts of functions folded (callgraph/rename.h) and be without_addresses()
-/// of each other. Weights of single samples are taken from their timelines; without one, the samples
-/// of a place count as equal. O(nodes + samples + functions log functions).
+/// The profiles should have parts of functions folded (callgraph/rename.h) and be
+/// without_addresses() of each other. Weights of single samples are taken from their timelines;
+/// without one, the samples of a place count as equal. O(nodes + samples + functions log
+/// functions).
 [[nodiscard]] Diff diff(const Profile& before, const Profile& after, const DiffOptions& options);
 
 }  // namespace sample::callgraph

@@ -21,11 +21,11 @@ void add_weights(std::vector<Amount>& self, const Timeline& timeline) {
     }
 }
 
-/// Without a timeline all samples of a node count as equal.
+/// Where no timeline says otherwise, all samples of a node count as equal.
 void add_even_weights(std::vector<Amount>& self, const Profile& profile) {
     for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
         const Node& node = profile.nodes[i];
-        if (node.self_samples != 0) {
+        if (node.self_samples != 0 && self[i].squares == 0) {
             const auto ns = static_cast<double>(node.self_ns);
             self[i].sampled = ns;
             self[i].squares = ns * ns / static_cast<double>(node.self_samples);
@@ -60,9 +60,8 @@ NodeAmounts node_amounts(const Profile& profile, double scale) {
     result.self.resize(profile.nodes.size());
     if (profile.timeline) {
         add_weights(result.self, *profile.timeline);
-    } else {
-        add_even_weights(result.self, profile);
     }
+    add_even_weights(result.self, profile);
     for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
         result.self[i].ns = profile.nodes[i].self_ns;
         result.self[i].samples = profile.nodes[i].self_samples;

@@ -221,8 +221,8 @@ FunctionMatch match_functions(const Profile& before, const Profile& after) {
                std::tuple_cat(right.key(), std::tie(right.index));
     });
     for (auto first = items.begin(); first != items.end();) {
-        const auto last = std::find_if(
-            first, items.end(), [&](const Item& each) { return each.name != first->name; });
+        const auto last = std::find_if(first, items.end(),
+                                       [&](const Item& each) { return each.name != first->name; });
         Namesakes{std::span{first, last}, sets}.match();
         first = last;
     }

@@ -7,7 +7,8 @@
 //     with the program itself, whatever its file is called.
 //   * Source files agree if the last parts of their paths are alike. Among several, those go
 //     together that have the most of such parts in common, for each other.
-//   * A module or a source file that is not known (or stands for the other: Function::source) agrees
+//   * A module or a source file that is not known (or stands for the other: Function::source)
+//   agrees
 //     with any, but whatever agrees better comes first.
 //   * A name that is left over once on each side goes together, too: the function moved to another
 //     file.

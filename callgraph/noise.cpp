@@ -29,10 +29,10 @@ double low_end(const Estimate& estimate, double error) {
         return estimate.fixed;
     }
     const double of = estimate.of;
-    const double low =
-        of > 0 ? of * boost::math::ibeta_inv(std::min(x, of), std::max(of - x, 0.0) + 1, error / 2,
-                                             Policy{})
-               : boost::math::gamma_p_inv(x, error / 2, Policy{});
+    const double low = of > 0
+                           ? of * boost::math::ibeta_inv(std::min(x, of), std::max(of - x, 0.0) + 1,
+                                                         error / 2, Policy{})
+                           : boost::math::gamma_p_inv(x, error / 2, Policy{});
     return estimate.fixed + low * estimate.unit;
 }
 
@@ -91,8 +91,8 @@ bool can_tell(const Difference& difference, double error) {
     // share of both leaves; at the utmost all samples are of the side that is the less probable.
     const double units = before.unit + after.unit;
     const double least = std::min(before.unit, after.unit) / units;
-    return least > 0 && std::log(2) + (before.count + after.count) * std::log(least) <=
-                            std::log(error);
+    return least > 0 &&
+           std::log(2) + (before.count + after.count) * std::log(least) <= std::log(error);
 }
 
 Level level_for(std::span<const Difference> differences, double error) {

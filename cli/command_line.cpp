@@ -21,7 +21,7 @@ Verbs:
   report    Show a recording: summary, callgraph, functions, threads, stats
   annotate  Show the source lines and instructions of a function
   diff      Compare two recordings: what got worse, what better
-  export    Write a recording as json or folded
+  export    Write a recording in a format that other programs read
   import    Make a profile in JSON of another profiler's file
   doctor    Say what this machine allows and what would improve it
   help      Print this, or the help of a verb: sample help report
@@ -37,9 +37,8 @@ See also: sample VERB --help, man sample
 
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
 constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
-constexpr std::array<std::string_view, 9> kVerbs = {"record", "report", "annotate",
-                                                    "diff",   "export", "import",
-                                                    "doctor", "help",   "version"};
+constexpr std::array<std::string_view, 9> kVerbs = {
+    "record", "report", "annotate", "diff", "export", "import", "doctor", "help", "version"};
 
 template <class Options>
 Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {

@@ -20,15 +20,15 @@ Result<void> average(DiffSide& side, std::uint64_t seconds) {
     constexpr double kNsPerSecond = 1e9;
     constexpr double kNsPerMs = 1e6;
     callgraph::Profile& profile = side.profile;
-    const double length_ns =
-        profile.truth.wall_ns != 0
-            ? static_cast<double>(profile.truth.wall_ns)
-            : (static_cast<double>(profile.end_unix_ms) - static_cast<double>(profile.start_unix_ms)) *
-                  kNsPerMs;
+    const double length_ns = profile.truth.wall_ns != 0
+                                 ? static_cast<double>(profile.truth.wall_ns)
+                                 : (static_cast<double>(profile.end_unix_ms) -
+                                    static_cast<double>(profile.start_unix_ms)) *
+                                       kNsPerMs;
     if (!(length_ns > 0)) {
-        return unexpected(ErrorCode::unsupported,
-                          "--average needs the session's length, which " + side.file +
-                              " does not have: leave --average out");
+        return unexpected(ErrorCode::unsupported, "--average needs the session's length, which " +
+                                                      side.file +
+                                                      " does not have: leave --average out");
     }
     const double scale = static_cast<double>(seconds) * kNsPerSecond / length_ns;
     side.factor = scale / profile.scale;
@@ -62,8 +62,8 @@ std::string counted_thing(const callgraph::Profile& profile) {
 /// Loads and compares. Errors: what cannot be loaded, or not compared at all.
 Result<void> compare(DiffReport& report) {
     const DiffVerbOptions& options = report.options;
-    for (auto [side, file] : {std::pair{&report.before, &options.before},
-                              std::pair{&report.after, &options.after}}) {
+    for (auto [side, file] :
+         {std::pair{&report.before, &options.before}, std::pair{&report.after, &options.after}}) {
         Result<DiffSide> loaded = load(*file, options.choice);
         if (!loaded) {
             return Unexpected{loaded.error()};
@@ -81,11 +81,10 @@ Result<void> compare(DiffReport& report) {
     before = callgraph::without_addresses(std::move(before), after);
     after = callgraph::without_addresses(std::move(after), before);
     constexpr double kHundred = 100;
-    report.diff = callgraph::diff(
-        before, after,
-        {options.normalize, 1 - options.confidence_percent / kHundred,
-         options.view == DiffView::paths, options.choice.search, report.before.factor,
-         report.after.factor});
+    report.diff = callgraph::diff(before, after,
+                                  {options.normalize, 1 - options.confidence_percent / kHundred,
+                                   options.view == DiffView::paths, options.choice.search,
+                                   report.before.factor, report.after.factor});
     report.warnings = comparability_warnings(report);
     return {};
 }
@@ -97,9 +96,8 @@ int gate(const DiffReport& report) {
     }
     constexpr double kHundred = 100;
     const GateFailure& worst = report.failures.front();
-    const std::string name = worst.function
-                                 ? printable(report.diff.functions[*worst.function].name)
-                                 : std::string{"the whole"};
+    const std::string name = worst.function ? printable(report.diff.functions[*worst.function].name)
+                                            : std::string{"the whole"};
     std::string text = name + " is worse by at least " + decimal(worst.least * kHundred, 1) +
                        " % of A's whole: --fail-above allows " +
                        decimal(*report.options.fail_above_percent, 1) + " %";

@@ -36,8 +36,7 @@ public:
         }
         if (before.scale != after.scale && !report_.options.choice.average_s) {
             lines_.push_back("durations are multiplied by " + number(before.scale) + " in A, by " +
-                             number(after.scale) +
-                             " in B: use --average for both, or --normalize");
+                             number(after.scale) + " in B: use --average for both, or --normalize");
         }
         add_own("A", a);
         add_own("B", b);
@@ -105,9 +104,8 @@ std::vector<GateFailure> gate_failures(const callgraph::Diff& diff, double perce
             check(diff.functions[i].total, i);
         }
     }
-    std::stable_sort(
-        failures.begin(), failures.end(),
-        [](const GateFailure& a, const GateFailure& b) { return a.least > b.least; });
+    std::stable_sort(failures.begin(), failures.end(),
+                     [](const GateFailure& a, const GateFailure& b) { return a.least > b.least; });
     return failures;
 }
 

@@ -112,7 +112,11 @@ std::string session_length(std::uint64_t ms) {
 }
 
 std::string decimal(double value, int digits, bool sign) {
-    return format(sign ? "%+.*f" : "%.*f", digits, value);
+    std::string text = format(sign ? "%+.*f" : "%.*f", digits, value);
+    if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) {
+        text = format(sign ? "%+.*f" : "%.*f", digits, 0.0);
+    }
+    return text;
 }
 
 std::string grouped(std::uint64_t number) {

@@ -21,7 +21,7 @@ namespace sample::cli {
 [[nodiscard]] std::string short_duration(std::uint64_t ns);
 /// "01:02:03.004".
 [[nodiscard]] std::string session_length(std::uint64_t ms);
-/// "12.50": so many digits behind the point, rounded; "+12.50" if `sign`.
+/// "12.50": so many digits behind the point, rounded, and no "-0"; "+12.50" if `sign`.
 [[nodiscard]] std::string decimal(double value, int digits, bool sign = false);
 /// "32,140".
 [[nodiscard]] std::string grouped(std::uint64_t number);

@@ -71,8 +71,8 @@ private:
         const std::size_t used = kGap + 1 + display_width(file) + kGap;
         if (terminal_.width != 0) {
             constexpr std::size_t kLeast = 20;
-            command = shorten_name(command, std::max(terminal_.width, used + kLeast) - used,
-                                   terminal_);
+            command =
+                shorten_name(command, std::max(terminal_.width, used + kLeast) - used, terminal_);
         }
         out_ += styled(terminal_, Style::bold, std::string{letter} + "  " + file) +
                 (command.empty() ? "" : "  " + command) + "\n   ";
@@ -156,8 +156,7 @@ private:
         }
         const bool is_new = total.before.is_nothing();
         const bool is_gone = total.after.is_nothing();
-        const bool is_leaf =
-            self.before.ns == total.before.ns && self.after.ns == total.after.ns;
+        const bool is_leaf = self.before.ns == total.before.ns && self.after.ns == total.after.ns;
         const bool is_listed = !diff_.is_judged && self.before.ns != self.after.ns;
         const bool is_total_listed = !diff_.is_judged && total.before.ns != total.after.ns;
         if (is_called(self) || is_listed) {
@@ -270,8 +269,8 @@ private:
         const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
         const std::vector<Entry> shown{entries.begin(), end};
         const std::vector<Column> columns = columns_of(shown);
-        out_ += "\n" + styled(terminal_, Style::bold,
-                              title + ": " + counted(entries.size(), things())) +
+        out_ += "\n" +
+                styled(terminal_, Style::bold, title + ": " + counted(entries.size(), things())) +
                 "\n";
         std::string heading;
         std::size_t used = 0;
@@ -290,10 +289,10 @@ private:
             out_ += std::string(kGap, ' ') + name_of(shown[row].index, used + kGap) + "\n";
         }
         if (count < entries.size()) {
-            out_ += styled(terminal_, Style::dim,
-                           "  and " + grouped(entries.size() - count) +
-                               " more: --limit 0 shows all") +
-                    "\n";
+            out_ +=
+                styled(terminal_, Style::dim,
+                       "  and " + grouped(entries.size() - count) + " more: --limit 0 shows all") +
+                "\n";
         }
     }
 
@@ -310,8 +309,8 @@ private:
         }
         const FunctionDiff& function = diff_.functions[index];
         std::string name = printable(function.name);
-        std::string place = printable(room == 0 ? std::string_view{function.source}
-                                                : file_name(function.source));
+        std::string place =
+            printable(room == 0 ? std::string_view{function.source} : file_name(function.source));
         if (!place.empty() && function.line != 0) {
             place += ":" + std::to_string(function.line);
         }
@@ -329,14 +328,14 @@ private:
 
     /// As much of the path as fits, from its end; at least that, shortened.
     [[nodiscard]] std::string path_of(std::size_t index, std::size_t room) const {
+        constexpr std::size_t kLeastStep = 20;
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " > ";
         const std::string cut = (terminal_.utf8 ? "\u2026" : "...") + arrow;
-        std::string path = step_of(diff_.nodes[index]);
-        if (room != 0) {
-            path = shorten_name(path, room, terminal_);
-        }
+        const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
+        std::string path = shorten_name(step_of(diff_.nodes[index]), step_room, terminal_);
         for (std::size_t at = diff_.nodes[index].parent; at != 0; at = diff_.nodes[at].parent) {
-            const std::string step = step_of(diff_.nodes[at]) + arrow;
+            const std::string step =
+                shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
             const bool is_last = diff_.nodes[at].parent == 0;
             const std::size_t width =
                 display_width(step) + display_width(path) + (is_last ? 0 : display_width(cut));

@@ -122,15 +122,16 @@ private:
     [[nodiscard]] Json functions() const {
         Json functions = Json::array();
         for (const callgraph::FunctionDiff& function : report_.diff.functions) {
-            functions.push_back(
-                {{"name", function.name},
-                 {"source", function.source},
-                 {"line", function.line},
-                 {"module", function.module},
-                 {"flags", function.flags},
-                 {"presence", function.is_new() ? "new" : function.is_gone() ? "gone" : "both"},
-                 {"self", compared(function.self)},
-                 {"total", compared(function.total)}});
+            functions.push_back({{"name", function.name},
+                                 {"source", function.source},
+                                 {"line", function.line},
+                                 {"module", function.module},
+                                 {"flags", function.flags},
+                                 {"presence", function.is_new()    ? "new"
+                                              : function.is_gone() ? "gone"
+                                                                   : "both"},
+                                 {"self", compared(function.self)},
+                                 {"total", compared(function.total)}});
         }
         return functions;
     }

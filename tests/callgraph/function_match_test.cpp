@@ -53,9 +53,9 @@ TEST(FunctionMatch, lines_and_folders_of_builds_do_not_matter) {
 TEST(FunctionMatch, names_and_modules_do) {
     EXPECT_EQ(match(profile_of({{"f(int)", "f.cpp"}}), profile_of({{"f(long)", "f.cpp"}})),
               (Words{"a", "b"}));
-    EXPECT_EQ(match(profile_of({{"init", "", 0, "liba.so"}}),
-                    profile_of({{"init", "", 0, "libb.so"}})),
-              (Words{"a", "b"}));
+    EXPECT_EQ(
+        match(profile_of({{"init", "", 0, "liba.so"}}), profile_of({{"init", "", 0, "libb.so"}})),
+        (Words{"a", "b"}));
 }
 
 TEST(FunctionMatch, versions_of_libraries_do_not_matter) {
@@ -80,8 +80,8 @@ TEST(FunctionMatch, namesakes_go_with_those_of_their_folder) {
     ASSERT_EQ(match.count, 2U);
     for (std::size_t a = 0; a < 2; ++a) {
         for (std::size_t b = 0; b < 2; ++b) {
-            const bool same_folder = before.functions[a].source.substr(3) ==
-                                     after.functions[b].source.substr(3);
+            const bool same_folder =
+                before.functions[a].source.substr(3) == after.functions[b].source.substr(3);
             EXPECT_EQ(match.before[a] == match.after[b], same_folder);
         }
     }

@@ -25,12 +25,12 @@ TEST(Noise, intervals_of_counts_are_exact) {
     };
     // Printed by exact_intervals.py.
     constexpr Known kKnown[] = {
-        {0, 0.05, 0.000000000, 3.688879454},       {0, 0.0001, 0.000000000, 9.903487553},
-        {1, 0.05, 0.025317808, 5.571643391},       {1, 0.0001, 0.000050001, 12.506671285},
-        {3, 0.05, 0.618672123, 8.767273070},       {3, 0.0001, 0.068090621, 16.750860099},
-        {5, 0.05, 1.623486390, 11.668332079},      {5, 0.0001, 0.383023360, 20.473811900},
-        {20, 0.05, 12.216519585, 30.888377903},    {20, 0.0001, 7.062098133, 43.692706783},
-        {100, 0.05, 81.363991251, 121.626793792},  {100, 0.0001, 65.708223932, 144.890724605},
+        {0, 0.05, 0.000000000, 3.688879454},      {0, 0.0001, 0.000000000, 9.903487553},
+        {1, 0.05, 0.025317808, 5.571643391},      {1, 0.0001, 0.000050001, 12.506671285},
+        {3, 0.05, 0.618672123, 8.767273070},      {3, 0.0001, 0.068090621, 16.750860099},
+        {5, 0.05, 1.623486390, 11.668332079},     {5, 0.0001, 0.383023360, 20.473811900},
+        {20, 0.05, 12.216519585, 30.888377903},   {20, 0.0001, 7.062098133, 43.692706783},
+        {100, 0.05, 81.363991251, 121.626793792}, {100, 0.0001, 65.708223932, 144.890724605},
     };
     for (const Known& known : kKnown) {
         const Interval interval = interval_of_count(known.count, known.error);
@@ -45,11 +45,11 @@ TEST(Noise, intervals_of_shares_are_exact) {
     };
     // Printed by exact_intervals.py.
     constexpr Known kKnown[] = {
-        {0, 10, 0.05, 0.000000000, 0.308497108},    {0, 10, 0.0001, 0.000000000, 0.628552876},
-        {3, 10, 0.05, 0.066739511, 0.652452850},    {3, 10, 0.0001, 0.007568766, 0.870938549},
-        {10, 10, 0.05, 0.691502892, 1.000000000},   {10, 10, 0.0001, 0.371447124, 1.000000000},
-        {1, 40, 0.05, 0.000632745, 0.131585858},    {1, 40, 0.0001, 0.000001250, 0.271491275},
-        {39, 40, 0.05, 0.868414142, 0.999367255},   {39, 40, 0.0001, 0.728508725, 0.999998750},
+        {0, 10, 0.05, 0.000000000, 0.308497108},  {0, 10, 0.0001, 0.000000000, 0.628552876},
+        {3, 10, 0.05, 0.066739511, 0.652452850},  {3, 10, 0.0001, 0.007568766, 0.870938549},
+        {10, 10, 0.05, 0.691502892, 1.000000000}, {10, 10, 0.0001, 0.371447124, 1.000000000},
+        {1, 40, 0.05, 0.000632745, 0.131585858},  {1, 40, 0.0001, 0.000001250, 0.271491275},
+        {39, 40, 0.05, 0.868414142, 0.999367255}, {39, 40, 0.0001, 0.728508725, 0.999998750},
     };
     for (const Known& known : kKnown) {
         const Interval interval = interval_of_share(known.count, known.of, known.error);
@@ -70,10 +70,8 @@ TEST(Noise, a_few_samples_more_are_no_difference) {
 TEST(Noise, ends_of_a_difference_are_made_of_both_intervals) {
     // MOVER by hand, from the ends that exact_intervals.py prints for 20 and 100.
     const Interval interval = interval_of(counts(20, 100), kError);
-    EXPECT_NEAR(interval.low,
-                80 - std::hypot(100 - 81.363991251, 30.888377903 - 20), 1e-7);
-    EXPECT_NEAR(interval.high,
-                80 + std::hypot(121.626793792 - 100, 20 - 12.216519585), 1e-7);
+    EXPECT_NEAR(interval.low, 80 - std::hypot(100 - 81.363991251, 30.888377903 - 20), 1e-7);
+    EXPECT_NEAR(interval.high, 80 + std::hypot(121.626793792 - 100, 20 - 12.216519585), 1e-7);
     const Interval mirrored = interval_of(counts(100, 20), kError);
     EXPECT_DOUBLE_EQ(mirrored.low, -interval.high);
     EXPECT_DOUBLE_EQ(mirrored.high, -interval.low);
@@ -106,7 +104,8 @@ double probability_of_a_false_call(double mean, double ratio, double error) {
         std::vector<double> result;
         const double most = of_mean + 10 * std::sqrt(of_mean) + 20;
         for (int count = 0; count < most; ++count) {
-            result.push_back(std::exp(count * std::log(of_mean) - of_mean - std::lgamma(count + 1)));
+            result.push_back(
+                std::exp(count * std::log(of_mean) - of_mean - std::lgamma(count + 1)));
         }
         return result;
     };
@@ -117,11 +116,10 @@ double probability_of_a_false_call(double mean, double ratio, double error) {
     for (std::size_t a = 0; a < before.size(); ++a) {
         for (std::size_t b = 0; b < after.size(); ++b) {
             const double both = before[a] * after[b];
-            if (both > kNegligible &&
-                interval_of({{static_cast<double>(a), ratio, 0, 0},
-                             {static_cast<double>(b), 1, 0, 0}},
-                            error)
-                    .excludes_zero()) {
+            if (both > kNegligible && interval_of({{static_cast<double>(a), ratio, 0, 0},
+                                                   {static_cast<double>(b), 1, 0, 0}},
+                                                  error)
+                                          .excludes_zero()) {
                 called += both;
             }
         }

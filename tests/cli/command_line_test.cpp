@@ -281,6 +281,44 @@ TEST(Export, refuses_and_says_what_is_allowed) {
     expect_refusal({"export", "--format", "json"}, "no file to read");
 }
 
+TEST(Diff, has_the_defaults_of_the_contract) {
+    const auto options = parse_as<DiffVerbOptions>({"diff", "a", "b"});
+    EXPECT_EQ(options.before, "a");
+    EXPECT_EQ(options.after, "b");
+    EXPECT_EQ(options.view, DiffView::functions);
+    EXPECT_FALSE(options.normalize);
+    EXPECT_EQ(options.confidence_percent, 95);
+    EXPECT_FALSE(options.fail_above_percent.has_value());
+    EXPECT_EQ(options.limit, 20U);
+    EXPECT_FALSE(options.json);
+}
+
+TEST(Diff, reads_every_option) {
+    const auto options = parse_as<DiffVerbOptions>({"diff", "--view", "paths", "--normalize",
+                                                    "--confidence", "99.9%", "--fail-above", "5 %",
+                                                    "--limit", "0", "--json", "--color", "always",
+                                                    "--names", "short", "--hide", "gc", "a", "b"});
+    EXPECT_EQ(options.view, DiffView::paths);
+    EXPECT_TRUE(options.normalize);
+    EXPECT_EQ(options.confidence_percent, 99.9);
+    EXPECT_EQ(options.fail_above_percent, 5);
+    EXPECT_EQ(options.limit, 0U);
+    EXPECT_TRUE(options.json);
+    EXPECT_EQ(options.color, ColorMode::always);
+    EXPECT_TRUE(options.choice.hide_gc);
+}
+
+TEST(Diff, refuses_what_it_cannot_do) {
+    expect_refusal({"diff", "a"}, "two files are compared, not 1");
+    expect_refusal({"diff", "a", "b", "c"}, "two files are compared, not 3");
+    expect_refusal({"diff", "--view", "tree", "a", "b"}, "functions, paths");
+    expect_refusal({"diff", "--confidence", "100", "a", "b"}, "from 50 to 99.9999");
+    expect_refusal({"diff", "--confidence", "nan", "a", "b"}, "from 50 to 99.9999");
+    expect_refusal({"diff", "--fail-above", "-1", "a", "b"}, "like 5%");
+    expect_refusal({"diff", "--fail-above", "5ms", "a", "b"}, "like 5%");
+    expect_refusal({"diff", "--limit", "few", "a", "b"}, "no number of lines");
+}
+
 TEST(Doctor, reads_its_options) {
     EXPECT_TRUE(parse_as<DoctorOptions>({"doctor", "--json"}).json);
     EXPECT_FALSE(parse_as<DoctorOptions>({"doctor"}).json);

@@ -110,7 +110,7 @@ TEST_F(SampleProgram, prints_help_and_version_on_stdout) {
 
 TEST_F(SampleProgram, ends_with_2_when_its_words_are_wrong) {
     for (const char* words : {"", "--freq 20k -- true", "report", "report --view tree x",
-                              "export --format svg x", "doctor me", "attach 1"}) {
+                              "export --format svg x", "doctor me", "diff a", "attach 1"}) {
         const Outcome outcome = run(words);
         EXPECT_EQ(outcome.code, 2) << words;
         EXPECT_EQ(outcome.out, "") << words;
@@ -258,6 +258,66 @@ TEST_F(SampleProgram, says_what_is_wrong_with_a_file_and_what_to_do) {
             EXPECT_TRUE(outcome.err.starts_with(std::string{"sample: "} + message)) << outcome.err;
         }
     }
+}
+
+TEST_F(SampleProgram, compares_two_files) {
+    record("a.utrace");
+    record("b.utrace");
+    const Outcome text = run("diff --fail-above 0 a.utrace b.utrace");
+    EXPECT_EQ(text.code, 0) << text.err;
+    EXPECT_NE(text.out.find("no function is surely worse or better"), std::string::npos);
+    const Outcome averaged = run("diff --average 10m --json a.utrace b.utrace");
+    EXPECT_EQ(averaged.code, 0) << averaged.err;
+    const Json json = Json::parse(averaged.out, nullptr, false);
+    // 600 s instead of 1.1 s; the noise is that of the thousand samples that there are.
+    EXPECT_EQ(json["whole"]["a_us"], 545'454'545);
+    EXPECT_GT(json["whole"]["high"].get<double>(), 0.08 * 545'454'545);
+}
+
+TEST_F(SampleProgram, has_an_exit_code_for_what_became_worse) {
+    record("a.utrace");
+    ASSERT_EQ(run("export --format json -o a.json a.utrace").code, 0);
+    std::string text = content("a.json");
+    const auto replace_all = [&text](const std::string& from, const std::string& to) {
+        for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
+            text.replace(at, from.size(), to);
+            at += to.size();
+        }
+    };
+    // Of a thousand samples of 1 ms, those of the inner function become 1200.
+    replace_all("\"TotalDuration\":1000000", "\"TotalDuration\":1600000");
+    replace_all("\"TotalDuration\":600000", "\"TotalDuration\":1200000");
+    replace_all("\"Samples\":1000", "\"Samples\":1600");
+    replace_all("\"Samples\":600", "\"Samples\":1200");
+    write("b.json", text);
+    const Outcome worse = run("diff --fail-above 5% a.json b.json");
+    EXPECT_EQ(worse.code, 3) << worse.out << worse.err;
+    EXPECT_NE(worse.err.find("% of A's whole: --fail-above allows 5.0 %"), std::string::npos)
+        << worse.err;
+    EXPECT_EQ(run("diff a.json b.json").code, 0) << "no gate";
+    EXPECT_EQ(run("diff --fail-above 5% b.json a.json").code, 0);
+    replace_all("\"Samples\"", "\"Unknown\"");
+    write("without.json", text);
+    const Outcome unknown = run("diff --fail-above 5% a.json without.json");
+    EXPECT_EQ(unknown.code, 1);
+    EXPECT_NE(unknown.err.find("needs the numbers of samples, which without.json does not have"),
+              std::string::npos)
+        << unknown.err;
+    EXPECT_EQ(run("diff a.json without.json").code, 0);
+}
+
+TEST_F(SampleProgram, compares_nothing_that_cannot_be_compared) {
+    record("a.utrace");
+    EXPECT_EQ(run("diff a.utrace missing.utrace").code, 1);
+    EXPECT_EQ(run("diff --search nothing.like.it a.utrace a.utrace").code, 1);
+    ASSERT_EQ(run("export --format json -o a.json a.utrace").code, 0);
+    std::string faults = content("a.json");
+    faults.replace(faults.find('{') + 1, 0, R"("Event":"page-faults","Unit":"page-faults",)");
+    write("faults.json", faults);
+    const Outcome other = run("diff a.json faults.json");
+    EXPECT_EQ(other.code, 1);
+    EXPECT_NE(other.err.find("counts time, faults.json page-faults"), std::string::npos)
+        << other.err;
 }
 
 TEST_F(SampleProgram, knows_its_machine) {

@@ -5,9 +5,10 @@
 #include "core/varint.h"
 #include "tests/export/timed_profile.h"
 
+#include <zlib.h>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include <array>
 #include <cstdint>
@@ -76,7 +77,7 @@ std::string gunzipped(std::string bytes) {
 }
 
 /// What the page's own reader sees.
-struct Block {
+struct Block {  // NOLINT(bugprone-exception-escape): as nlohmann::json's own
     nlohmann::json header;
     std::vector<std::string> sources;
     std::vector<std::string> names;
