@@ -110,7 +110,7 @@ TEST_F(ReadByCallgrindAnnotate, tells_what_was_recorded) {
     EXPECT_NE(text.find("Profiled target:  " + target("two_loops") + " 0.1 (PID "),
               std::string::npos)
         << text;
-    EXPECT_NE(text.find("lost samples: 0\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("samples lost: 0\n"), std::string::npos) << text;
     EXPECT_NE(text.find("Events recorded:  Nanoseconds Samples\n"), std::string::npos) << text;
 }
 
