@@ -248,7 +248,11 @@ void ProfileMaker::name_groups(const std::vector<NodeId>& node_of_place) {
         const auto& [process, stem] = key;
         const std::string& name = group.has_more_names ? stem : group.first_name;
         const bool says_process = processes.size() > 1 && !process.empty() && process != name;
-        names[node_of_place[group.place]] = says_process ? process + ": " + name : name;
+        std::string& shown = names[node_of_place[group.place]];
+        if (says_process) {
+            shown.append(process).append(": ");
+        }
+        shown += name;
     }
     for (callgraph::Category& category : profile_.categories) {
         const auto found = names.find(category.node);

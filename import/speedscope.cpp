@@ -84,6 +84,15 @@ private:
     Result<void> make_functions();
     Result<void> take(std::size_t index);
     Result<void> take_samples(const SpeedscopeProfile& profile, const std::string& place);
+    /// A frame of an evented profile that has begun, and not ended.
+    struct Open {
+        std::uint32_t frame = 0;
+        Place place = 0;
+    };
+    /// What is wrong with `event`, behind one at `at`; empty: nothing.
+    [[nodiscard]] std::string_view problem_of(const SpeedscopeEvent& event,
+                                              const std::vector<Open>& open, double at) const;
+    void take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at);
     Result<void> take_events(const SpeedscopeProfile& profile, const std::string& place);
     /// The place of each stack below `category`; made when it is asked for.
     Place place_of(std::uint32_t stack);
@@ -210,39 +219,49 @@ Result<void> Reader::take_samples(const SpeedscopeProfile& profile, const std::s
     return {};
 }
 
+std::string_view Reader::problem_of(const SpeedscopeEvent& event, const std::vector<Open>& open,
+                                    double at) const {
+    if (!(event.at >= at)) {
+        return "is before the one it follows";
+    }
+    if (event.frame >= document_.frames.size()) {
+        return "names a frame that is not there";
+    }
+    if (!event.is_open && open.empty()) {
+        return "ends a frame where none has begun";
+    }
+    if (!event.is_open && open.back().frame != event.frame) {
+        return "ends another frame than the innermost";
+    }
+    return scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say" : "";
+}
+
+void Reader::take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at) {
+    if (!open.empty() && event.at > at) {
+        add(open.back().place, at, event.at, 0);
+    }
+    if (!event.is_open) {
+        open.pop_back();
+        return;
+    }
+    const Place below = open.empty() ? places_[0].place : open.back().place;
+    open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
+}
+
 Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::string& place) {
-    struct Open {
-        std::uint32_t frame;
-        Place place;
-    };
     std::vector<Open> open;
     double at = profile.start;
     for (std::size_t i = 0; i < profile.events.size(); ++i) {
         const SpeedscopeEvent& event = profile.events[i];
-        const std::string_view problem =
-            event.at < at                            ? "is before the one it follows"
-            : event.frame >= document_.frames.size() ? "names a frame that is not there"
-            : !event.is_open && open.empty()         ? "ends a frame where none has begun"
-            : !event.is_open && open.back().frame != event.frame
-                ? "ends another frame than the innermost"
-            : scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say"
-                                                     : std::string_view{};
+        std::string_view problem = problem_of(event, open, at);
+        if (problem.empty()) {
+            take_event(event, open, at);
+            problem = maker_.problem();
+        }
         if (!problem.empty()) {
             return wrong(place + numbered(".events", i), problem);
         }
-        if (!open.empty() && event.at > at) {
-            add(open.back().place, at, event.at, 0);
-        }
         at = event.at;
-        if (event.is_open) {
-            const Place below = open.empty() ? places_[0].place : open.back().place;
-            open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
-        } else {
-            open.pop_back();
-        }
-        if (!maker_.problem().empty()) {
-            return wrong(place + numbered(".events", i), maker_.problem());
-        }
     }
     return open.empty() ? Result<void>{} : wrong(place, "its last event leaves a frame open");
 }

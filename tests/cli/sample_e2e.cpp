@@ -378,5 +378,32 @@ TEST_F(SampleProgram, imports_no_recording) {
               std::string::npos);
 }
 
+TEST_F(SampleProgram, reads_back_what_it_exports) {
+    record("a.utrace");
+    const auto functions = [this](const std::string& file) {
+        const Json view = Json::parse(run("report --view functions --json " + file).out);
+        Json result;
+        for (const Json& each : view.at("functions")) {
+            result[each.at("name").get<std::string>()] = {each.at("total_us"), each.at("self_us")};
+        }
+        return result;
+    };
+    const Json expected = functions("a.utrace");
+    EXPECT_EQ(expected.size(), 2U);
+    for (const std::string format : {"json", "pprof", "speedscope", "perf-script"}) {
+        EXPECT_EQ(run("export --format " + format + " -o a." + format + " a.utrace").code, 0);
+        EXPECT_EQ(functions("a." + format), expected) << format;
+        EXPECT_EQ(run("import --force -o b.json a." + format).code, 0);
+        EXPECT_EQ(functions("b.json"), expected) << format;
+    }
+    EXPECT_EQ(run("export --format folded -o a.folded a.utrace").code, 0);
+    const Json folded =
+        Json::parse(run("report --view functions --json --from folded-threads a.folded").out);
+    for (const Json& each : folded.at("functions")) {
+        EXPECT_EQ((Json{each.at("total_count"), each.at("self_count")}),
+                  expected.at(each.at("name").get<std::string>()));
+    }
+}
+
 }  // namespace
 }  // namespace sample::cli
