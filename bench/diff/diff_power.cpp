@@ -4,7 +4,6 @@
 // Prints the share of pairs in which that function is called worse, by its number of samples, for
 // durations and for shares; then the share of pairs of equal programs in which anything is called.
 #include "callgraph/diff.h"
-
 #include "simulated_program.h"
 
 #include <algorithm>
@@ -84,9 +83,9 @@ int main() {
     for (const double samples : {50.0, 500.0, 5000.0, 50'000.0}) {
         const Conditions even{samples, 1, 1};
         const Conditions uneven{samples, 1, 12};
-        std::printf("%-10.0f %8.1f %% %8.1f %% %10.1f %%\n", samples,
-                    share(even, even, {}, finds_anything), share(even, even, shares, finds_anything),
-                    share(uneven, uneven, {}, finds_anything));
+        std::printf(
+            "%-10.0f %8.1f %% %8.1f %% %10.1f %%\n", samples, share(even, even, {}, finds_anything),
+            share(even, even, shares, finds_anything), share(uneven, uneven, {}, finds_anything));
     }
     return 0;
 }

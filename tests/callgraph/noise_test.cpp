@@ -101,11 +101,11 @@ TEST(Noise, a_share_of_nearly_all_is_nearly_certain) {
 /// The probability that two counts with the same mean are called different.
 double probability_of_a_false_call(double mean, double ratio, double error) {
     const auto probabilities = [](double of_mean) {
-        std::vector<double> result;
-        const double most = of_mean + 10 * std::sqrt(of_mean) + 20;
-        for (int count = 0; count < most; ++count) {
-            result.push_back(
-                std::exp(count * std::log(of_mean) - of_mean - std::lgamma(count + 1)));
+        std::vector<double> result(static_cast<std::size_t>(of_mean + 10 * std::sqrt(of_mean)) +
+                                   20);
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            const auto count = static_cast<double>(i);
+            result[i] = std::exp(count * std::log(of_mean) - of_mean - std::lgamma(count + 1));
         }
         return result;
     };
@@ -159,10 +159,8 @@ TEST(Noise, many_differences_are_judged_by_benjamini_and_hochberg) {
             differences.push_back(counts(before(random), after(random)));
         }
         // As it is written in the paper: the greatest k whose k-th smallest p is at most k q / m.
-        std::vector<double> p;
-        for (const Difference& each : differences) {
-            p.push_back(p_value(each));
-        }
+        std::vector<double> p(size);
+        std::transform(differences.begin(), differences.end(), p.begin(), p_value);
         std::sort(p.begin(), p.end());
         std::size_t called = 0;
         for (std::size_t k = 1; k <= p.size(); ++k) {

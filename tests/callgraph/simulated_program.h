@@ -2,13 +2,13 @@
 // are known, and the numbers of their samples are Poisson's. Numbers are the same for one seed.
 #pragma once
 
-#include "diff_fixture.h"
-
 #include "callgraph/profile.h"
+#include "diff_fixture.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -54,17 +54,23 @@ inline Profile simulated_recording(std::mt19937& random, const Conditions& condi
     for (std::size_t i = 0; i < kFunctions; ++i) {
         std::poisson_distribution<std::size_t> count{i == 0 ? expected * conditions.factor
                                                             : expected};
-        weights[i].resize(count(random), kPeriod);
-        std::uint64_t sum = 0;
-        for (std::uint64_t& weight : weights[i]) {
-            weight *= random() % kOneIsHeavy == 0 ? conditions.heavy : 1;
-            sum += weight;
+        const std::size_t samples = count(random);
+        std::uint64_t sum = samples * kPeriod;
+        if (conditions.heavy != 1) {
+            weights[i].resize(samples, kPeriod);
+            for (std::uint64_t& weight : weights[i]) {
+                weight *= random() % kOneIsHeavy == 0 ? conditions.heavy : 1;
+            }
+            sum = std::accumulate(weights[i].begin(), weights[i].end(), std::uint64_t{});
         }
         const FunctionId function = maker.function("f" + std::to_string(i));
-        maker.add({main, function}, sum, weights[i].size());
+        maker.add({main, function}, sum, samples);
         expected *= 1 - kShareOfFirst;
     }
     Profile profile = maker.make();
+    if (conditions.heavy == 1) {
+        return profile;
+    }
     std::vector<std::pair<NodeId, std::uint64_t>> samples;
     for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
         if (profile.nodes[id].self_samples != 0) {
@@ -74,8 +80,7 @@ inline Profile simulated_recording(std::mt19937& random, const Conditions& condi
             }
         }
     }
-    return conditions.heavy == 1 ? std::move(profile)
-                                 : with_timeline(std::move(profile), samples);
+    return with_timeline(std::move(profile), samples);
 }
 
 }  // namespace sample::callgraph

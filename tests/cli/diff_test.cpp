@@ -12,7 +12,6 @@ namespace sample::cli {
 namespace {
 
 using Json = nlohmann::json;
-using callgraph::Verdict;
 
 constexpr Terminal kPipe{false, true, 0};
 constexpr std::uint64_t kNsPerSample = 100'000;

@@ -72,6 +72,7 @@ std::string gunzipped(std::string bytes) {
         text.append(piece.data(), piece.size() - stream.avail_out);
     }
     EXPECT_EQ(result, Z_STREAM_END);
+    EXPECT_EQ(stream.avail_in, 0) << "bytes behind the stream";
     inflateEnd(&stream);
     return text;
 }

@@ -37,21 +37,36 @@ class Profiler:
 
     def __init__(self, folder, path):
         # The path of a socket in there may have 107 characters.
-        sessions = os.path.join(folder, "s")
-        os.mkdir(sessions)
-        self.environment = dict(os.environ, PROFILER_CLI_SESSION_DIR=sessions)
+        self.sessions = os.path.join(folder, "s")
+        os.mkdir(self.sessions)
+        self.environment = dict(os.environ, PROFILER_CLI_SESSION_DIR=self.sessions)
         self.process = subprocess.Popen(
             ["node", os.path.join(NPM_FOLDER, PROFILER), "--daemon", path, "--session", self.SESSION],
             env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for_files()
+            self.wait_for_profile()
+        except AssertionError:
+            self.__exit__()
+            raise
+
+    def wait_for_files(self):
+        """A question that comes before the process listens would take it for dead and delete its files."""
+        files = [os.path.join(self.sessions, self.SESSION + suffix) for suffix in (".json", ".sock")]
+        deadline = time.monotonic() + 60
+        while not all(map(os.path.exists, files)):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"profiler-cli does not start: {os.listdir(self.sessions)}")
+            time.sleep(0.05)
+
+    def wait_for_profile(self):
         deadline = time.monotonic() + 60
         while True:
             try:
                 self.ask("status")
                 return
             except AssertionError as error:
-                is_final = "load failed" in str(error) or self.process.poll() is not None
-                if is_final or time.monotonic() > deadline:
-                    self.__exit__()
+                if "still loading" not in str(error).lower() or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
 
