@@ -244,10 +244,12 @@ Profile without_addresses(Profile profile, const Profile& other) {
     for (const CodeModule& module : other.modules) {
         build_ids.emplace(module.name, module.build_id);
     }
-    const auto is_same_build = [&build_ids](const CodeModule& module) {
+    const bool knows_modules = other.modules.size() > 1;
+    const auto is_same_build = [&](const CodeModule& module) {
         const auto found = build_ids.find(module.name);
-        return found != build_ids.end() && !module.build_id.empty() &&
-               found->second == module.build_id;
+        return found == build_ids.end()
+                   ? knows_modules && !module.name.empty()
+                   : !module.build_id.empty() && found->second == module.build_id;
     };
     const auto is_address = [&](const Function& function) {
         return !module_in_name(function.name).empty() &&

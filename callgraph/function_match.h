@@ -34,7 +34,7 @@ struct FunctionMatch {
 [[nodiscard]] FunctionMatch match_functions(const Profile& before, const Profile& after);
 
 /// Addresses are no names where modules are not the same build: "module+0x12ab" becomes
-/// "module+[no name]" then, one function a module.
+/// "module+[no name]" then, one function a module. What `other` has no such module of, stays.
 [[nodiscard]] Profile without_addresses(Profile profile, const Profile& other);
 
 /// The file of the program that the session's command ran, without its folder; empty: unknown.

@@ -151,6 +151,14 @@ TEST(WithoutAddresses, of_other_builds_they_are_one_function) {
     }
 }
 
+TEST(WithoutAddresses, modules_of_one_side_keep_theirs) {
+    ProfileMaker without_it;
+    const Profile other =
+        without_it.module("libother.so").add({without_it.function("f")}, 1, 1).make();
+    EXPECT_EQ(without_addresses(with_addresses("12"), other).functions.size(), 3U);
+    EXPECT_EQ(without_addresses(with_addresses("12"), Profile{}).functions.size(), 2U);
+}
+
 TEST(ProgramOf, an_exec_takes_the_place_of_what_it_replaced) {
     ProfileMaker maker;
     EXPECT_EQ(program_of(maker.program("/bin/sh").program("/opt/app").make()), "app");
