@@ -21,7 +21,7 @@ Verbs:
   report    Show a recording: summary, callgraph, functions, threads, stats
   annotate  Show the source lines and instructions of a function
   diff      Compare two recordings: what got worse, what better
-  export    Write a recording as json or folded
+  export    Write a recording in a format that other programs read
   import    Make a profile in JSON of another profiler's file
   doctor    Say what this machine allows and what would improve it
   help      Print this, or the help of a verb: sample help report

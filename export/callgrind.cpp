@@ -22,7 +22,7 @@ using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 
-constexpr std::string_view kUnknownFile = "???";  ///< As callgrind itself writes it.
+constexpr std::string_view kUnknown = "???";  ///< As callgrind itself writes it.
 constexpr std::string_view kCategoryFile = "[category]";
 
 /// By node: whether its function is not among its callers, so that its time is part of the
@@ -72,17 +72,28 @@ private:
 /// The names of one kind, numbered: the first time with the name, then the number alone.
 class Names {
 public:
-    void write(Writer& out, std::string_view key, std::string_view name) {
-        const auto [known, is_new] = numbers_.try_emplace(name, numbers_.size() + 1);
-        out.text(key).text("=(").number(known->second).text(")");
+    /// The number of a name, which must outlive this; equal names have one.
+    std::uint32_t add(std::string_view name) {
+        const auto number = static_cast<std::uint32_t>(names_.size());
+        const auto [known, is_new] = numbers_.try_emplace(name, number);
         if (is_new) {
-            out.text(" ").text(one_line(name));
+            names_.push_back(name);
+        }
+        return known->second;
+    }
+
+    void write(Writer& out, std::string_view key, std::uint32_t number) {
+        out.text(key).number(number + 1).text(")");
+        if (!names_[number].empty()) {
+            out.text(" ").text(one_line(names_[number]));
+            names_[number] = {};
         }
         out.text("\n");
     }
 
 private:
-    std::unordered_map<std::string_view, std::size_t> numbers_;
+    std::unordered_map<std::string_view, std::uint32_t> numbers_;
+    std::vector<std::string_view> names_;  ///< Empty: written.
 };
 
 /// What one line of a function cost itself, or what its calls of one function cost.
@@ -120,6 +131,7 @@ public:
 
     void write() {
         // The root is no category, and costs nothing unless a profile was made by hand.
+        add_places();
         write_category("<root>", NodeId{}, profile_.categories.empty());
         for (const callgraph::Category& category : profile_.categories) {
             write_category(category.name, category.node, true);
@@ -130,30 +142,36 @@ public:
             for (const NodeId node : nodes.of(FunctionId{id})) {
                 add(node);
             }
-            write_costs(place_of(FunctionId{id}));
+            write_costs(places_[id - 1]);
         }
     }
 
 private:
-    /// Where code is, as the readers name it.
+    /// Where code is, by the numbers of names.
     struct Place {
-        std::string_view object;
-        std::string_view file;
-        std::string_view function;
+        std::uint32_t object = 0;
+        std::uint32_t file = 0;
+        std::uint32_t function = 0;
     };
 
-    [[nodiscard]] Place place_of(FunctionId id) const {
-        const Function& function = profile_.function(id);
-        const callgraph::CodeModule& module = profile_.module_of(function);
-        const std::string_view file = source_file(profile_, function);
-        return {module.path.empty() ? module.name : module.path, file.empty() ? kUnknownFile : file,
-                names_[id.value - 1]};
+    void add_places() {
+        places_.reserve(profile_.functions.size());
+        for (const Function& function : profile_.functions) {
+            const callgraph::CodeModule& module = profile_.module_of(function);
+            places_.push_back(place(module.path.empty() ? module.name : module.path,
+                                    source_file(profile_, function), names_[places_.size()]));
+        }
+    }
+
+    Place place(std::string_view object, std::string_view file, std::string_view function) {
+        return {objects_.add(object.empty() ? kUnknown : object),
+                files_.add(file.empty() ? kUnknown : file), functions_.add(function)};
     }
 
     void write_category(std::string_view name, NodeId node, bool with_calls) {
         costs_.clear();
         add(node, with_calls);
-        write_costs({{}, kCategoryFile, name});
+        write_costs(place({}, kCategoryFile, name.empty() ? kUnknown : name));
     }
 
     void add(NodeId id, bool with_calls = true) {
@@ -178,12 +196,13 @@ private:
             return;
         }
         merge(costs_);
-        objects_.write(out_, "ob", object_name(place));
-        files_.write(out_, "fl", place.file);
-        functions_.write(out_, "fn", place.function);
+        objects_.write(out_, "ob=(", place.object);
+        files_.write(out_, "fl=(", place.file);
+        functions_.write(out_, "fn=(", place.function);
         for (const Cost& cost : costs_) {
             if (!cost.callee.is_none()) {
-                write_call(place_of(cost.callee), place, profile_.function(cost.callee).line);
+                write_call(places_[cost.callee.value - 1], place,
+                           profile_.function(cost.callee).line);
             }
             out_.number(cost.line).text(" ").number(cost.weight).text(" ").number(cost.samples);
             out_.text("\n");
@@ -194,17 +213,13 @@ private:
     /// What is not said is as in the calling function.
     void write_call(const Place& callee, const Place& caller, std::uint32_t line) {
         if (callee.object != caller.object) {
-            objects_.write(out_, "cob", object_name(callee));
+            objects_.write(out_, "cob=(", callee.object);
         }
         if (callee.file != caller.file) {
-            files_.write(out_, "cfi", callee.file);
+            files_.write(out_, "cfi=(", callee.file);
         }
-        functions_.write(out_, "cfn", callee.function);
+        functions_.write(out_, "cfn=(", callee.function);
         out_.text("calls=1 ").number(line).text("\n");
-    }
-
-    [[nodiscard]] static std::string_view object_name(const Place& place) {
-        return place.object.empty() ? kUnknownFile : place.object;
     }
 
     const Profile& profile_;
@@ -214,6 +229,7 @@ private:
     Names objects_;
     Names files_;
     Names functions_;
+    std::vector<Place> places_;  ///< By function.
     std::vector<Cost> costs_;
 };
 

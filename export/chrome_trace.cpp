@@ -79,7 +79,7 @@ std::string microseconds(std::int64_t time_ns) {
 
 /// A hundredth of a nanosecond later than `time_ns`.
 std::string just_after(std::int64_t time_ns) {
-    return time_ns < 0 ? microseconds(time_ns + 1).append("99")
+    return time_ns < 0 ? "-" + microseconds(-(time_ns + 1)).append("99")
                        : microseconds(time_ns).append("01");
 }
 
@@ -107,7 +107,9 @@ private:
             return;
         }
         begin_track(track);
-        ChromeCounters counters{out_, profile_, ids_text_, track.name};
+        // Counters are a process's: two threads of one name would share one.
+        ChromeCounters counters{out_, profile_, ids_text_,
+                                track.name + " (tid " + std::to_string(track.unique_tid) + ")"};
         std::int64_t end = slice.start;
         do {
             if (slice.start != end) {

@@ -61,7 +61,8 @@ void for_each_row(const Profile& profile, const FirefoxTables& tables, const Fir
     }
     for (std::size_t place = track.first_place; place < track.end_place; ++place) {
         const NodeId id = tables.preorder()[place];
-        if (const Node& node = profile.node(id); node.self_ns != 0) {
+        const Node& node = profile.node(id);
+        if (node.self_ns != 0 || node.self_samples != 0) {
             use(Row{0, id, node.self_ns});
         }
     }

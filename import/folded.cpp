@@ -7,7 +7,6 @@ namespace sample::imports {
 
 namespace {
 
-using callgraph::CallSite;
 using callgraph::Inlining;
 
 constexpr std::string_view kAll = "all";

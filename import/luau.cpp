@@ -35,6 +35,22 @@ std::string_view take_outermost(std::string_view& stack) {
     return frame;
 }
 
+/// Goes on from `place` to the function of `frame`, and keeps which one is the collector's. False
+/// if the frame has not three parts.
+bool add_frame(std::string_view frame, ProfileMaker& maker, ProfileMaker::Place& place,
+               std::optional<FunctionId>& gc) {
+    auto key = source_name_line(frame);
+    if (!key) {
+        return false;
+    }
+    if (frame == kGc) {
+        key->source = {};
+        gc = maker.function(*key);
+    }
+    place = maker.child(place, maker.function(*key));
+    return true;
+}
+
 }  // namespace
 
 bool is_luau_line(std::string_view line) {
@@ -73,19 +89,9 @@ Result<callgraph::Profile> read_luau(std::string_view text, const Options& optio
         std::string_view stack = parts->stack;
         while (!stack.empty()) {
             const std::string_view frame = take_outermost(stack);
-            auto key = source_name_line(frame);
-            if (!key) {
+            if (!add_frame(frame, maker, place, gc)) {
                 return lines.wrong("a frame must be source,name,line, not " + in_quotes(frame));
             }
-            const bool is_gc = frame == kGc;
-            if (is_gc) {
-                key->source = {};
-            }
-            const FunctionId function = maker.function(*key);
-            if (is_gc) {
-                gc = function;
-            }
-            place = maker.child(place, function);
         }
         maker.add(place, duration_ns, 0);
         if (!maker.problem().empty()) {

@@ -14,7 +14,6 @@ namespace sample::imports {
 
 namespace {
 
-using callgraph::CallSite;
 using callgraph::Inlining;
 
 constexpr std::string_view kCommandLine = "# cmdline :";

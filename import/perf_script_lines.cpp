@@ -132,6 +132,19 @@ std::string_view without_offset(std::string_view symbol) {
                : symbol;
 }
 
+/// As our own export writes what readers would take for an offset, "[lib.so+0x1f]", or skip: a name
+/// that begins with a parenthesis has "::" before it.
+std::string_view own_name(std::string_view symbol) {
+    const std::string_view inner =
+        symbol.size() > 2 && symbol.starts_with('[') && symbol.ends_with(']')
+            ? symbol.substr(1, symbol.size() - 2)
+            : std::string_view{};
+    if (!inner.empty() && without_offset(inner) != inner) {
+        return inner;
+    }
+    return symbol.starts_with("::(") ? symbol.substr(2) : without_offset(symbol);
+}
+
 constexpr std::string_view kInlined = "(inlined)";
 
 /// Where " (dso)" begins at the end of `text`; npos if it does not end so.
@@ -151,7 +164,7 @@ std::size_t find_dso(std::string_view text) {
 std::optional<PerfHead> perf_head(std::string_view line) {
     PerfHead head;
     bool has_ids = false;
-    Words words{line};
+    Words words{trimmed(line)};
     for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
         const std::string_view before = trimmed(words.before());
         if (has_ids && is_cpu(word)) {
@@ -176,7 +189,7 @@ std::optional<PerfHead> perf_head(std::string_view line) {
 
 std::optional<PerfHead> perf_head_without_time(std::string_view line) {
     PerfHead head;
-    Words words{line};
+    Words words{trimmed(line)};
     for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
         head.comm = trimmed(words.before());
         if (head.comm.empty() || !read_ids(word, head)) {
@@ -208,10 +221,11 @@ std::optional<PerfFrame> perf_frame(std::string_view text) {
         text = trimmed(text.substr(0, text.size() - kInlined.size()));
     } else if (const std::size_t dso = find_dso(text); dso != std::string_view::npos) {
         const std::string_view part = trimmed(text.substr(dso));
-        frame.dso = part.substr(1, part.size() - 2);
+        const std::string_view name = part.substr(1, part.size() - 2);
+        frame.dso = name == "[unknown]" ? std::string_view{} : name;
         text = trimmed(text.substr(0, dso));
     }
-    frame.symbol = without_offset(text);
+    frame.symbol = own_name(text);
     return frame;
 }
 

@@ -34,7 +34,7 @@ struct PerfHead {
 struct PerfFrame {
     std::string_view address;  ///< As printed; empty: not printed.
     std::string_view symbol;   ///< Without its offset.
-    std::string_view dso;      ///< Empty: not printed.
+    std::string_view dso;      ///< Empty: not printed, or not known.
     std::string_view file;     ///< Empty: not printed, or not known.
     std::uint32_t line = 0;
     bool is_inlined = false;

@@ -62,11 +62,15 @@ private:
         return message_.strings[index];
     }
     void choose_types();
+    void set_unit(std::string_view type, std::string_view unit);
+    void note_other_types(std::string_view type);
     void read_facts();
     /// Empty, or what is wrong with the sample.
     std::string take(const PprofSample& sample);
     std::string take_stack(const PprofSample& sample, ProfileMaker::Place& place);
     Result<Labels> labels_of(const PprofSample& sample) const;
+    static void set(Labels& labels, std::string_view name, std::string_view value,
+                    const PprofLabel& label);
     FunctionId function_of(const PprofLocation& location, const PprofLine& line);
     const std::vector<FunctionId>& functions_of(std::uint32_t location);
     ProfileMaker::Place add_location(ProfileMaker::Place place, std::uint32_t index);
@@ -94,9 +98,13 @@ void Reader::choose_types() {
             count_index_ = i;
         }
     }
-    callgraph::Profile& profile = maker_.profile();
     const std::string_view type = text(types[weight_index_].type);
-    const std::string_view unit = text(types[weight_index_].unit);
+    set_unit(type, text(types[weight_index_].unit));
+    note_other_types(type);
+}
+
+void Reader::set_unit(std::string_view type, std::string_view unit) {
+    callgraph::Profile& profile = maker_.profile();
     const auto nanoseconds = nanoseconds_in(unit);
     nanoseconds_ = nanoseconds.value_or(1);
     if (!nanoseconds) {
@@ -107,6 +115,10 @@ void Reader::choose_types() {
     } else if (type != "time") {
         profile.event = type;
     }
+}
+
+void Reader::note_other_types(std::string_view type) {
+    const auto& types = message_.types;
     std::string others;
     for (std::size_t i = 0; i < types.size(); ++i) {
         if (i != weight_index_ && i != count_index_) {
@@ -115,8 +127,8 @@ void Reader::choose_types() {
         }
     }
     if (!others.empty()) {
-        profile.truth.notes.push_back("of several sample types " + std::string{type} +
-                                      " was kept; left out: " + others);
+        maker_.profile().truth.notes.push_back("of several sample types " + std::string{type} +
+                                               " was kept; left out: " + others);
     }
 }
 
@@ -144,34 +156,39 @@ void Reader::read_facts() {
     }
 }
 
+void Reader::set(Labels& labels, std::string_view name, std::string_view value,
+                 const PprofLabel& label) {
+    std::string key{name};
+    std::replace_if(
+        key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+    const bool is_text = label.text != 0;
+    const std::uint64_t number =
+        is_text ? to_number(value).value_or(0) : static_cast<std::uint64_t>(label.number);
+    const auto id = static_cast<std::uint32_t>(
+        number <= std::numeric_limits<std::uint32_t>::max() ? number : 0);
+    if ((key == "thread" || key == "thread_name") && is_text) {
+        labels.thread.name = value;
+    } else if (key == "tid" || key == "thread_id" || key == "thread") {
+        labels.thread.tid = id;
+    } else if (key == "pid" || key == "process_id") {
+        labels.thread.pid = id;
+    } else if (key == "process" || key == "process_name" || key == "comm") {
+        labels.thread.process = value;
+    } else if (key == "category") {
+        labels.category = value;
+    } else {
+        return;
+    }
+    labels.has_thread = labels.has_thread || key != "category";
+}
+
 Result<Reader::Labels> Reader::labels_of(const PprofSample& sample) const {
     Labels labels;
     for (const PprofLabel& label : sample.labels) {
         if (label.key >= message_.strings.size() || label.text >= message_.strings.size()) {
             return unexpected(ErrorCode::corrupt, "a label names a string that is not there");
         }
-        std::string key{text(label.key)};
-        std::replace_if(
-            key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
-        const std::string_view value = text(label.text);
-        const std::uint64_t number = label.text != 0 ? to_number(value).value_or(0)
-                                                     : static_cast<std::uint64_t>(label.number);
-        const auto id = static_cast<std::uint32_t>(
-            number <= std::numeric_limits<std::uint32_t>::max() ? number : 0);
-        if ((key == "thread" || key == "thread_name") && label.text != 0) {
-            labels.thread.name = value;
-        } else if (key == "tid" || key == "thread_id" || key == "thread") {
-            labels.thread.tid = id;
-        } else if (key == "pid" || key == "process_id") {
-            labels.thread.pid = id;
-        } else if (key == "process" || key == "process_name" || key == "comm") {
-            labels.thread.process = value;
-        } else if (key == "category") {
-            labels.category = value;
-        } else {
-            continue;
-        }
-        labels.has_thread = labels.has_thread || key != "category";
+        set(labels, text(label.key), text(label.text), label);
     }
     return labels;
 }

@@ -117,8 +117,16 @@ ProfileMaker::Place ProfileMaker::category_of_thread(std::uint32_t thread) {
     ThreadState& state = thread_states_[thread];
     if (!state.category) {
         const callgraph::ThreadTotals& totals = profile_.threads[thread];
-        const std::string_view name = totals.name.empty() ? totals.process : totals.name;
-        state.category = category(name.empty() ? kUnknown : name);
+        std::string name = totals.name.empty() ? totals.process : totals.name;
+        name = name.empty() ? kUnknown : name;
+        const auto [found, is_new] =
+            groups_.try_emplace({totals.process, std::string{callgraph::stem_of(name)}});
+        Group& group = found->second;
+        if (is_new) {
+            group = {tree_.add_category(name), name, false};
+        }
+        group.has_more_names = group.has_more_names || group.first_name != name;
+        state.category = group.place;
     }
     return *state.category;
 }
@@ -133,8 +141,8 @@ ProfileMaker::Place ProfileMaker::child(Place parent, FunctionId function,
     }
     const Place place = tree_.child(parent, function, site);
     if (place >= options_.max_nodes) {
-        problem_ =
-            "more than " + std::to_string(options_.max_nodes) + " different stacks and parts of stacks";
+        problem_ = "more than " + std::to_string(options_.max_nodes) +
+                   " different stacks and parts of stacks";
     }
     return place;
 }
@@ -230,6 +238,30 @@ void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t
     }
 }
 
+void ProfileMaker::name_groups(const std::vector<NodeId>& node_of_place) {
+    std::set<std::string_view> processes;
+    for (const auto& [key, group] : groups_) {
+        processes.insert(key.first);
+    }
+    std::map<NodeId, std::string> names;
+    for (const auto& [key, group] : groups_) {
+        const auto& [process, stem] = key;
+        const std::string& name = group.has_more_names ? stem : group.first_name;
+        const bool says_process = processes.size() > 1 && !process.empty() && process != name;
+        std::string& shown = names[node_of_place[group.place]];
+        if (says_process) {
+            shown.append(process).append(": ");
+        }
+        shown += name;
+    }
+    for (callgraph::Category& category : profile_.categories) {
+        const auto found = names.find(category.node);
+        if (found != names.end()) {
+            category.name = found->second;
+        }
+    }
+}
+
 void ProfileMaker::name_processes() {
     std::unordered_map<std::uint32_t, std::string> name_of_pid;
     for (const callgraph::ThreadTotals& thread : profile_.threads) {
@@ -264,7 +296,9 @@ void ProfileMaker::fill_truth(std::int64_t start_ns) {
 
 Profile ProfileMaker::finish(bool from_first) && {
     const std::int64_t start_ns = from_first ? first_ns_.value_or(0) : 0;
-    make_timeline(std::move(tree_).finish(profile_), start_ns);
+    std::vector<NodeId> node_of_place = std::move(tree_).finish(profile_);
+    name_groups(node_of_place);
+    make_timeline(std::move(node_of_place), start_ns);
     name_processes();
     fill_truth(start_ns);
     return std::move(profile_);

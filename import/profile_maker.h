@@ -13,11 +13,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sample::imports {
@@ -60,7 +62,8 @@ public:
 
     /// The top-level place called `name`.
     [[nodiscard]] Place category(std::string_view name);
-    /// The category of a thread: its name, or what is known instead.
+    /// The category of a thread: its name, or what is known instead; threads of one process named
+    /// alike but for a number share one, as in a recording (callgraph/categories.h).
     [[nodiscard]] Place category_of_thread(std::uint32_t thread);
     /// A line counts only where the caller asked for lines.
     [[nodiscard]] Place child(Place parent, FunctionId function, callgraph::CallSite site = {});
@@ -94,9 +97,17 @@ private:
         bool is_sorted = true;
     };
 
+    /// Threads that share a category.
+    struct Group {
+        Place place = 0;
+        std::string first_name;
+        bool has_more_names = false;
+    };
+
     [[nodiscard]] std::string_view keep(std::string_view text);
     void note_time(ThreadState& thread, const callgraph::TimedWeight& sample);
     void make_timeline(std::vector<NodeId> node_of_place, std::int64_t start_ns);
+    void name_groups(const std::vector<NodeId>& node_of_place);
     /// A process is called like its main thread, where nothing else is known.
     void name_processes();
     void fill_truth(std::int64_t start_ns);
@@ -108,6 +119,7 @@ private:
     callgraph::InternTable<ThreadKey, ThreadTraits> threads_;
     std::vector<ThreadState> thread_states_;
     std::unordered_map<std::string_view, Place> categories_;
+    std::map<std::pair<std::string, std::string>, Group> groups_;  ///< By process and stem.
     std::unordered_map<std::string_view, std::uint32_t> modules_;
     std::deque<std::string> kept_;  ///< What the keys above view.
     std::uint64_t total_ = 0;

@@ -66,17 +66,33 @@ ThreadKey thread_of(std::string_view name) {
 class Reader {
 public:
     Reader(const SpeedscopeDocument& document, const Options& options)
-        : document_{document}, maker_{options} {}
+        : document_{document}, maker_{options}, places_(document.stacks.size()) {}
 
     Result<callgraph::Profile> read() &&;
 
 private:
     using Place = ProfileMaker::Place;
 
+    /// Valid for one profile, so that a file of many profiles and many stacks clears nothing.
+    struct KnownPlace {
+        std::size_t profile = kNoProfile;
+        Place place = 0;
+    };
+    static constexpr std::size_t kNoProfile = std::numeric_limits<std::size_t>::max();
+
     void choose_unit();
     Result<void> make_functions();
     Result<void> take(std::size_t index);
     Result<void> take_samples(const SpeedscopeProfile& profile, const std::string& place);
+    /// A frame of an evented profile that has begun, and not ended.
+    struct Open {
+        std::uint32_t frame = 0;
+        Place place = 0;
+    };
+    /// What is wrong with `event`, behind one at `at`; empty: nothing.
+    [[nodiscard]] std::string_view problem_of(const SpeedscopeEvent& event,
+                                              const std::vector<Open>& open, double at) const;
+    void take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at);
     Result<void> take_events(const SpeedscopeProfile& profile, const std::string& place);
     /// The place of each stack below `category`; made when it is asked for.
     Place place_of(std::uint32_t stack);
@@ -93,7 +109,8 @@ private:
     double start_ = 0;  ///< The earliest begin of a profile that is kept.
     double end_ = 0;
     std::vector<FunctionId> functions_;  ///< By frame.
-    std::vector<Place> places_;          ///< By stack, of the current profile; 0: not made yet.
+    std::vector<KnownPlace> places_;     ///< By stack.
+    std::size_t profile_ = 0;            ///< The current one.
     std::uint32_t thread_ = 0;
     std::uint64_t gap_ns_ = 0;
     bool is_rounded_ = false;
@@ -146,15 +163,15 @@ Result<void> Reader::make_functions() {
 Reader::Place Reader::place_of(std::uint32_t stack) {
     // Stacks are numbered callers first; the ones that have no place yet are walked up, then down.
     std::vector<std::uint32_t> missing;
-    while (places_[stack] == 0) {
+    while (places_[stack].profile != profile_) {
         missing.push_back(stack);
         stack = document_.stacks[stack].below;
     }
-    Place place = places_[stack];
+    Place place = places_[stack].place;
     while (!missing.empty()) {
         const std::uint32_t frame = document_.stacks[missing.back()].frame - 1;
         place = maker_.child(place, functions_[frame]);
-        places_[missing.back()] = place;
+        places_[missing.back()] = {profile_, place};
         missing.pop_back();
     }
     return place;
@@ -202,39 +219,49 @@ Result<void> Reader::take_samples(const SpeedscopeProfile& profile, const std::s
     return {};
 }
 
+std::string_view Reader::problem_of(const SpeedscopeEvent& event, const std::vector<Open>& open,
+                                    double at) const {
+    if (!(event.at >= at)) {
+        return "is before the one it follows";
+    }
+    if (event.frame >= document_.frames.size()) {
+        return "names a frame that is not there";
+    }
+    if (!event.is_open && open.empty()) {
+        return "ends a frame where none has begun";
+    }
+    if (!event.is_open && open.back().frame != event.frame) {
+        return "ends another frame than the innermost";
+    }
+    return scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say" : "";
+}
+
+void Reader::take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at) {
+    if (!open.empty() && event.at > at) {
+        add(open.back().place, at, event.at, 0);
+    }
+    if (!event.is_open) {
+        open.pop_back();
+        return;
+    }
+    const Place below = open.empty() ? places_[0].place : open.back().place;
+    open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
+}
+
 Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::string& place) {
-    struct Open {
-        std::uint32_t frame;
-        Place place;
-    };
     std::vector<Open> open;
     double at = profile.start;
     for (std::size_t i = 0; i < profile.events.size(); ++i) {
         const SpeedscopeEvent& event = profile.events[i];
-        const std::string_view problem =
-            event.at < at                            ? "is before the one it follows"
-            : event.frame >= document_.frames.size() ? "names a frame that is not there"
-            : !event.is_open && open.empty()         ? "ends a frame where none has begun"
-            : !event.is_open && open.back().frame != event.frame
-                ? "ends another frame than the innermost"
-            : scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say"
-                                                     : std::string_view{};
+        std::string_view problem = problem_of(event, open, at);
+        if (problem.empty()) {
+            take_event(event, open, at);
+            problem = maker_.problem();
+        }
         if (!problem.empty()) {
             return wrong(place + numbered(".events", i), problem);
         }
-        if (!open.empty() && event.at > at) {
-            add(open.back().place, at, event.at, 0);
-        }
         at = event.at;
-        if (event.is_open) {
-            const Place below = open.empty() ? places_[0] : open.back().place;
-            open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
-        } else {
-            open.pop_back();
-        }
-        if (!maker_.problem().empty()) {
-            return wrong(place + numbered(".events", i), maker_.problem());
-        }
     }
     return open.empty() ? Result<void>{} : wrong(place, "its last event leaves a frame open");
 }
@@ -251,8 +278,8 @@ Result<void> Reader::take(std::size_t index) {
     }
     ThreadKey key = thread_of(profile.name);
     thread_ = maker_.thread(key);
-    places_.assign(document_.stacks.size(), 0);
-    places_[0] = maker_.category_of_thread(thread_);
+    profile_ = index;
+    places_[0] = {profile_, maker_.category_of_thread(thread_)};
     return profile.is_evented ? take_events(profile, place) : take_samples(profile, place);
 }
 

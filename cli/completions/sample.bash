@@ -6,14 +6,15 @@ _sample_options() {
                       --children --no-children --debug-dir --symbols --no-symbols --code --no-code
                       --cache --no-cache --quiet --color --help" ;;
         report) echo "--view --focus --search --average --hide --fold --names --category --lines
-                      --resymbolize --debug-dir --cache --no-cache --unit
+                      --resymbolize --debug-dir --cache --no-cache --from --unit
                       --min --json --color --help" ;;
         annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
         diff) echo "--view --normalize --fail-above --confidence --limit --focus --search --average --hide
-                    --fold --names --category --resymbolize --debug-dir --cache --no-cache --json --color
-                    --help" ;;
+                    --fold --names --category --resymbolize --debug-dir --cache --no-cache --from --json
+                    --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
-                      --category --resymbolize --debug-dir --cache --no-cache --help" ;;
+                      --category --resymbolize --debug-dir --cache --no-cache --from --help" ;;
+        import) echo "--from --output --force --help" ;;
         doctor) echo "--json --color --help" ;;
     esac
 }
@@ -45,6 +46,7 @@ _sample_values() {
         --category) echo "process thread module" ;;
         --unit) echo "auto ms %" ;;
         --format) echo "json folded" ;;
+        --from) echo "json speedscope pprof perf-script folded folded-threads luau" ;;
         --export) echo "json= folded=" ;;
         --focus | --search | --min | --fail-above | --confidence | --limit) echo "" ;;
         *) return 1 ;;
@@ -56,7 +58,7 @@ _sample() {
     local verb=record first=1 i values
     COMPREPLY=()
     case ${COMP_WORDS[1]} in
-        record | report | annotate | diff | export | doctor)
+        record | report | annotate | diff | export | import | doctor)
             ((COMP_CWORD > 1)) && verb=${COMP_WORDS[1]} first=2
             ;;
     esac
@@ -90,8 +92,11 @@ _sample() {
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")
         ((COMP_CWORD == 1)) &&
             mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
-                compgen -W "record report diff export doctor help version" -- "$cur"
+                compgen -W "record report diff export import doctor help version" -- "$cur"
             )
+    elif [[ $verb == import ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
     elif [[ $verb != doctor ]]; then
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -X '!*.@(utrace|json)' -- "$cur")

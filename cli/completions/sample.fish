@@ -1,12 +1,12 @@
 # fish completion for sample(1).
 
-set -l verbs record report annotate diff export doctor help version
+set -l verbs record report annotate diff export import doctor help version
 
 # Succeeds while the verb is the first argument, or record without being named.
 function __sample_verb_is
     set -l words (commandline -opc)
     set -l verb record
-    if set -q words[2]; and contains -- $words[2] record report annotate diff export doctor help version
+    if set -q words[2]; and contains -- $words[2] record report annotate diff export import doctor help version
         set verb $words[2]
     end
     contains -- $verb $argv
@@ -18,14 +18,15 @@ complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a report -d "Sho
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a annotate -d "Show the lines and instructions of a function"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a diff -d "Compare two recordings"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a export -d "Write a recording in another format"
+complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a import -d "Make a profile in JSON of another profiler's file"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a doctor -d "Say what this machine allows"
 complete -c sample -n "not __fish_seen_subcommand_from $verbs" -a "help version"
 complete -c sample -s h -l help -d "Print help"
 
 complete -c sample -n "__sample_verb_is record" -s f -l freq -x -a "1k 10k" -d "Samples a second"
 complete -c sample -n "__sample_verb_is record" -s t -l time -x -a "10s 1m 5m 10m" -d "Stop sampling after"
-complete -c sample -n "__sample_verb_is record export" -s o -l output -r -F -d "File to write"
-complete -c sample -n "__sample_verb_is record export" -l force -d "Replace files that exist"
+complete -c sample -n "__sample_verb_is record export import" -s o -l output -r -F -d "File to write"
+complete -c sample -n "__sample_verb_is record export import" -l force -d "Replace files that exist"
 complete -c sample -n "__sample_verb_is record" -l export -x -a "json= folded=" -d "Also write at the end"
 complete -c sample -n "__sample_verb_is record" -l source -x -a "auto sigtrap perf thread timer" -d "What triggers samples"
 complete -c sample -n "__sample_verb_is record" -l event -x -a "cpu-clock task-clock page-faults minor-faults major-faults context-switches cpu-migrations cycles instructions cache-references cache-misses branches branch-misses help" -d "What is sampled"
@@ -52,6 +53,8 @@ complete -c sample -n "__sample_verb_is diff" -l normalize -d "Compare shares"
 complete -c sample -n "__sample_verb_is diff" -l fail-above -x -a "5%" -d "Exit with 3 if worse by more"
 complete -c sample -n "__sample_verb_is diff" -l confidence -x -a "95 99 99.9" -d "How sure to be"
 complete -c sample -n "__sample_verb_is diff" -l limit -x -d "Lines of each list"
+complete -c sample -n "__sample_verb_is report diff export import" -l from -x -a "json speedscope pprof perf-script folded folded-threads luau" -d "What a foreign file is"
+complete -c sample -n "__sample_verb_is import" -F
 complete -c sample -n "__sample_verb_is annotate" -l source -d "Only source lines"
 complete -c sample -n "__sample_verb_is annotate" -l asm -d "Only instructions"
 complete -c sample -n "__sample_verb_is annotate" -l intel -d "Intel's syntax"

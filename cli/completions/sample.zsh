@@ -13,6 +13,7 @@ _sample_choice=(
     "--resymbolize[names from this machine's files, not from the recording]"
     '(--no-cache)--cache[use and keep names that were found before]'
     '(--cache)--no-cache[neither use nor keep them]'
+    '--from=[what a foreign file is]:format:(json speedscope pprof perf-script folded folded-threads luau)'
 )
 
 _sample_record() {
@@ -93,6 +94,15 @@ _sample_export() {
         ':file:_files -g "*.(utrace|json)"'
 }
 
+_sample_import() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '--from=[what the file is]:format:(json speedscope pprof perf-script folded folded-threads luau)' \
+        '(-o --output)'{-o,--output=}'[where to]:file:_files' \
+        '--force[replace a file that exists]' \
+        ':file:_files'
+}
+
 _sample_doctor() {
     _arguments \
         '(-h --help)'{-h,--help}'[print help]' \
@@ -107,6 +117,7 @@ _sample() {
         'annotate:show the lines and instructions of a function'
         'diff:compare two recordings'
         'export:write a recording in another format'
+        "import:make a profile in JSON of another profiler's file"
         'doctor:say what this machine allows'
         'help:print help'
         'version:print the version'

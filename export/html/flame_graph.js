@@ -129,7 +129,7 @@ class FlameGraph {
     this.tell.selected(node);
   }
 
-  // `matches`: 1 for each function to be marked; null: none is, and nothing is dimmed.
+  // `matches`: as Profile.search() gives them; null: nothing is marked, nothing dimmed.
   mark(matches) {
     this.matches = matches;
     this.leadsToMatch = null;
@@ -311,8 +311,7 @@ class FlameGraph {
   }
 
   isMatch(node) {
-    const id = this.profile.functionOf[node];
-    return this.matches !== null && id !== 0 && this.matches[id - 1] === 1;
+    return this.matches !== null && this.profile.isMatch(node, this.matches);
   }
 
   color(node) {

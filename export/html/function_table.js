@@ -92,7 +92,7 @@ class FunctionTable {
     const rows = [];
     let found = 0;
     for (const index of this.order) {
-      if (this.matches === null || this.matches[index]) {
+      if (this.matches === null || this.matches.functions[index]) {
         if (++found <= this.limit) {
           rows.push(this.row(index));
         }

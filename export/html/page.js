@@ -115,10 +115,10 @@ function join(profile) {
       search.value = "";
       table.filter(null);
       table.setMarked(index);
-      show(index < 0 ? null : Uint8Array.from(profile.functions.name, (_, i) => i === index ? 1 : 0));
+      show(index < 0 ? null : profile.onlyFunction(index));
     });
   search.addEventListener("input", () => {
-    const matches = search.value === "" ? null : profile.matches(search.value);
+    const matches = search.value === "" ? null : profile.search(search.value);
     table.marked = -1;
     table.filter(matches);
     show(matches);

@@ -175,18 +175,33 @@ class Profile {
     return source === 0 ? "" : this.sources[source - 1] + (at ? `:${at}` : "");
   }
 
-  // By function: 1 where the name has `text`, whatever its case.
-  matches(text) {
+  // The functions and categories with `text` in their names, whatever its case.
+  search(text) {
     const wanted = text.toLowerCase();
-    return Uint8Array.from(this.functions.name, (name) => name.toLowerCase().includes(wanted) ? 1 : 0);
+    const has = (name) => name.toLowerCase().includes(wanted);
+    return {
+      functions: Uint8Array.from(this.functions.name, (name) => has(name) ? 1 : 0),
+      categories: new Set([...this.categories].filter(([, name]) => has(name)).map(([node]) => node)),
+    };
   }
 
-  // The weight and samples of stacks that have a matching function: each stack counted once.
+  onlyFunction(index) {
+    const functions = new Uint8Array(this.functions.count);
+    functions[index] = 1;
+    return { functions, categories: new Set() };
+  }
+
+  isMatch(node, matches) {
+    const id = this.functionOf[node];
+    return id === 0 ? matches.categories.has(node) : matches.functions[id - 1] === 1;
+  }
+
+  // The weight and samples of stacks with a match: each stack counted once.
   matchedWeight(matches) {
     let weight = 0;
     let samples = 0;
     for (let i = 1; i < this.count;) {
-      if (this.functionOf[i] !== 0 && matches[this.functionOf[i] - 1]) {
+      if (this.isMatch(i, matches)) {
         weight += this.total[i];
         samples += this.samples[i];
         i = this.end[i];

@@ -343,5 +343,32 @@ TEST(Version, names_the_program) {
     EXPECT_TRUE(version_text().starts_with("sample "));
 }
 
+TEST(CommandLine, reads_import) {
+    const auto plain = parse_as<ImportOptions>({"import", "/data/app.folded.gz"});
+    EXPECT_EQ(plain.file, "/data/app.folded.gz");
+    EXPECT_EQ(plain.output, "app.json");
+    EXPECT_FALSE(plain.from.has_value());
+    EXPECT_FALSE(plain.force);
+    EXPECT_EQ(parse_as<ImportOptions>({"import", ".hidden"}).output, ".hidden.json");
+    const auto all = parse_as<ImportOptions>(
+        {"import", "--from", "perf-script", "-o", "-", "--force", "app.txt"});
+    EXPECT_EQ(all.from, imports::Format::perf_script);
+    EXPECT_EQ(all.output, "-");
+    EXPECT_TRUE(all.force);
+    expect_refusal({"import"}, "no file to read: write sample import [OPTIONS] FILE");
+    expect_refusal({"import", "--from", "xml", "a"},
+                   "--from cannot be 'xml': choose one of json, speedscope, pprof, perf-script, "
+                   "folded, folded-threads, luau");
+}
+
+TEST(CommandLine, reads_the_format_of_foreign_files) {
+    EXPECT_EQ(parse_as<ReportOptions>({"report", "--from", "luau", "a"}).choice.from,
+              imports::Format::luau);
+    EXPECT_EQ(parse_as<ExportOptions>({"export", "--format", "json", "--from", "folded", "a"})
+                  .choice.from,
+              imports::Format::folded);
+    expect_refusal({"report", "--from", "x", "a"}, "--from cannot be 'x'");
+}
+
 }  // namespace
 }  // namespace sample::cli

@@ -93,6 +93,14 @@ TEST_F(ReadByPprof, top_has_the_reports_figures) {
     expect_reports_figures({"--names", "short", "--hide", "gc"});
 }
 
+TEST_F(ReadByPprof, it_comes_back_as_it_was) {
+    ASSERT_EQ(record({target("two_loops"), "0.2"}).exit_code, 0);
+    export_with();
+    const auto reported = reported_functions(recording(), {}, label_of);
+    EXPECT_TRUE(reported == reported_functions(exported(), {}, label_of))
+        << "`sample report` says something else of the export";
+}
+
 TEST_F(ReadByPprof, recursion_counts_once) {
     ASSERT_EQ(record({target("fib"), "27", "20"}).exit_code, 0);
     expect_reports_figures();

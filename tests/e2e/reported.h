@@ -18,6 +18,7 @@ struct Reported {
     std::uint64_t self = 0;  ///< Microseconds, or a count, as the report has it.
     std::uint64_t total = 0;
     int functions = 0;
+    bool operator==(const Reported&) const = default;
 };
 
 /// By a reader's name for each: made of source file (or module), module and name.

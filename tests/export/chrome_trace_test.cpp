@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <utility>
 
 namespace sample::exports {
 namespace {
@@ -80,6 +81,7 @@ TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
     for (const Json& event : trace["traceEvents"]) {
         if (event["ph"] == "C" && event["tid"] == 101) {
             counters += event["ts"].dump() + " " + event["args"].dump() + "\n";
+            EXPECT_TRUE(event["name"].get<std::string>().ends_with(", worker 1 (tid 101)"));
         }
     }
     // 6 ms to 15 ms, in intervals of 10 ms: 4 ms of the first, 5 ms of the second.
@@ -109,6 +111,19 @@ TEST(ChromeTrace, writes_times_before_the_start) {
     EXPECT_EQ(slices_of(text_of(maker.finish()), "1"),
               "B f -2.500\nB f -2.500\nE f -1.500\nE f -0.500\n"
               "B g -0.500\nB f -0.500\nE f 0.500\nE g 0.500\n");
+}
+
+TEST(ChromeTrace, tells_equal_names_apart_before_the_start_and_at_it) {
+    for (const auto& [end, text] : {std::pair{-1, "-0.00099"}, std::pair{0, "0.00001"}}) {
+        ThreadsProfileMaker maker;
+        const FunctionId f = maker.function("f");
+        const auto app = maker.category("app");
+        const auto thread = maker.thread("app", "app", 1, 1);
+        maker.sample(thread, end, maker.child(maker.child(app, maker.function("g")), f), 1000);
+        maker.sample(thread, end + 1000, maker.child(app, f), 1000);
+        EXPECT_NE(slices_of(text_of(maker.finish()), "1").find(std::string{"\nB f "} + text + "\n"),
+                  std::string::npos);
+    }
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ TEST(Csv, has_a_row_for_each_function) {
         const callgraph::CodeModule& module = profile.module_of(function);
         expected.push_back(
             {to_utf8(callgraph::label(function)),
-             function.source == module.name ? "" : function.source, std::to_string(function.line),
-             module.path, module.build_id,
+             function.source == module.name ? "" : function.source,
+             function.line == 0 ? "" : std::to_string(function.line), module.path, module.build_id,
              std::vector<std::string>{"", "native", "plugin", "native plugin"}[function.flags],
              std::to_string(function.total_ns), std::to_string(function.self_ns),
              std::to_string(function.samples), std::to_string(function.self_samples)});

@@ -277,17 +277,18 @@ private:
     std::vector<std::string> problems_;
 };
 
-/// Self weights by stack.
-std::vector<std::int64_t> self_weights(const json& profile) {
-    std::vector<std::int64_t> selves(profile["shared"]["stackTable"]["length"].get<std::size_t>());
+/// Self weights by stack; none for a stack without samples.
+std::vector<std::optional<std::int64_t>> self_weights(const json& profile) {
+    std::vector<std::optional<std::int64_t>> selves(
+        profile["shared"]["stackTable"]["length"].get<std::size_t>());
     for (const json& thread : profile["threads"]) {
         const json& samples = thread["samples"];
         constexpr double kNsPerMs = 1e6;
         const double factor = samples["weightType"] == "tracing-ms" ? kNsPerMs : 1.0;
         for (std::size_t i = 0; i < samples["length"]; ++i) {
             if (!samples["stack"][i].is_null()) {
-                selves[samples["stack"][i].get<std::size_t>()] +=
-                    std::llround(samples["weight"][i].get<double>() * factor);
+                auto& self = selves[samples["stack"][i].get<std::size_t>()];
+                self = self.value_or(0) + std::llround(samples["weight"][i].get<double>() * factor);
             }
         }
     }
@@ -304,15 +305,18 @@ std::map<std::size_t, FirefoxTotals> firefox_totals(const json& profile) {
     const json& stacks = profile["shared"]["stackTable"];
     const json& functions = profile["shared"]["frameTable"]["func"];
     std::map<std::size_t, FirefoxTotals> totals;
-    const std::vector<std::int64_t> selves = self_weights(profile);
+    const auto selves = self_weights(profile);
     for (std::size_t stack = 0; stack < selves.size(); ++stack) {
+        if (!selves[stack]) {
+            continue;
+        }
         std::set<std::size_t> seen;
         std::size_t at = stack;
         for (bool is_leaf = true;; is_leaf = false) {
             const std::size_t function = functions[stacks["frame"][at].get<std::size_t>()];
-            totals[function].self += is_leaf ? selves[stack] : 0;
+            totals[function].self += is_leaf ? *selves[stack] : 0;
             if (seen.insert(function).second) {
-                totals[function].total += selves[stack];
+                totals[function].total += *selves[stack];
             }
             const std::size_t offset = stacks["prefixOffset"][at];
             if (offset == 0) {

@@ -21,7 +21,8 @@ struct FirefoxTotals {
     std::int64_t self = 0;
 };
 
-/// By function's index: of all threads, in nanoseconds, or counts. `profile` must have no problems.
+/// By the index of each function that was sampled: of all threads, in nanoseconds, or counts.
+/// `profile` must have no problems.
 [[nodiscard]] std::map<std::size_t, FirefoxTotals> firefox_totals(const nlohmann::json& profile);
 
 }  // namespace sample::exports

@@ -5,9 +5,10 @@
 #include "core/varint.h"
 #include "tests/export/timed_profile.h"
 
+#include <zlib.h>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <zlib.h>
 
 #include <array>
 #include <cstdint>
@@ -71,12 +72,13 @@ std::string gunzipped(std::string bytes) {
         text.append(piece.data(), piece.size() - stream.avail_out);
     }
     EXPECT_EQ(result, Z_STREAM_END);
+    EXPECT_EQ(stream.avail_in, 0) << "bytes behind the stream";
     inflateEnd(&stream);
     return text;
 }
 
 /// What the page's own reader sees.
-struct Block {
+struct Block {  // NOLINT(bugprone-exception-escape): as nlohmann::json's own
     nlohmann::json header;
     std::vector<std::string> sources;
     std::vector<std::string> names;

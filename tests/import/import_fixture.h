@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,6 +82,10 @@ struct Moment {
     std::uint64_t weight;
     bool operator==(const Moment&) const = default;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): how GoogleTest finds it
+inline void PrintTo(const Moment& moment, std::ostream* out) {
+    *out << moment.leaf << " until " << moment.time_ns << ", " << moment.weight;
+}
 inline std::vector<Moment> moments(const callgraph::Profile& profile, std::size_t thread) {
     std::vector<Moment> result;
     if (!profile.timeline || thread >= profile.timeline->threads.size()) {

@@ -107,8 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         require_times(imported->profile);
         std::string json;
-        require(sample::exports::write_script_profiler_json(
-                    imported->profile, sample::exports::to_string_sink(json))
+        require(sample::exports::write_script_profiler_json(imported->profile,
+                                                            sample::exports::to_string_sink(json))
                     .has_value());
     }
     return 0;

@@ -121,6 +121,38 @@ TEST(PerfScript, takes_what_options_of_perf_leave_out) {
     EXPECT_EQ(padded.threads[0].name, "swapper");
 }
 
+TEST(PerfScript, takes_back_what_our_export_does_to_names) {
+    const Profile profile = imported(
+        "a 1 1.5: 3 cycles: \n\t 0 [lib.so+0x1f] (/lib.so)\n"
+        "\t 0 ::(anonymous namespace)::f() (/lib.so)\n"
+        "\t 0 [kernel, caller unseen] ([unknown])\n");
+    EXPECT_EQ(totals(profile), (Totals{{"lib.so+0x1f", {3, 3}},
+                                       {"(anonymous namespace)::f()", {3, 0}},
+                                       {"[kernel, caller unseen]", {3, 0}}}));
+    EXPECT_EQ(function_called(profile, "[kernel, caller unseen]").module, 0U);
+}
+
+TEST(PerfScript, gives_functions_inlined_in_each_other_one_module) {
+    const Profile profile = imported(
+        "a 1 1.5: 3 cycles: \n\t 1f deep (inlined)\n"
+        "\t 1f inl (inlined)\n\t 1f work (/lib.so)\n"
+        "\t 2e other (inlined)\n\t 3d main (/app)\n");
+    EXPECT_EQ(profile.module_of(function_called(profile, "deep")).path, "/lib.so");
+    EXPECT_EQ(profile.module_of(function_called(profile, "inl")).path, "/lib.so");
+    EXPECT_EQ(function_called(profile, "other").module, 0U);
+}
+
+TEST(PerfScript, groups_threads_named_alike) {
+    const Profile profile = imported(
+        "w-1 1 1.5: 3 cycles: 1 f (x)\nw-2 2 1.6: 4 cycles: 1 f (x)\n"
+        "x264 3 1.7: 1 cycles: 1 f (x)\nw-1 4 1.8: 3 cycles: 1 f (x)\n");
+    ASSERT_EQ(profile.categories.size(), 2U);
+    EXPECT_EQ(profile.categories[0].name, "w");
+    EXPECT_EQ(profile.node(profile.categories[0].node).total_ns, 10U);
+    EXPECT_EQ(profile.categories[1].name, "x264");
+    EXPECT_EQ(profile.threads.size(), 4U);
+}
+
 TEST(PerfScript, names_threads_by_all_of_their_names) {
     const Profile profile = imported("my 12 prog 77/78 [003] 1.5: 3 cycles: 1 f (x)\n");
     EXPECT_EQ(profile.threads[0].name, "my 12 prog");
