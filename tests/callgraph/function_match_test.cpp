@@ -165,5 +165,17 @@ TEST(ProgramOf, an_exec_takes_the_place_of_what_it_replaced) {
     EXPECT_EQ(program_of(Profile{}), "");
 }
 
+TEST(ProgramOf, an_import_tells_it_by_its_command_or_by_main) {
+    ProfileMaker maker;
+    maker.module("ld-linux-x86-64.so.2").add({maker.function("_start")}, 1, 1);
+    maker.module("tool-2").add({maker.function("main")}, 1, 1);
+    Profile imported = maker.make();
+    EXPECT_EQ(program_of(imported), "tool-2");
+    imported.command_line = "/opt/app --fast";
+    EXPECT_EQ(program_of(imported), "app") << "one of its modules";
+    imported.command_line = "python3 script.py";
+    EXPECT_EQ(program_of(imported), "tool-2");
+}
+
 }  // namespace
 }  // namespace sample::callgraph
