@@ -289,7 +289,11 @@ Diff diff(const Profile& before, const Profile& after, const DiffOptions& option
         }
         add_functions(result, *side);
     }
-    result.is_judged = result.whole.before.squares > 0 && result.whole.after.squares > 0;
+    const auto says_its_samples = [](const Amount& whole) {
+        return whole.samples != 0 && whole.squares > 0;
+    };
+    result.is_judged =
+        says_its_samples(result.whole.before) && says_its_samples(result.whole.after);
     if (!options.search.empty()) {
         choose(result, options.search, first, second);
     }

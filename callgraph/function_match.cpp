@@ -186,6 +186,24 @@ private:
     std::vector<Single> after_;
 };
 
+bool is_module(const Profile& profile, std::string_view name) {
+    return std::any_of(profile.modules.begin(), profile.modules.end(),
+                       [name](const CodeModule& module) { return module.name == name; });
+}
+
+/// The module that has the program's first function.
+std::string_view module_of_main(const Profile& profile) {
+    std::string_view module;
+    for (const Function& function : profile.functions) {
+        if (function.name == "_start" || (function.name == "main" && module.empty())) {
+            const std::string_view name = profile.module_of(function).name;
+            // The dynamic linker has a _start, too.
+            module = name.starts_with("ld") ? module : name;
+        }
+    }
+    return module;
+}
+
 /// "libfoo.so" of "libfoo.so+0x12ab"; empty for a name.
 std::string_view module_in_name(std::string_view name) {
     constexpr std::string_view kMark = "+0x";
@@ -207,7 +225,12 @@ std::string_view program_of(const Profile& profile) {
             executable = process.executable;
         }
     }
-    return last_part(executable);
+    if (!executable.empty()) {
+        return last_part(executable);
+    }
+    const std::string_view command = profile.command_line;
+    const std::string_view word = last_part(command.substr(0, command.find(' ')));
+    return !word.empty() && is_module(profile, word) ? word : module_of_main(profile);
 }
 
 FunctionMatch match_functions(const Profile& before, const Profile& after) {
@@ -244,10 +267,12 @@ Profile without_addresses(Profile profile, const Profile& other) {
     for (const CodeModule& module : other.modules) {
         build_ids.emplace(module.name, module.build_id);
     }
-    const auto is_same_build = [&build_ids](const CodeModule& module) {
+    const bool knows_modules = other.modules.size() > 1;
+    const auto is_same_build = [&](const CodeModule& module) {
         const auto found = build_ids.find(module.name);
-        return found != build_ids.end() && !module.build_id.empty() &&
-               found->second == module.build_id;
+        return found == build_ids.end()
+                   ? knows_modules && !module.name.empty()
+                   : !module.build_id.empty() && found->second == module.build_id;
     };
     const auto is_address = [&](const Function& function) {
         return !module_in_name(function.name).empty() &&

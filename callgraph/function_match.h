@@ -34,10 +34,11 @@ struct FunctionMatch {
 [[nodiscard]] FunctionMatch match_functions(const Profile& before, const Profile& after);
 
 /// Addresses are no names where modules are not the same build: "module+0x12ab" becomes
-/// "module+[no name]" then, one function a module.
+/// "module+[no name]" then, one function a module. What `other` has no such module of, stays.
 [[nodiscard]] Profile without_addresses(Profile profile, const Profile& other);
 
-/// The file of the program that the session's command ran, without its folder; empty: unknown.
+/// The file of the program that the session's command ran, without its folder; empty: unknown. What
+/// an import does not say of its processes is told by its command line, or by where main() is.
 [[nodiscard]] std::string_view program_of(const Profile& profile);
 
 }  // namespace sample::callgraph

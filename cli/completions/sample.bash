@@ -9,6 +9,9 @@ _sample_options() {
                       --resymbolize --debug-dir --cache --no-cache --from --unit
                       --min --json --color --help" ;;
         annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
+        diff) echo "--view --normalize --fail-above --confidence --limit --focus --search --average --hide
+                    --fold --names --category --resymbolize --debug-dir --cache --no-cache --from --json
+                    --color --help" ;;
         export) echo "--format --output --force --focus --search --average --hide --fold --names
                       --category --resymbolize --debug-dir --cache --no-cache --from --help" ;;
         import) echo "--from --output --force --help" ;;
@@ -32,7 +35,10 @@ _sample_values() {
         --max-stack) echo "64 256 1024 8192" ;;
         --clock) echo "cpu wall" ;;
         --color) echo "auto always never" ;;
-        --view) echo "summary callgraph functions threads stats" ;;
+        --view)
+            [[ ${2-} == diff ]] && echo "functions paths" && return
+            echo "summary callgraph functions threads stats"
+            ;;
         --average) echo "1s 1m 5m 10m" ;;
         --hide) echo "gc plugins gc,plugins" ;;
         --fold) echo "inlined parts inlined,parts" ;;
@@ -42,7 +48,7 @@ _sample_values() {
         --format) echo "json folded" ;;
         --from) echo "json speedscope pprof perf-script folded folded-threads luau" ;;
         --export) echo "json= folded=" ;;
-        --focus | --search | --min) echo "" ;;
+        --focus | --search | --min | --fail-above | --confidence | --limit) echo "" ;;
         *) return 1 ;;
     esac
 }
@@ -52,7 +58,7 @@ _sample() {
     local verb=record first=1 i values
     COMPREPLY=()
     case ${COMP_WORDS[1]} in
-        record | report | annotate | export | import | doctor)
+        record | report | annotate | diff | export | import | doctor)
             ((COMP_CWORD > 1)) && verb=${COMP_WORDS[1]} first=2
             ;;
     esac
@@ -86,7 +92,7 @@ _sample() {
         mapfile -t COMPREPLY < <(compgen -c -- "$cur")
         ((COMP_CWORD == 1)) &&
             mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
-                compgen -W "record report export import doctor help version" -- "$cur"
+                compgen -W "record report diff export import doctor help version" -- "$cur"
             )
     elif [[ $verb == import ]]; then
         compopt -o filenames

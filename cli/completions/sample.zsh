@@ -55,6 +55,21 @@ _sample_report() {
         ':file:_files -g "*.(utrace|json)"'
 }
 
+_sample_diff() {
+    _arguments \
+        '(-h --help)'{-h,--help}'[print help]' \
+        '--view=[what to compare]:view:(functions paths)' \
+        '--normalize[compare shares]' \
+        '--fail-above=[exit with 3 if worse by more]:per cent:(5%)' \
+        '--confidence=[how sure to be]:per cent:(95 99 99.9)' \
+        '--limit=[lines of each list]:lines:' \
+        $_sample_choice \
+        '--json[JSON instead of text]' \
+        '--color=[when to use colours]:when:(auto always never)' \
+        '1:before:_files -g "*.(utrace|json)"' \
+        '2:after:_files -g "*.(utrace|json)"'
+}
+
 _sample_annotate() {
     _arguments \
         '(-h --help)'{-h,--help}'[print help]' \
@@ -100,6 +115,7 @@ _sample() {
         'record:run a command and sample it (default)'
         'report:show a recording'
         'annotate:show the lines and instructions of a function'
+        'diff:compare two recordings'
         'export:write a recording in another format'
         "import:make a profile in JSON of another profiler's file"
         'doctor:say what this machine allows'

@@ -151,10 +151,30 @@ TEST(WithoutAddresses, of_other_builds_they_are_one_function) {
     }
 }
 
+TEST(WithoutAddresses, modules_of_one_side_keep_theirs) {
+    ProfileMaker without_it;
+    const Profile other =
+        without_it.module("libother.so").add({without_it.function("f")}, 1, 1).make();
+    EXPECT_EQ(without_addresses(with_addresses("12"), other).functions.size(), 3U);
+    EXPECT_EQ(without_addresses(with_addresses("12"), Profile{}).functions.size(), 2U);
+}
+
 TEST(ProgramOf, an_exec_takes_the_place_of_what_it_replaced) {
     ProfileMaker maker;
     EXPECT_EQ(program_of(maker.program("/bin/sh").program("/opt/app").make()), "app");
     EXPECT_EQ(program_of(Profile{}), "");
+}
+
+TEST(ProgramOf, an_import_tells_it_by_its_command_or_by_main) {
+    ProfileMaker maker;
+    maker.module("ld-linux-x86-64.so.2").add({maker.function("_start")}, 1, 1);
+    maker.module("tool-2").add({maker.function("main")}, 1, 1);
+    Profile imported = maker.make();
+    EXPECT_EQ(program_of(imported), "tool-2");
+    imported.command_line = "/opt/app --fast";
+    EXPECT_EQ(program_of(imported), "app") << "one of its modules";
+    imported.command_line = "python3 script.py";
+    EXPECT_EQ(program_of(imported), "tool-2");
 }
 
 }  // namespace
