@@ -391,9 +391,12 @@ TEST_F(SampleProgram, reads_back_what_it_exports) {
     const Json expected = functions("a.utrace");
     EXPECT_EQ(expected.size(), 2U);
     for (const std::string format : {"json", "pprof", "speedscope", "perf-script"}) {
-        EXPECT_EQ(run("export --format " + format + " -o a." + format + " a.utrace").code, 0);
-        EXPECT_EQ(functions("a." + format), expected) << format;
-        EXPECT_EQ(run("import --force -o b.json a." + format).code, 0);
+        const std::string file = "a." + format;
+        std::string words = "export --format ";
+        words.append(format).append(" -o ").append(file).append(" a.utrace");
+        EXPECT_EQ(run(words).code, 0);
+        EXPECT_EQ(functions(file), expected) << format;
+        EXPECT_EQ(run("import --force -o b.json " + file).code, 0);
         EXPECT_EQ(functions("b.json"), expected) << format;
     }
     EXPECT_EQ(run("export --format folded -o a.folded a.utrace").code, 0);
