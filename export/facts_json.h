@@ -1,5 +1,5 @@
 // What to know of a profile besides its stacks, as one JSON object: for formats that have room for
-// members that their readers skip.
+// members that their readers skip. The same in words: export/recording_facts.h.
 #pragma once
 
 #include "callgraph/profile.h"

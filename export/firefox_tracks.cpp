@@ -177,6 +177,23 @@ std::size_t sample_column(Writer& out, std::string_view key, const auto& each_ro
     return rows;
 }
 
+/// The weights / 10^`digits`. Most are the one before, whose text is kept.
+void weight_column(Writer& out, std::string_view key, const auto& each_row, unsigned digits) {
+    std::optional<std::uint64_t> latest;
+    std::string text;
+    const Sink keep = to_string_sink(text);
+    Writer to_text{keep};
+    sample_column(out, key, each_row, [&](const Row& row) {
+        if (row.weight != latest) {
+            latest = row.weight;
+            text.clear();
+            to_text.decimal(static_cast<std::int64_t>(row.weight), digits);
+            static_cast<void>(to_text.finish());  // text takes all
+        }
+        out.text(text);
+    });
+}
+
 void write_samples(Writer& out, const Profile& profile, const FirefoxTables& tables,
                    const FirefoxTrack& track) {
     const auto each_row = [&](const auto& use) { for_each_row(profile, tables, track, use); };
@@ -191,12 +208,9 @@ void write_samples(Writer& out, const Profile& profile, const FirefoxTables& tab
     });
     sample_column(out, "time", each_row,
                   [&](const Row& row) { out.decimal(row.time_ns, kMsDigits); });
-    sample_column(out, "weight", each_row, [&](const Row& row) {
-        out.decimal(static_cast<std::int64_t>(row.weight), is_time ? kMsDigits : 0);
-    });
+    weight_column(out, "weight", each_row, is_time ? kMsDigits : 0);
     if (track.samples != nullptr && weighs_cpu_time(profile)) {
-        sample_column(out, "threadCPUDelta", each_row,
-                      [&](const Row& row) { out.number(row.weight); });
+        weight_column(out, "threadCPUDelta", each_row, 0);
     }
     out.text(",\"length\":").number(rows).text("}");
 }

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <charconv>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +30,25 @@ std::string weight_in_words(const Profile& profile) {
                                           : "time";
 }
 
+/// To six digits; the exact figure is among the facts.
+std::string brief_scale(const Profile& profile) {
+    constexpr int kDigits = 6;
+    std::array<char, 64> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), profile.scale,
+                                   std::chars_format::general, kDigits)
+                         .ptr;
+    return {digits.data(), end};
+}
+
+/// What stands behind the total in the headline.
+std::string headline(const Profile& profile) {
+    std::string text = profile.truth.clock.empty() ? "" : weight_in_words(profile);
+    if (profile.scale != 1.0) {
+        text += (text.empty() ? "\u00d7" : " \u00d7") + brief_scale(profile);
+    }
+    return text;
+}
+
 std::string explanation(const Profile& profile) {
     std::string text =
         "Each bar is a function, below the one that called it. Its width is its total: ";
@@ -46,7 +67,7 @@ std::string explanation(const Profile& profile) {
         text += " A bar is one line of a function.";
     }
     if (profile.scale != 1.0) {
-        text += " All but the samples is multiplied by " + scale_text(profile) +
+        text += " In graph and table all but the samples is multiplied by " + brief_scale(profile) +
                 ", to a span of time that the session did not have.";
     }
     return text;
@@ -103,7 +124,7 @@ json truth_marks(const Profile& profile) {
     const Truth& truth = profile.truth;
     Marks marks;
     if (profile.scale != 1.0) {
-        marks.add("\u00d7" + scale_text(profile) + " scaled", true);
+        marks.add("\u00d7" + brief_scale(profile) + " scaled", true);
     }
     if (!truth.source.empty()) {
         marks.add_count(truth.lost, "sample lost", "samples lost");
@@ -145,7 +166,7 @@ std::string html_header(const Profile& profile, const std::vector<NodeId>& order
         {"command", profile.command_line},
         {"isTime", profile.is_time()},
         {"unit", profile.unit},
-        {"what", profile.is_time() && !profile.truth.clock.empty() ? weight_in_words(profile) : ""},
+        {"what", profile.is_time() ? headline(profile) : ""},
         {"explanation", explanation(profile)},
         {"summary", summary(profile)},
         {"truth", truth_marks(profile)},

@@ -1,6 +1,7 @@
 #include "export/perf_script.h"
 
 #include "callgraph/label.h"
+#include "export/profile_facts.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
 
@@ -19,18 +20,9 @@ namespace {
 using callgraph::Function;
 using callgraph::Profile;
 
-std::string one_line(std::string text) {
-    constexpr char kDelete = 0x7f;
-    std::replace_if(
-        text.begin(), text.end(),
-        [](char character) { return (character >= 0 && character < ' ') || character == kDelete; },
-        ' ');
-    return text;
-}
-
 /// Readers take a module's name to the next blank.
 std::string one_word(std::string text) {
-    text = one_line(std::move(text));
+    text = one_line(text);
     std::replace(text.begin(), text.end(), ' ', '_');
     return text;
 }
@@ -43,7 +35,7 @@ bool ends_like_an_offset(std::string_view name) {
 
 /// Readers cut off "+0x12" at a name's end, and skip names that begin with a parenthesis.
 std::string symbol(std::string name) {
-    name = one_line(std::move(name));
+    name = one_line(name);
     if (ends_like_an_offset(name)) {
         return "[" + name + "]";
     }
@@ -138,16 +130,13 @@ std::string seconds(std::int64_t time_ns) {
 
 /// Comments, as `perf script --header` has them.
 void write_header(Writer& out, const Profile& profile) {
-    const callgraph::Truth& truth = profile.truth;
-    out.text("# ========\n# cmdline : ").text(one_line(profile.command_line)).text("\n");
-    out.text("# exporter : sample\n# clock : ").text(one_line(truth.clock));
-    out.text("\n# frequency : ").number(truth.requested_hz);
-    out.text("\n# samples : ").number(truth.samples);
-    out.text("\n# lost : ").number(truth.lost);
-    out.text("\n# truncated stacks : ").number(truth.truncated_stacks);
-    out.text("\n# incomplete stacks : ").number(truth.incomplete_stacks);
-    out.text("\n# guessed stacks : ").number(truth.guessed_stacks);
-    out.text("\n# whole : ").text(truth.whole ? "yes" : "no, the end is missing");
+    out.text("# ========\n# cmdline : ")
+        .text(one_line(profile.command_line))
+        .text("\n# exporter : ");
+    out.text(creator());
+    for (const std::string& fact : profile_facts(profile)) {
+        out.text("\n# ").text(fact);
+    }
     for (const callgraph::CodeModule& module : profile.modules) {
         if (!module.build_id.empty()) {
             out.text("\n# build id : ").text(one_line(module.build_id)).text(" ");
@@ -205,7 +194,7 @@ Result<void> write_perf_script(const Profile& profile, const Sink& sink) {
     const Tracks tracks{profile};
     Entries entries{out, profile};
     for (const Track& track : tracks.list()) {
-        entries.write(track, tracks.slices(track));
+        entries.write(track, tracks.slices(track, WeightlessSamples::kept));
     }
     return out.finish();
 }

@@ -22,9 +22,9 @@ namespace sample::exports {
 /// `text` with a space for each control character, so that it stays on its line.
 [[nodiscard]] std::string one_line(std::string_view text);
 
-/// Lines like "lost samples: 0": how it was sampled, truth figures, processes, notes. Only what the
-/// profile knows: one that was imported may know next to nothing. Of many processes the first ones,
-/// and how many there are more: readers print all of it above their figures.
+/// The recording's facts (export/recording_facts.h) as lines like "samples lost: 0", but for the
+/// command line. Of many processes the first ones, and how many there are more: readers print all
+/// of it above their figures.
 [[nodiscard]] std::vector<std::string> profile_facts(const callgraph::Profile& profile);
 
 /// A line for each thread, likewise.

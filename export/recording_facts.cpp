@@ -1,5 +1,7 @@
 #include "export/recording_facts.h"
 
+#include "export/profile_facts.h"
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -37,24 +39,28 @@ private:
     std::vector<RecordingFact> facts_;
 };
 
-void add_session(Facts& facts, const Profile& profile) {
+void add_session(Facts& facts, const Profile& profile, std::size_t most_processes) {
     const Truth& truth = profile.truth;
-    facts.add("command", profile.command_line);
+    facts.add(kCommand, profile.command_line);
     if (truth.wall_ns != 0) {
         facts.add("session", exact_duration(truth.wall_ns));
     }
     if (truth.process_cpu_ns) {
         facts.add("CPU time by the kernel", exact_duration(*truth.process_cpu_ns));
     }
-    for (const callgraph::ProcessTotals& process : profile.processes) {
-        facts.add("process " + std::to_string(process.pid),
-                  process.command_line + ", " + process.ending);
+    for (std::size_t i = 0; i < profile.processes.size(); ++i) {
+        if (i == most_processes) {
+            facts.add("more processes", std::to_string(profile.processes.size() - i));
+            break;
+        }
+        const callgraph::ProcessTotals& process = profile.processes[i];
+        std::string value =
+            process.command_line.empty() ? process.executable : process.command_line;
+        value += process.ending.empty() ? "" : ", " + process.ending;
+        facts.add("process " + std::to_string(process.pid), std::move(value));
     }
     if (profile.scale != 1.0) {
-        std::array<char, 32> digits{};
-        const auto end =
-            std::to_chars(digits.data(), digits.data() + digits.size(), profile.scale).ptr;
-        facts.add("scale", "\u00d7" + std::string{digits.data(), end} +
+        facts.add("scale", "\u00d7" + scale_text(profile) +
                                ": durations are multiplied by this, to a span of time that the "
                                "session did not have");
     }
@@ -140,9 +146,9 @@ std::string exact_duration_or_count(const Profile& profile, std::uint64_t weight
     return profile.is_time() ? exact_duration(weight) : grouped(weight) + " " + profile.unit;
 }
 
-std::vector<RecordingFact> recording_facts(const Profile& profile) {
+std::vector<RecordingFact> recording_facts(const Profile& profile, std::size_t most_processes) {
     Facts facts;
-    add_session(facts, profile);
+    add_session(facts, profile, most_processes);
     add_sampling(facts, profile);
     add_truth(facts, profile);
     for (const std::string& note : profile.truth.notes) {

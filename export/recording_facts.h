@@ -4,6 +4,9 @@
 
 #include "callgraph/profile.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,8 +19,14 @@ struct RecordingFact {
 
 /// The command line, when and for how long, what was sampled by what and how often, and what is
 /// known of lost samples and stacks that lack frames. Only what was measured or is known: a profile
-/// that came from another program has few. Truth::notes come last, labelled "note".
-[[nodiscard]] std::vector<RecordingFact> recording_facts(const callgraph::Profile& profile);
+/// that came from another program has few. Truth::notes come last, labelled "note". Of more than
+/// `most_processes`, so many, and how many there are more. The same as numbers:
+/// export/facts_json.h.
+[[nodiscard]] std::vector<RecordingFact> recording_facts(
+    const callgraph::Profile& profile,
+    std::size_t most_processes = std::numeric_limits<std::size_t>::max());
+
+inline constexpr const char* kCommand = "command";  ///< The label of the command line.
 
 /// "1.25 s", "320 ms", "17.5 us", "3 ns": exact.
 [[nodiscard]] std::string exact_duration(std::uint64_t ns);

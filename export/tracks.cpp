@@ -33,8 +33,12 @@ Axis axis_of(const Profile& profile) {
     return profile.timeline ? Axis::time : Axis::spent;
 }
 
-SliceReader::SliceReader(const Profile& profile, const callgraph::SampleSeries& samples)
-    : profile_{profile}, samples_{samples}, has_times_{axis_of(profile) == Axis::time} {
+SliceReader::SliceReader(const Profile& profile, const callgraph::SampleSeries& samples,
+                         WeightlessSamples weightless)
+    : profile_{profile},
+      samples_{samples},
+      has_times_{axis_of(profile) == Axis::time},
+      keeps_weightless_{weightless == WeightlessSamples::kept} {
     if (profile.truth.requested_hz != 0) {
         period_ = kNanosecondsASecond / profile.truth.requested_hz;
     }
@@ -51,7 +55,7 @@ bool SliceReader::next_sample(Slice& slice) {
     callgraph::TimedWeight sample;
     while (samples_->next(sample)) {
         slice.node = profile_.timeline->nodes[sample.place];
-        if (!slice.node.is_none() && sample.weight != 0) {
+        if (!slice.node.is_none() && (sample.weight != 0 || keeps_weightless_)) {
             slice.samples = sample.is_booking ? 0 : 1;
             place(slice, sample.time_ns, sample.weight);
             return true;
@@ -144,9 +148,9 @@ void Tracks::number_apart() {
     }
 }
 
-SliceReader Tracks::slices(const Track& track) const {
+SliceReader Tracks::slices(const Track& track, WeightlessSamples weightless) const {
     if (profile_.timeline) {
-        return {profile_, *profile_.timeline->threads[track.first].samples};
+        return {profile_, *profile_.timeline->threads[track.first].samples, weightless};
     }
     return {profile_, nodes_.data() + track.first, track.count};
 }

@@ -32,6 +32,10 @@ struct Slice {
     std::uint64_t samples = 0;
 };
 
+/// Whether samples that stand for nothing are slices, of no length: a clock that read the same
+/// twice.
+enum class WeightlessSamples : std::uint8_t { left_out, kept };
+
 /// What runs along the tracks.
 enum class Axis : std::uint8_t {
     time,   ///< Nanoseconds since the session's start, as measured.
@@ -63,7 +67,8 @@ public:
 
 private:
     friend class Tracks;
-    SliceReader(const callgraph::Profile& profile, const callgraph::SampleSeries& samples);
+    SliceReader(const callgraph::Profile& profile, const callgraph::SampleSeries& samples,
+                WeightlessSamples weightless);
     SliceReader(const callgraph::Profile& profile, const NodeId* first, std::size_t count);
 
     bool next_sample(Slice& slice);
@@ -75,6 +80,7 @@ private:
     const NodeId* node_ = nullptr;
     std::size_t left_ = 0;
     bool has_times_ = false;
+    bool keeps_weightless_ = false;
     std::int64_t period_ = std::numeric_limits<std::int64_t>::max();
     std::optional<std::int64_t> end_;                                 ///< Of the latest slice.
     std::int64_t latest_ = std::numeric_limits<std::int64_t>::min();  ///< Slice::time.
@@ -86,7 +92,8 @@ public:
     explicit Tracks(const callgraph::Profile& profile);
 
     [[nodiscard]] const std::vector<Track>& list() const { return tracks_; }
-    [[nodiscard]] SliceReader slices(const Track& track) const;
+    [[nodiscard]] SliceReader slices(
+        const Track& track, WeightlessSamples weightless = WeightlessSamples::left_out) const;
 
 private:
     void add_threads();

@@ -154,6 +154,7 @@ void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples)
     }
     if (problem_.empty()) {
         tree_.add_self(place, weight, samples);
+        ++untimed_;
     }
 }
 
@@ -171,6 +172,7 @@ void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples,
         const std::int64_t begin = *time_ns - static_cast<std::int64_t>(length);
         first_ns_ = std::min(first_ns_.value_or(begin), begin);
         last_ns_ = std::max(last_ns_.value_or(*time_ns), *time_ns);
+        --untimed_;
         if (options_.times) {
             note_time(thread_states_[thread], {*time_ns, place, weight, samples == 0});
         }
@@ -232,7 +234,10 @@ void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t
         }
         timeline.threads.push_back({i, std::move(samples)});
     }
-    if (!timeline.threads.empty()) {
+    if (!timeline.threads.empty() && untimed_ != 0) {
+        profile_.truth.notes.push_back("times were left out: " + std::to_string(untimed_) +
+                                       " samples have none");
+    } else if (!timeline.threads.empty()) {
         timeline.nodes = std::move(node_of_place);
         profile_.timeline = std::move(timeline);
     }

@@ -124,6 +124,8 @@ private:
     std::deque<std::string> kept_;  ///< What the keys above view.
     std::uint64_t total_ = 0;
     std::uint64_t samples_ = 0;
+    std::uint64_t untimed_ =
+        0;  ///< Weights without a time: a timeline has all of them, or is none.
     std::optional<std::int64_t> first_ns_;  ///< Where the earliest sample begins.
     std::optional<std::int64_t> last_ns_;
     std::string problem_;

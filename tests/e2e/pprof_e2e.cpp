@@ -211,7 +211,7 @@ TEST_F(ReadByPprof, comments_and_the_program_are_shown) {
     const std::string text = pprof({"-top"});
     EXPECT_NE(text.find("File: two_loops\nBuild ID: "), std::string::npos) << text;
     EXPECT_NE(text.find("command: " + target("two_loops") + " 0.1"), std::string::npos) << text;
-    EXPECT_NE(text.find("lost samples: 0"), std::string::npos) << text;
+    EXPECT_NE(text.find("samples lost: 0"), std::string::npos) << text;
     EXPECT_NE(text.find("Type: cpu"), std::string::npos) << text;
 }
 

@@ -198,18 +198,19 @@ TEST(Html, may_ask_no_network_for_anything) {
 
 TEST(Html, tells_the_truth_of_the_recording) {
     Profile profile = timed_profile();
-    profile.scale = 5;
+    profile.scale = 13.67021402;
     profile.truth.whole = false;
     const nlohmann::json header = BlockReader{exported(profile)}.read().header;
     std::string marks;
     for (const nlohmann::json& mark : header["truth"]) {
         marks += mark["text"].get<std::string>() + (mark["isWarning"] ? "!" : "") + "\n";
     }
-    EXPECT_NE(marks.find("\u00d75 scaled!\n"), std::string::npos) << marks;
+    EXPECT_NE(marks.find("\u00d713.6702 scaled!\n"), std::string::npos) << marks;
     EXPECT_NE(marks.find("3 samples lost!\n"), std::string::npos) << marks;
     EXPECT_NE(marks.find("0 stacks truncated\n"), std::string::npos) << marks;
     EXPECT_NE(marks.find("its end is missing!\n"), std::string::npos) << marks;
     EXPECT_NE(marks.find("one library has no unwind tables\n"), std::string::npos) << marks;
+    EXPECT_EQ(header["what"], "CPU time \u00d713.6702");
     EXPECT_EQ(header["command"], "app --fast \"</script>\"");
 }
 

@@ -64,8 +64,20 @@ TEST(PerfScript, writes_names_that_readers_keep) {
 TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {
     const std::string text = text_of(threads_profile());
     EXPECT_TRUE(text.starts_with("# ========\n# cmdline : ./app --fast\n"));
-    EXPECT_NE(text.find("\n# lost : 3\n"), std::string::npos);
+    EXPECT_NE(text.find("\n# samples lost: 3\n"), std::string::npos);
     EXPECT_NE(text.find("\n# build id : 0123abcd /usr/bin/app\n"), std::string::npos);
+}
+
+TEST(PerfScript, keeps_samples_that_stand_for_nothing) {
+    ThreadsProfileMaker maker;
+    const auto at_f = maker.child(maker.category("app"), maker.function("f"));
+    const auto thread = maker.thread("app", "app", 1, 1);
+    maker.sample(thread, 1000, at_f, 1000);
+    maker.sample(thread, 1500, at_f, 0);
+    EXPECT_EQ(
+        entries_of(maker.finish()),
+        "app              1/1  0.000001000: 1000 cpu-clock: \n\t               0 f ([unknown])\n\n"
+        "app              1/1  0.000001500: 0 cpu-clock: \n\t               0 f ([unknown])\n\n");
 }
 
 TEST(PerfScript, has_no_times_where_none_are_known) {

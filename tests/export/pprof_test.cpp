@@ -249,8 +249,8 @@ TEST(Pprof, comments_tell_the_command_and_the_truth) {
     profile.truth.whole = false;
     const std::vector<std::string> comments = written(profile).comments;
     for (const char* const line :
-         {"command: ./program --all", "source: sigtrap", "requested: 1000 Hz", "lost samples: 17",
-          "recording: cut off, its end is missing"}) {
+         {"command: ./program --all", "source: sigtrap", "rate: 1,000 Hz requested",
+          "samples lost: 17", "recording: cut off: its end is missing"}) {
         EXPECT_NE(std::find(comments.begin(), comments.end(), line), comments.end()) << line;
     }
 }
@@ -260,9 +260,11 @@ TEST(Pprof, scaled_figures_say_so) {
     EXPECT_EQ(profile.scale, 5);
     const PprofFile file = written(profile);
     EXPECT_EQ(figures_of(file), figures_of(profile));
-    EXPECT_NE(std::find(file.comments.begin(), file.comments.end(),
-                        "scaled: durations of functions and threads, by 5"),
-              file.comments.end());
+    EXPECT_NE(
+        std::find(file.comments.begin(), file.comments.end(),
+                  "scale: \u00d75: durations are multiplied by this, to a span of time that the "
+                  "session did not have"),
+        file.comments.end());
 }
 
 TEST(Pprof, an_imported_profile_that_knows_nothing_but_its_stacks) {

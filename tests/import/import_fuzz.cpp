@@ -45,7 +45,7 @@ void require_sums(const Profile& profile) {
     }
 }
 
-/// What is timed is no more than what there is: some formats know the time of some samples only.
+/// A timeline has every weight of every node.
 void require_times(const Profile& profile) {
     if (!profile.timeline) {
         return;
@@ -62,7 +62,7 @@ void require_times(const Profile& profile) {
         }
     }
     for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
-        require(timed_ns[i] <= profile.nodes[i].self_ns);
+        require(timed_ns[i] == profile.nodes[i].self_ns);
     }
 }
 

@@ -67,6 +67,13 @@ TEST(PerfScript, leaves_times_out_where_nobody_asks) {
     EXPECT_FALSE(imported(kTwoThreads, {}, {}).timeline.has_value());
 }
 
+TEST(PerfScript, keeps_the_times_of_all_samples_or_none) {
+    const Profile profile = imported("a 1 1.5: 3 cycles: 1 f (x)\na 1 3 cycles: 1 f (x)\n");
+    EXPECT_EQ(totals(profile), (Totals{{"f", {6, 6}}}));
+    EXPECT_FALSE(profile.timeline.has_value());
+    EXPECT_TRUE(has_note(profile, "times were left out: 1 samples have none"));
+}
+
 TEST(PerfScript, keeps_source_lines) {
     const std::string text =
         "a 1 2.000000: 10 cpu-clock: \n"
