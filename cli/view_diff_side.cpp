@@ -7,8 +7,8 @@
 
 namespace sample::cli {
 
-std::string diff_side_view(const char* letter, const DiffSide& side,
-                           const callgraph::Amount& whole, const Terminal& terminal) {
+std::string diff_side_view(const char* letter, const DiffSide& side, const callgraph::Amount& whole,
+                           const Terminal& terminal) {
     constexpr std::size_t kGap = 2;
     const callgraph::Profile& profile = side.profile;
     const callgraph::Truth& truth = profile.truth;
@@ -17,11 +17,10 @@ std::string diff_side_view(const char* letter, const DiffSide& side,
     const std::size_t used = kGap + 1 + display_width(file) + kGap;
     if (terminal.width != 0) {
         constexpr std::size_t kLeast = 20;
-        command =
-            shorten_name(command, std::max(terminal.width, used + kLeast) - used, terminal);
+        command = shorten_name(command, std::max(terminal.width, used + kLeast) - used, terminal);
     }
     std::string out = styled(terminal, Style::bold, std::string{letter} + "  " + file) +
-            (command.empty() ? "" : "  " + command) + "\n   ";
+                      (command.empty() ? "" : "  " + command) + "\n   ";
     out += weight_text(profile, whole.ns);
     if (profile.is_time() && !truth.clock.empty()) {
         out += " of " + std::string{truth.clock == "cpu" ? "CPU" : "wall"} + " time";
@@ -29,8 +28,8 @@ std::string diff_side_view(const char* letter, const DiffSide& side,
     if (profile.scale != 1.0) {
         out += " (" + scale_text(profile.scale, terminal) + ")";
     }
-    out += ", " + (whole.samples == 0 ? "number of samples not known"
-                                       : counted(whole.samples, "sample"));
+    out += ", " +
+           (whole.samples == 0 ? "number of samples not known" : counted(whole.samples, "sample"));
     if (truth.requested_hz != 0) {
         out += ", " + grouped(truth.requested_hz) + " Hz";
     }
