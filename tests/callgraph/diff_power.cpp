@@ -4,7 +4,7 @@
 // Prints the share of pairs in which that function is called worse, by its number of samples, for
 // durations and for shares; then the share of pairs of equal programs in which anything is called.
 #include "callgraph/diff.h"
-#include "tests/callgraph/simulated_program.h"
+#include "simulated_program.h"
 
 #include <algorithm>
 #include <cstdio>
