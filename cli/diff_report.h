@@ -42,6 +42,9 @@ struct DiffReport {
 [[nodiscard]] std::vector<GateFailure> gate_failures(const callgraph::Diff& diff, double percent);
 
 [[nodiscard]] std::string diff_view(const DiffReport& report, const Terminal& terminal);
+/// The part of it on one side.
+[[nodiscard]] std::string diff_side_view(const char* letter, const DiffSide& side,
+                                         const callgraph::Amount& whole, const Terminal& terminal);
 [[nodiscard]] std::string diff_json(const DiffReport& report);
 
 }  // namespace sample::cli

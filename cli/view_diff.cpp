@@ -41,8 +41,8 @@ public:
           is_time_{report.before.profile.is_time()} {}
 
     std::string print() && {
-        print_side("A", report_.before, diff_.whole.before);
-        print_side("B", report_.after, diff_.whole.after);
+        out_ += diff_side_view("A", report_.before, diff_.whole.before, terminal_);
+        out_ += diff_side_view("B", report_.after, diff_.whole.after, terminal_);
         print_whole();
         for (const std::string& warning : report_.warnings) {
             out_ += styled(terminal_, Style::warning, "note: " + warning) + "\n";
@@ -62,43 +62,6 @@ private:
     [[nodiscard]] bool by_path() const { return report_.options.view == DiffView::paths; }
     [[nodiscard]] const char* things() const { return by_path() ? "path" : "function"; }
     [[nodiscard]] bool is_wide() const { return terminal_.width == 0 || terminal_.width >= kWide; }
-
-    void print_side(const char* letter, const DiffSide& side, const callgraph::Amount& whole) {
-        const callgraph::Profile& profile = side.profile;
-        const callgraph::Truth& truth = profile.truth;
-        const std::string file = printable(side.file);
-        std::string command = printable(profile.command_line);
-        const std::size_t used = kGap + 1 + display_width(file) + kGap;
-        if (terminal_.width != 0) {
-            constexpr std::size_t kLeast = 20;
-            command =
-                shorten_name(command, std::max(terminal_.width, used + kLeast) - used, terminal_);
-        }
-        out_ += styled(terminal_, Style::bold, std::string{letter} + "  " + file) +
-                (command.empty() ? "" : "  " + command) + "\n   ";
-        out_ += weight_text(profile, whole.ns);
-        if (is_time_ && !truth.clock.empty()) {
-            out_ += " of " + std::string{truth.clock == "cpu" ? "CPU" : "wall"} + " time";
-        }
-        if (profile.scale != 1.0) {
-            out_ += " (" + scale_text(profile.scale, terminal_) + ")";
-        }
-        out_ += ", " + (whole.samples == 0 ? "number of samples not known"
-                                           : counted(whole.samples, "sample"));
-        if (truth.requested_hz != 0) {
-            out_ += ", " + grouped(truth.requested_hz) + " Hz";
-        }
-        if (truth.period != 0) {
-            out_ += ", one in " + grouped(truth.period);
-        }
-        if (!truth.source.empty()) {
-            out_ += " by " + printable(truth.source);
-        }
-        if (session_ms(profile) != 0) {
-            out_ += ", " + session_length(session_ms(profile));
-        }
-        out_ += "\n";
-    }
 
     void print_whole() {
         const Compared& whole = diff_.whole;
