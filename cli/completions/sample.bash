@@ -45,9 +45,11 @@ _sample_values() {
         --names) echo "full noargs short" ;;
         --category) echo "process thread module" ;;
         --unit) echo "auto ms %" ;;
-        --format) echo "json folded" ;;
+        --format)
+            echo "json folded pprof speedscope firefox chrome callgrind perf-script html csv" ;;
         --from) echo "json speedscope pprof perf-script folded folded-threads luau" ;;
-        --export) echo "json= folded=" ;;
+        --export)
+            echo "json= folded= pprof= speedscope= firefox= chrome= callgrind= perf-script= html= csv=" ;;
         --focus | --search | --min | --fail-above | --confidence | --limit) echo "" ;;
         *) return 1 ;;
     esac

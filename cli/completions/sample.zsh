@@ -23,7 +23,7 @@ _sample_record() {
         '(-t --time)'{-t,--time=}'[stop sampling after]:duration:(10s 1m 5m 10m)' \
         '(-o --output)'{-o,--output=}'[the recording]:file:_files' \
         '--force[replace files that exist]' \
-        '*--export=[also write at the end]:format=file:(json= folded=)' \
+        '*--export=[also write at the end]:format=file:(json= folded= pprof= speedscope= firefox= chrome= callgrind= perf-script= html= csv=)' \
         '--source=[what triggers samples]:source:(auto sigtrap perf thread timer)' \
         '--event=[what is sampled]:event:(cpu-clock task-clock page-faults minor-faults major-faults context-switches cpu-migrations cycles instructions cache-references cache-misses branches branch-misses help)' \
         '--max-stack=[frames kept of a stack]:frames:(64 256 1024 8192)' \
@@ -87,7 +87,7 @@ _sample_annotate() {
 _sample_export() {
     _arguments \
         '(-h --help)'{-h,--help}'[print help]' \
-        '--format=[format]:format:(json folded)' \
+        '--format=[format]:format:(json folded pprof speedscope firefox chrome callgrind perf-script html csv)' \
         '(-o --output)'{-o,--output=}'[where to]:file:_files' \
         '--force[replace a file that exists]' \
         $_sample_choice \
