@@ -4,6 +4,9 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 
+#include <unistd.h>
+
+#include <string>
 #include <utility>
 
 namespace sample::cli {
@@ -18,6 +21,11 @@ Result<callgraph::Profile> load(const ExportOptions& options) {
 }  // namespace
 
 int run_export(const ExportOptions& options) {
+    if (options.output == "-" && options.format->is_binary && ::isatty(STDOUT_FILENO) == 1) {
+        print_error(std::string{options.format->name} +
+                    " is no text for a terminal: add -o FILE, or send it to another program");
+        return kExitUsage;
+    }
     const Result<callgraph::Profile> profile = load(options);
     if (!profile) {
         print_error(profile.error().message());

@@ -29,7 +29,7 @@ constexpr Details kTimesAndLines{.times = true, .lines = true};
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
     ExportFormat{"folded", write_folded, kNoDetails},
-    ExportFormat{"pprof", exports::write_pprof, kTimesAndLines},
+    ExportFormat{"pprof", exports::write_pprof, kTimesAndLines, true},
     ExportFormat{"speedscope", exports::write_speedscope, kTimes},
     ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
     ExportFormat{"chrome", exports::write_chrome_trace, kTimes},

@@ -16,7 +16,8 @@ namespace sample::cli {
 struct ExportFormat {
     std::string_view name;
     Result<void> (*write)(const callgraph::Profile& profile, const exports::Sink& sink);
-    Details wants;  ///< What of a recording it can show.
+    Details wants;           ///< What of a recording it can show.
+    bool is_binary = false;  ///< Nothing to look at on a terminal.
 };
 
 /// All of them, the one of the source documents first.

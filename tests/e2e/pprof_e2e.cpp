@@ -1,7 +1,10 @@
 // Go's pprof reads our pprof exports: every function with the figures that `sample report` has.
 #include "reported.h"
 #include "session.h"
+#include "terminal.h"
 #include "tests/export/pprof_file.h"
+
+#include <sys/wait.h>
 
 #include <cstdint>
 #include <fstream>
@@ -213,6 +216,13 @@ TEST_F(ReadByPprof, comments_and_the_program_are_shown) {
     EXPECT_NE(text.find("command: " + target("two_loops") + " 0.1"), std::string::npos) << text;
     EXPECT_NE(text.find("samples lost: 0"), std::string::npos) << text;
     EXPECT_NE(text.find("Type: cpu"), std::string::npos) << text;
+}
+
+TEST(PprofExport, is_not_written_to_a_terminal) {
+    Terminal terminal{{sample_path(), "export", "--format", "pprof", "any.utrace"}};
+    const int status = terminal.finish();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << terminal.text();
+    EXPECT_NE(terminal.text().find("add -o FILE"), std::string::npos) << terminal.text();
 }
 
 }  // namespace
