@@ -3,6 +3,7 @@
 #include "callgraph/label.h"
 #include "export/chrome_counters.h"
 #include "export/facts_json.h"
+#include "export/functions_json.h"
 #include "export/json_string.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
@@ -196,21 +197,7 @@ private:
 /// The functions' places, which have no room in the events.
 void write_functions(Writer& out, const Profile& profile) {
     out.text("\"functions\":[");
-    std::string_view before = "\n";
-    for (const Function& function : profile.functions) {
-        out.text(before).text("{\"name\":").text(json_string(callgraph::label(function)));
-        if (!function.source.empty()) {
-            out.text(",\"file\":").text(json_string(function.source));
-        }
-        if (function.line != 0) {
-            out.text(",\"line\":").number(function.line);
-        }
-        out.text(",\"module\":").number(function.module).text("}");
-        before = ",\n";
-        if (!out.is_good()) {
-            return;
-        }
-    }
+    write_function_objects(out, profile);
     out.text("]");
 }
 

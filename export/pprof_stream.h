@@ -4,9 +4,9 @@
 // the table where it is first needed, and nothing is kept but the indices of those needed again.
 #pragma once
 
+#include "core/profile_proto.h"
 #include "core/result.h"
 #include "export/gzip_sink.h"
-#include "export/pprof_fields.h"
 #include "export/writer.h"
 
 #include <protozero/pbf_builder.hpp>
@@ -17,6 +17,15 @@
 #include <unordered_map>
 
 namespace sample::exports::pprof {
+
+using profile_proto::FunctionField;
+using profile_proto::LabelField;
+using profile_proto::LineField;
+using profile_proto::LocationField;
+using profile_proto::MappingField;
+using profile_proto::ProfileField;
+using profile_proto::SampleField;
+using profile_proto::ValueTypeField;
 
 /// Keeps the sink, which must outlive it. Failures are kept until finish().
 class Stream {

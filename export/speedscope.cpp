@@ -1,7 +1,7 @@
 #include "export/speedscope.h"
 
-#include "callgraph/label.h"
 #include "export/facts_json.h"
+#include "export/functions_json.h"
 #include "export/json_string.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
@@ -14,31 +14,14 @@ namespace sample::exports {
 
 namespace {
 
-using callgraph::Function;
 using callgraph::Profile;
 
 void write_frames(Writer& out, const Profile& profile) {
     out.text("\"shared\":{\"frames\":[");
-    std::string_view before = "\n";
-    for (const Function& function : profile.functions) {
-        out.text(before).text("{\"name\":").text(json_string(callgraph::label(function)));
-        if (!function.source.empty()) {
-            out.text(",\"file\":").text(json_string(function.source));
-        }
-        if (function.line != 0) {
-            out.text(",\"line\":").number(function.line);
-        }
-        if (function.module != 0) {
-            out.text(",\"module\":").number(function.module);
-        }
-        out.text("}");
-        before = ",\n";
-        if (!out.is_good()) {
-            return;
-        }
-    }
+    write_function_objects(out, profile);
     if (has_stackless(profile)) {
-        out.text(before).text("{\"name\":").text(json_string(kNoStack)).text("}");
+        out.text(profile.functions.empty() ? "\n" : ",\n");
+        out.text("{\"name\":").text(json_string(kNoStack)).text("}");
     }
     out.text("]}");
 }

@@ -1,5 +1,6 @@
 #include "import/pprof_message.h"
 
+#include "core/profile_proto.h"
 #include "import/pprof_check.h"
 
 #include <protozero/pbf_reader.hpp>
@@ -8,24 +9,9 @@ namespace sample::imports {
 
 namespace {
 
+using profile_proto::ProfileField;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
-
-enum class ProfileField : protozero::pbf_tag_type {
-    sample_type = 1,
-    sample = 2,
-    mapping = 3,
-    location = 4,
-    function = 5,
-    string_table = 6,
-    time_nanos = 9,
-    duration_nanos = 10,
-    period_type = 11,
-    period = 12,
-    comment = 13,
-    default_sample_type = 14,
-    doc_url = 15,
-};
 
 /// The fields of one message. protozero checks lengths, and throws; that a field has the type which
 /// its number says is checked here, and kept as is_good().

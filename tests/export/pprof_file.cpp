@@ -1,6 +1,6 @@
 #include "pprof_file.h"
 
-#include "export/pprof_fields.h"
+#include "core/profile_proto.h"
 #include "export/utf8.h"
 
 #include <zlib.h>
@@ -17,14 +17,14 @@ namespace sample::exports {
 
 namespace {
 
-using pprof::FunctionField;
-using pprof::LabelField;
-using pprof::LineField;
-using pprof::LocationField;
-using pprof::MappingField;
-using pprof::ProfileField;
-using pprof::SampleField;
-using pprof::ValueTypeField;
+using profile_proto::FunctionField;
+using profile_proto::LabelField;
+using profile_proto::LineField;
+using profile_proto::LocationField;
+using profile_proto::MappingField;
+using profile_proto::ProfileField;
+using profile_proto::SampleField;
+using profile_proto::ValueTypeField;
 using protozero::pbf_message;
 
 /// Thrown inside this file only: protozero reports damage by exceptions, too.

@@ -1,8 +1,8 @@
 // The validator refuses each thing that it is there to refuse.
 #include "pprof_file.h"
 
+#include "core/profile_proto.h"
 #include "export/gzip_sink.h"
-#include "export/pprof_fields.h"
 
 #include <gtest/gtest.h>
 #include <protozero/pbf_builder.hpp>
@@ -15,14 +15,14 @@
 namespace sample::exports {
 namespace {
 
-using pprof::FunctionField;
-using pprof::LabelField;
-using pprof::LineField;
-using pprof::LocationField;
-using pprof::MappingField;
-using pprof::ProfileField;
-using pprof::SampleField;
-using pprof::ValueTypeField;
+using profile_proto::FunctionField;
+using profile_proto::LabelField;
+using profile_proto::LineField;
+using profile_proto::LocationField;
+using profile_proto::MappingField;
+using profile_proto::ProfileField;
+using profile_proto::SampleField;
+using profile_proto::ValueTypeField;
 
 /// A profile that is right, but for what a test changes.
 struct Parts {
