@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,8 +35,7 @@ public:
         if (bytes.size() > kBufferBytes - used_) {
             return large_text(bytes);
         }
-        std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
-        used_ += bytes.size();
+        used_ += bytes.copy(buffer_.get() + used_, bytes.size());
         return *this;
     }
     Writer& number(std::uint64_t value);
