@@ -1,5 +1,7 @@
 #include "export/script_profiler_json.h"
 
+#include "tests/export/function_list.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -12,47 +14,16 @@
 namespace sample::exports {
 namespace {
 
+using callgraph::function;
 using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
+using callgraph::profile_of;
 
 std::string write(const Profile& profile) {
     std::string text;
     EXPECT_TRUE(write_script_profiler_json(profile, to_string_sink(text)).has_value());
     return text;
-}
-
-/// A root with category "main" and below it one node a function.
-Profile profile_of(std::vector<Function> functions) {
-    constexpr std::uint64_t kEach = 2'500;
-    Profile profile;
-    profile.start_unix_ms = 1000;
-    profile.end_unix_ms = 3000;
-    profile.nodes.resize(2);
-    profile.nodes[0].children = {NodeId{1}};
-    profile.categories = {{"main", NodeId{1}}};
-    profile.functions = std::move(functions);
-    for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
-        Node node;
-        node.parent = NodeId{1};
-        node.function = FunctionId{id};
-        node.total_ns = node.self_ns = kEach;
-        node.samples = node.self_samples = 1;
-        profile.nodes[1].children.push_back(NodeId{id + 1});
-        profile.nodes.push_back(node);
-        profile.functions[id - 1].total_ns = kEach;
-    }
-    profile.nodes[0].total_ns = profile.nodes[1].total_ns = kEach * profile.functions.size();
-    profile.nodes[0].samples = profile.nodes[1].samples = profile.functions.size();
-    return profile;
-}
-
-Function function(std::string name, std::string source = {}, std::uint32_t line = 0) {
-    Function result;
-    result.name = std::move(name);
-    result.source = std::move(source);
-    result.line = line;
-    return result;
 }
 
 TEST(ScriptProfilerJson, writes_optional_fields_only_where_known) {

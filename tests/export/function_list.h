@@ -1,0 +1,46 @@
+// Profiles of a handful of functions, for the tests of formats.
+#pragma once
+
+#include "callgraph/profile.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::callgraph {
+
+/// A root with category "main" and below it one node a function.
+inline Profile profile_of(std::vector<Function> functions) {
+    constexpr std::uint64_t kEach = 2'500;
+    Profile profile;
+    profile.start_unix_ms = 1000;
+    profile.end_unix_ms = 3000;
+    profile.nodes.resize(2);
+    profile.nodes[0].children = {NodeId{1}};
+    profile.categories = {{"main", NodeId{1}}};
+    profile.functions = std::move(functions);
+    for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
+        Node node;
+        node.parent = NodeId{1};
+        node.function = FunctionId{id};
+        node.total_ns = node.self_ns = kEach;
+        node.samples = node.self_samples = 1;
+        profile.nodes[1].children.push_back(NodeId{id + 1});
+        profile.nodes.push_back(node);
+        profile.functions[id - 1].total_ns = kEach;
+    }
+    profile.nodes[0].total_ns = profile.nodes[1].total_ns = kEach * profile.functions.size();
+    profile.nodes[0].samples = profile.nodes[1].samples = profile.functions.size();
+    return profile;
+}
+
+inline Function function(std::string name, std::string source = {}, std::uint32_t line = 0) {
+    Function result;
+    result.name = std::move(name);
+    result.source = std::move(source);
+    result.line = line;
+    return result;
+}
+
+}  // namespace sample::callgraph
