@@ -1,8 +1,6 @@
 // The program itself: exit codes, where output goes, what it says of bad files.
-#include "core/fd.h"
-#include "trace/recording_writer.h"
+#include "sample_program.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -10,95 +8,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
-#include <utility>
 
 namespace sample::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-struct Outcome {
-    int code = -1;  ///< Exit status, or 128 + signal.
-    std::string out;
-    std::string err;
-};
-
-class SampleProgram : public testing::Test {
-protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-    [[nodiscard]] std::string content(const std::string& name) const {
-        std::ifstream file{path(name), std::ios::binary};
-        return {std::istreambuf_iterator<char>{file}, {}};
-    }
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream{path(name), std::ios::binary} << text;
-    }
-
-    /// Runs `sample WORDS` by the shell in the test's folder.
-    [[nodiscard]] Outcome run(const std::string& words) const {
-        const std::string line = "cd '" + folder_.string() + "' && { LC_ALL=C.UTF-8 '" +
-                                 SAMPLE_PROGRAM + "' " + words + "; } >.out 2>.err </dev/null";
-        // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): a test's own words
-        const int status = std::system(line.c_str());
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(".out"),
-                content(".err")};
-    }
-
-    /// 1000 samples of 1 ms: 600 in a stack of two frames, 400 in its first frame. Without the end
-    /// of the session if not `whole`.
-    void record(const std::string& name, bool whole = true) const {
-        Fd file{::open(path(name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-        trace::SessionStart session;
-        session.start_ns = 5'000'000'000;
-        session.start_unix_ns = 1'700'000'000'000'000'000;
-        session.period_ns = 1'000'000;
-        session.requested_hz = 1000;
-        session.source = "sigtrap";
-        session.command_line = "./app --fast";
-        session.tool_version = "test";
-        auto writer = trace::RecordingWriter::create(std::move(file), session);
-        ASSERT_TRUE(writer.has_value());
-        trace::Process process;
-        process.id = ProcessId{1};
-        process.pid = 100;
-        process.executable = "/usr/bin/app";
-        process.command_line = "./app --fast";
-        process.source = "sigtrap";
-        writer->process(process);
-        writer->thread({ThreadId{1}, ProcessId{1}, 100, session.start_ns, "app"});
-        writer->module({ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/app", {}});
-        const NodeId outer = writer->node(NodeId{}, ModuleId{1}, 0x1000);
-        const NodeId inner = writer->node(outer, ModuleId{1}, 0x2000);
-        for (std::uint64_t i = 0; i < 1000; ++i) {
-            writer->sample({ThreadId{1}, session.start_ns + i * 1'000'000,
-                            i % 5 < 3 ? inner : outer, 1'000'000});
-        }
-        ASSERT_TRUE(writer->flush(trace::FlushMode::everything).has_value());
-        if (whole) {
-            trace::ProcessEnd end;
-            end.id = ProcessId{1};
-            end.kind = trace::EndKind::signaled;
-            end.code = 11;
-            end.cpu_ns = 1'000'000'000;
-            writer->process_end(end);
-            ASSERT_TRUE(writer->finish({session.start_ns + 1'100'000'000, false, {}}).has_value());
-        }
-    }
-
-    std::filesystem::path folder_;
-};
 
 TEST_F(SampleProgram, prints_help_and_version_on_stdout) {
     const Outcome help = run("--help");
@@ -333,79 +250,6 @@ TEST_F(SampleProgram, writes_plain_text_into_a_pipe_unless_told) {
     EXPECT_EQ(run("report --view callgraph a.utrace").out.find('\x1b'), std::string::npos);
     EXPECT_NE(run("report --view callgraph --color=always a.utrace").out.find('\x1b'),
               std::string::npos);
-}
-
-TEST_F(SampleProgram, imports_what_others_wrote) {
-    write("app.folded", "main;f;g 3\nmain;f 2\n");
-    const Outcome outcome = run("import app.folded");
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(outcome.err.starts_with(
-        "sample: folded: no threads named, 3 functions, samples unknown, 5 counts\nnote: "))
-        << outcome.err;
-    const Json json = Json::parse(content("app.json"));
-    EXPECT_EQ(json.at("Version"), 2);
-    EXPECT_EQ(json.at("Unit"), "counts");
-    EXPECT_EQ(json.at("Nodes").at(0).at("TotalDuration"), 5);
-    EXPECT_EQ(run("import app.folded").code, 1);
-    EXPECT_EQ(run("import --force app.folded").code, 0);
-    const Outcome threads = run("import --from folded-threads -o - app.folded");
-    EXPECT_EQ(Json::parse(threads.out).at("Categories").at(0).at("Name"), "main");
-    EXPECT_EQ(Json::parse(threads.out).at("Functions").size(), 2U);
-}
-
-TEST_F(SampleProgram, shows_foreign_files_in_every_view) {
-    write("app.txt", "app 7/8 [000] 1.5: 2000000 cpu-clock: \n\tff f+0x1 (/a)\n  a.c:3\n\n");
-    EXPECT_NE(run("report --view threads app.txt").out.find("app"), std::string::npos);
-    EXPECT_NE(run("report --view callgraph --lines app.txt").out.find("f:3"), std::string::npos);
-    EXPECT_EQ(run("export --format folded app.txt").out, "app;f 2000\n");
-    const Outcome refused = run("report --lines --from folded-threads a.folded");
-    EXPECT_EQ(refused.code, 1);
-    write("a.folded", "main;f 2\n");
-    EXPECT_NE(run("report --lines a.folded").err.find("--lines needs lines: a.folded"),
-              std::string::npos);
-    EXPECT_NE(run("report --category module a.folded").err.find("--category needs a recording"),
-              std::string::npos);
-    EXPECT_NE(run("annotate f a.folded").err.find("a.folded is no recording of sample"),
-              std::string::npos);
-}
-
-TEST_F(SampleProgram, imports_no_recording) {
-    record("a.utrace");
-    EXPECT_NE(run("import a.utrace").err.find("a.utrace is a recording of sample: every verb"),
-              std::string::npos);
-    EXPECT_NE(run("report --from folded a.utrace").err.find("--from is for foreign files"),
-              std::string::npos);
-}
-
-TEST_F(SampleProgram, reads_back_what_it_exports) {
-    record("a.utrace");
-    const auto functions = [this](const std::string& file) {
-        const Json view = Json::parse(run("report --view functions --json " + file).out);
-        Json result;
-        for (const Json& each : view.at("functions")) {
-            result[each.at("name").get<std::string>()] = {each.at("total_us"), each.at("self_us")};
-        }
-        return result;
-    };
-    const Json expected = functions("a.utrace");
-    EXPECT_EQ(expected.size(), 2U);
-    for (const std::string format : {"json", "pprof", "speedscope", "perf-script"}) {
-        const std::string file = "a." + format;
-        std::string words = "export --format ";
-        words.append(format).append(" -o ").append(file).append(" a.utrace");
-        EXPECT_EQ(run(words).code, 0);
-        EXPECT_EQ(functions(file), expected) << format;
-        EXPECT_EQ(run("import --force -o b.json " + file).code, 0);
-        EXPECT_EQ(functions("b.json"), expected) << format;
-    }
-    EXPECT_EQ(run("export --format folded -o a.folded a.utrace").code, 0);
-    const Json folded =
-        Json::parse(run("report --view functions --json --from folded-threads a.folded").out);
-    for (const Json& each : folded.at("functions")) {
-        EXPECT_EQ((Json{each.at("total_count"), each.at("self_count")}),
-                  expected.at(each.at("name").get<std::string>()));
-    }
 }
 
 }  // namespace

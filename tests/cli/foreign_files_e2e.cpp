@@ -1,0 +1,88 @@
+// The program itself with other profilers' files.
+#include "sample_program.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST_F(SampleProgram, imports_what_others_wrote) {
+    write("app.folded", "main;f;g 3\nmain;f 2\n");
+    const Outcome outcome = run("import app.folded");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with(
+        "sample: folded: no threads named, 3 functions, samples unknown, 5 counts\nnote: "))
+        << outcome.err;
+    const Json json = Json::parse(content("app.json"));
+    EXPECT_EQ(json.at("Version"), 2);
+    EXPECT_EQ(json.at("Unit"), "counts");
+    EXPECT_EQ(json.at("Nodes").at(0).at("TotalDuration"), 5);
+    EXPECT_EQ(run("import app.folded").code, 1);
+    EXPECT_EQ(run("import --force app.folded").code, 0);
+    const Outcome threads = run("import --from folded-threads -o - app.folded");
+    EXPECT_EQ(Json::parse(threads.out).at("Categories").at(0).at("Name"), "main");
+    EXPECT_EQ(Json::parse(threads.out).at("Functions").size(), 2U);
+}
+
+TEST_F(SampleProgram, shows_foreign_files_in_every_view) {
+    write("app.txt", "app 7/8 [000] 1.5: 2000000 cpu-clock: \n\tff f+0x1 (/a)\n  a.c:3\n\n");
+    EXPECT_NE(run("report --view threads app.txt").out.find("app"), std::string::npos);
+    EXPECT_NE(run("report --view callgraph --lines app.txt").out.find("f:3"), std::string::npos);
+    EXPECT_EQ(run("export --format folded app.txt").out, "app;f 2000\n");
+    const Outcome refused = run("report --lines --from folded-threads a.folded");
+    EXPECT_EQ(refused.code, 1);
+    write("a.folded", "main;f 2\n");
+    EXPECT_NE(run("report --lines a.folded").err.find("--lines needs lines: a.folded"),
+              std::string::npos);
+    EXPECT_NE(run("report --category module a.folded").err.find("--category needs a recording"),
+              std::string::npos);
+    EXPECT_NE(run("annotate f a.folded").err.find("a.folded is no recording of sample"),
+              std::string::npos);
+}
+
+TEST_F(SampleProgram, imports_no_recording) {
+    record("a.utrace");
+    EXPECT_NE(run("import a.utrace").err.find("a.utrace is a recording of sample: every verb"),
+              std::string::npos);
+    EXPECT_NE(run("report --from folded a.utrace").err.find("--from is for foreign files"),
+              std::string::npos);
+}
+
+TEST_F(SampleProgram, reads_back_what_it_exports) {
+    record("a.utrace");
+    const auto functions = [this](const std::string& file) {
+        const Json view = Json::parse(run("report --view functions --json " + file).out);
+        Json result;
+        for (const Json& each : view.at("functions")) {
+            result[each.at("name").get<std::string>()] = {each.at("total_us"), each.at("self_us")};
+        }
+        return result;
+    };
+    const Json expected = functions("a.utrace");
+    EXPECT_EQ(expected.size(), 2U);
+    for (const std::string format : {"json", "pprof", "speedscope", "perf-script"}) {
+        const std::string file = "a." + format;
+        std::string words = "export --format ";
+        words.append(format).append(" -o ").append(file).append(" a.utrace");
+        EXPECT_EQ(run(words).code, 0);
+        EXPECT_EQ(functions(file), expected) << format;
+        EXPECT_EQ(run("import --force -o b.json " + file).code, 0);
+        EXPECT_EQ(functions("b.json"), expected) << format;
+    }
+    EXPECT_EQ(run("export --format folded -o a.folded a.utrace").code, 0);
+    const Json folded =
+        Json::parse(run("report --view functions --json --from folded-threads a.folded").out);
+    for (const Json& each : folded.at("functions")) {
+        EXPECT_EQ((Json{each.at("total_count"), each.at("self_count")}),
+                  expected.at(each.at("name").get<std::string>()));
+    }
+}
+
+}  // namespace
+}  // namespace sample::cli
