@@ -16,7 +16,6 @@ namespace {
 
 using callgraph::function;
 using callgraph::Function;
-using callgraph::Node;
 using callgraph::Profile;
 using callgraph::profile_of;
 

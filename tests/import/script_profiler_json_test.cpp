@@ -17,7 +17,6 @@ namespace sample::imports {
 namespace {
 
 using callgraph::function;
-using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 using callgraph::profile_of;
