@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace sample::cli {
