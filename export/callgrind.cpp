@@ -4,6 +4,7 @@
 #include "export/profile_facts.h"
 #include "export/source_file.h"
 #include "export/unique_names.h"
+#include "export/utf8.h"
 
 #include <algorithm>
 #include <cstdint>

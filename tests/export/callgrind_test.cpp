@@ -4,6 +4,7 @@
 #include "callgraph/transforms.h"
 #include "export/source_file.h"
 #include "export/unique_names.h"
+#include "export/utf8.h"
 #include "random_profile.h"
 
 #include <gtest/gtest.h>
@@ -164,10 +165,7 @@ std::map<std::string, const Function*> functions_of(const Profile& profile) {
         const Function& function = profile.functions[i];
         std::string name{source_file(profile, function)};
         name = (name.empty() ? "???" : name) + ":" + names[i];
-        for (char& character : name) {
-            character = character == '\n' ? ' ' : character;
-        }
-        EXPECT_TRUE(functions.emplace(name, &function).second) << name;
+        EXPECT_TRUE(functions.emplace(one_line(name), &function).second) << name;
     }
     return functions;
 }
