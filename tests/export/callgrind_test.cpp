@@ -286,6 +286,17 @@ TEST(Callgrind, a_profile_without_lines_has_its_calls_where_they_are_known) {
     EXPECT_TRUE(write_callgrind(Profile{}, to_string_sink(profile.command_line)).has_value());
 }
 
+TEST(Callgrind, a_function_without_costs_at_a_line_has_the_line_where_it_begins) {
+    Profile profile = recursive_profile();
+    for (std::uint32_t i = 0; i < profile.functions.size(); ++i) {
+        profile.functions[i].line = 70 + i;
+    }
+    expect_same(profile);
+    const std::string text = written(profile);
+    EXPECT_NE(text.find("\n70 0 0\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\n72 0 0\n"), std::string::npos) << "c has costs at line 4";
+}
+
 TEST(Callgrind, passes_a_sinks_failure_on) {
     const Sink full = [](std::string_view) -> Result<void> {
         return unexpected(ErrorCode::system, "full");
