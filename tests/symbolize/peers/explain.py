@@ -19,8 +19,8 @@ def of_eu_addr2line(judge, address, theirs, names):
     """elfutils 0.188, src/addr2line.c and libdw/libdw_visit_scopes.c."""
     chain, frames = judge.chains[address][0], judge.frames(address)
     around = chain[0].around
-    if around.around is not None and judging.same(
-            theirs[1:], [], names) and theirs[0][1:] == frames[0][1:]:
+    if (around.around is not None and len(theirs) == 1 and theirs[0][1:] == frames[0][1:] and
+            judge.is_symbol(address, theirs[0][0])):
         return "it does not look inside " + around.tag.decode().replace("DW_TAG_", "")
     # dwfl_lineinfo() overwrites the address by its row's, for which callers are then looked up.
     callers = judge.frames(judge.row_starts.get(address))
@@ -48,5 +48,6 @@ def same_but_unlinked(judge, address, chain, theirs, names):
     frames = judge.frames_of(address, chain)
     return len(frames) == len(theirs) and all(
         judging.same([one], [other], names) or
-        (one[2] == other[2] and not judge.entries.name_of(entry)[1])
+        (one[2] == other[2] and not judge.entries.name_of(entry)[1] and
+         judge.is_symbol(address, one[0]))
         for one, other, entry in zip(theirs, frames, reversed(chain)))

@@ -155,9 +155,12 @@ class Judge:
             return same(answer, frames, names)
         if len(answer) != 1 and self.with_lines:
             return False
+        return self.is_symbol(address, answer[-1][0])
+
+    def is_symbol(self, address, function):
+        """Does a symbol of that name hold the address? What none holds is ??."""
         held = {compare.whole_name(self.readable[name]) for name in self.symbols.get(address, ())}
-        # What no symbol holds has no name.
-        return compare.whole_name(answer[-1][0]) in (held or {"??"})
+        return compare.whole_name(function) in (held or {"??"})
 
     def verdict(self, address, ours, theirs, names):
         one, other = self.supports(address, ours, names), self.supports(address, theirs, names)
