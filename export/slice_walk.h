@@ -11,7 +11,8 @@ namespace sample::exports {
 
 /// Moves `changes` along `slice` and those that follow it in `slices`, until the last one or until
 /// `out` fails. `write(time)` is called behind each move, with when it was; pauses have no stack,
-/// and there is none in the end. `see(slice)` is called for each slice. Returns when the last ended.
+/// and there is none in the end. `see(slice)` is called for each slice. Returns when the last
+/// ended.
 template <class Write, class See>
 std::int64_t walk_slices(SliceReader& slices, Slice slice, StackChanges& changes, const Writer& out,
                          const Write& write, const See& see) {

@@ -55,10 +55,9 @@ TEST_F(RecordExports, never_write_over_the_recording_or_each_other) {
                   std::string::npos);
         EXPECT_NE(refusal(options({path("%n.utrace")}, force)).find("named twice"),
                   std::string::npos);
-        EXPECT_NE(
-            refusal(options({path("a.txt"), (folder_ / "." / "a.txt").string()}, force))
-                .find("named twice"),
-            std::string::npos);
+        EXPECT_NE(refusal(options({path("a.txt"), (folder_ / "." / "a.txt").string()}, force))
+                      .find("named twice"),
+                  std::string::npos);
     }
 }
 
@@ -79,11 +78,9 @@ TEST_F(RecordExports, devices_need_no_force) {
 
 TEST_F(RecordExports, what_cannot_be_written_is_refused_before_the_command_starts) {
     EXPECT_NE(refusal(options({folder_.string()})).find("is a directory"), std::string::npos);
-    EXPECT_NE(refusal(options({folder_.string()}, true)).find("is a directory"),
-              std::string::npos);
+    EXPECT_NE(refusal(options({folder_.string()}, true)).find("is a directory"), std::string::npos);
     EXPECT_NE(refusal(options({path("missing/a.txt")})).find("No such file"), std::string::npos);
-    EXPECT_NE(refusal(options({"-"})).find("standard output is the command's"),
-              std::string::npos);
+    EXPECT_NE(refusal(options({"-"})).find("standard output is the command's"), std::string::npos);
 }
 
 }  // namespace
