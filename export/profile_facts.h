@@ -16,7 +16,7 @@ namespace sample::exports {
 /// "ns", or what the profile counts.
 [[nodiscard]] std::string unit_of(const callgraph::Profile& profile);
 
-/// Profile::scale in digits.
+/// Profile::scale in digits: the fewest that read back as the same number.
 [[nodiscard]] std::string scale_text(const callgraph::Profile& profile);
 
 /// The recording's facts (export/recording_facts.h) as lines like "samples lost: 0", but for the

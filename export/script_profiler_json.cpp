@@ -2,10 +2,9 @@
 
 #include "callgraph/label.h"
 #include "export/json_string.h"
+#include "export/profile_facts.h"
 #include "export/sibling_names.h"
 
-#include <array>
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -110,13 +109,6 @@ void write_functions(Writer& out, const Profile& profile) {
     out.text("]");
 }
 
-/// The shortest text that reads back as the same number.
-std::string shortest(double value) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    return {digits.data(), end};
-}
-
 }  // namespace
 
 Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink) {
@@ -135,7 +127,7 @@ Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink
         out.text(",\n\"Unit\":").text(json_string(profile.unit));
     }
     if (profile.scale != 1.0) {
-        out.text(",\n\"Scale\":").text(shortest(profile.scale));
+        out.text(",\n\"Scale\":").text(scale_text(profile));
     }
     out.text(",\n");
     write_categories(out, profile);
