@@ -5,13 +5,13 @@
 #include "export/facts_json.h"
 #include "export/functions_json.h"
 #include "export/json_string.h"
+#include "export/largest_total.h"
 #include "export/slice_walk.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +22,8 @@ namespace {
 
 using callgraph::Function;
 using callgraph::Profile;
+
+constexpr std::int64_t kMicrosecond = 1000;
 
 /// The parts of an event that a function decides.
 class Names {
@@ -72,11 +74,10 @@ private:
 
 /// A place on the axis as the format writes it: microseconds, with three digits behind the point.
 std::string microseconds(std::int64_t time_ns) {
-    constexpr std::int64_t kNanoseconds = 1000;
     const std::int64_t magnitude = time_ns < 0 ? -time_ns : time_ns;
-    const std::string fraction = std::to_string(kNanoseconds + magnitude % kNanoseconds);
+    const std::string fraction = std::to_string(kMicrosecond + magnitude % kMicrosecond);
     std::string text = time_ns < 0 ? "-" : "";
-    text += std::to_string(magnitude / kNanoseconds);
+    text += std::to_string(magnitude / kMicrosecond);
     return text.append(".").append(fraction, 1);
 }
 
@@ -149,10 +150,7 @@ private:
             return;
         }
         // A microsecond for each of what is counted.
-        constexpr std::int64_t kMicrosecond = 1000;
-        constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kMicrosecond;
-        const std::int64_t time =
-            axis_ == Axis::count ? std::min(place, kMost) * kMicrosecond : place;
+        const std::int64_t time = axis_ == Axis::count ? place * kMicrosecond : place;
         std::string at = microseconds(time) + ",";
         for (const NodeId node : changes_.closed()) {
             out_.text(end_).text(at).text(names_.rest(node));
@@ -215,6 +213,10 @@ std::string_view axis_text(Axis axis) {
 }  // namespace
 
 Result<void> write_chrome_trace(const Profile& profile, const Sink& sink) {
+    const std::int64_t most = profile.is_time() ? kLongestAxis : kLongestAxis / kMicrosecond;
+    if (auto fits = check_total(profile, static_cast<std::uint64_t>(most), "chrome"); !fits) {
+        return fits;
+    }
     Writer out{sink};
     out.text("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[");
     Events{out, profile}.write();

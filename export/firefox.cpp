@@ -3,9 +3,12 @@
 #include "export/firefox_tables.h"
 #include "export/firefox_tracks.h"
 #include "export/json_string.h"
+#include "export/largest_total.h"
 #include "export/recording_facts.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +103,10 @@ void write_meta(Writer& out, const Profile& profile, const FirefoxTables& tables
 }  // namespace
 
 Result<void> write_firefox(const Profile& profile, const Sink& sink) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (auto fits = check_total(profile, kMost, "firefox"); !fits) {
+        return fits;
+    }
     const FirefoxTables tables{profile};
     const std::vector<FirefoxTrack> tracks = firefox_tracks(profile, tables);
     Writer out{sink};

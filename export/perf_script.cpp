@@ -1,6 +1,7 @@
 #include "export/perf_script.h"
 
 #include "callgraph/label.h"
+#include "export/largest_total.h"
 #include "export/profile_facts.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
@@ -190,6 +191,9 @@ private:
 }  // namespace
 
 Result<void> write_perf_script(const Profile& profile, const Sink& sink) {
+    if (auto fits = check_total(profile, kLongestAxis, "perf-script"); !fits) {
+        return fits;
+    }
     Writer out{sink};
     write_header(out, profile);
     const Tracks tracks{profile};

@@ -1,6 +1,7 @@
 #include "export/pprof.h"
 
 #include "callgraph/label.h"
+#include "export/largest_total.h"
 #include "export/pprof_locations.h"
 #include "export/pprof_samples.h"
 #include "export/pprof_stream.h"
@@ -158,9 +159,8 @@ void write_mappings(const Profile& profile, Stream& out) {
 
 Result<void> write_pprof(const Profile& profile, const Sink& sink) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (!profile.nodes.empty() && profile.nodes[0].total_ns > kMost) {
-        return unexpected(ErrorCode::unsupported,
-                          "pprof holds no totals above 2^63 - 1: choose another export format");
+    if (auto fits = check_total(profile, kMost, "pprof"); !fits) {
+        return fits;
     }
     Stream out{sink};
     write_head(profile, out);

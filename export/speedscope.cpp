@@ -3,6 +3,7 @@
 #include "export/facts_json.h"
 #include "export/functions_json.h"
 #include "export/json_string.h"
+#include "export/largest_total.h"
 #include "export/slice_walk.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
@@ -143,6 +144,9 @@ private:
 }  // namespace
 
 Result<void> write_speedscope(const Profile& profile, const Sink& sink) {
+    if (auto fits = check_total(profile, kLongestAxis, "speedscope"); !fits) {
+        return fits;
+    }
     Writer out{sink};
     out.text("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     out.text("\"exporter\":\"sample\",\n\"name\":").text(json_string(profile.command_line));

@@ -12,16 +12,15 @@ namespace {
 
 using callgraph::Profile;
 
-constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max() / 4;
 constexpr std::int64_t kNanosecondsASecond = 1'000'000'000;
 
 /// Times and weights may be anything; sums of two of these don't overflow.
 std::int64_t bounded(std::int64_t time) {
-    return std::clamp(time, -kFarthest, kFarthest);
+    return std::clamp(time, -kLongestAxis, kLongestAxis);
 }
 
 std::int64_t bounded(std::uint64_t weight) {
-    return static_cast<std::int64_t>(std::min(weight, static_cast<std::uint64_t>(kFarthest)));
+    return static_cast<std::int64_t>(std::min(weight, static_cast<std::uint64_t>(kLongestAxis)));
 }
 
 }  // namespace

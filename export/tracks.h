@@ -45,6 +45,9 @@ enum class Axis : std::uint8_t {
 
 [[nodiscard]] Axis axis_of(const callgraph::Profile& profile);
 
+/// What an axis has room for; a profile with a greater total would lose some of it.
+inline constexpr std::int64_t kLongestAxis = std::numeric_limits<std::int64_t>::max() / 4;
+
 /// Whose slices a track has. `thread` is an index into Profile::threads.
 struct Track {
     std::optional<std::uint32_t> thread;

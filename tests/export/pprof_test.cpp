@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -279,15 +278,6 @@ TEST(Pprof, an_imported_profile_that_knows_nothing_but_its_stacks) {
     EXPECT_EQ(file.period, 0);
     EXPECT_EQ(figures_of(file).at(1).total, 300);
     EXPECT_EQ(written(Profile{}).samples.size(), 0U);
-}
-
-TEST(Pprof, a_total_that_does_not_fit_is_an_error) {
-    Profile profile = inlined_profile();
-    profile.nodes[0].total_ns = std::uint64_t{std::numeric_limits<std::int64_t>::max()} + 1;
-    std::string bytes;
-    const auto result = write_pprof(profile, to_string_sink(bytes));
-    ASSERT_FALSE(result.has_value());
-    EXPECT_EQ(result.error().code, ErrorCode::unsupported);
 }
 
 TEST(Pprof, passes_a_sinks_failure_on) {
