@@ -36,6 +36,10 @@ FileKind kind_of(std::string_view content) {
 
 /// What can be said of a path without reading it; in the words of somebody who wants a recording.
 Result<void> check_path(const std::string& path) {
+    if (path == "-") {
+        return unexpected(ErrorCode::invalid_argument,
+                          "standard input is not read: write it to a file, and name that");
+    }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
         return errno == ENOENT
