@@ -37,7 +37,8 @@ Fd open_in(const Fd& root, const char* path, int flags) {
     return Fd{static_cast<int>(::syscall(SYS_openat2, root.get(), path, &how, sizeof how))};
 }
 
-PerfMapPlace::PerfMapPlace(pid_t pid) : own_pid_{pid}, owner_{::geteuid()}, started_ns_{start_time_ns(pid).value_or(0)} {
+PerfMapPlace::PerfMapPlace(pid_t pid)
+    : own_pid_{pid}, owner_{::geteuid()}, started_ns_{start_time_ns(pid).value_or(0)} {
     if (const auto identity = identity_in_own_namespace(pid)) {
         own_pid_ = identity->pid;
         owner_ = identity->user;
@@ -57,8 +58,8 @@ std::string PerfMapPlace::path() const {
 }
 
 Fd PerfMapPlace::open() const {
-    return Fd{::openat(temporary_.get(), name().c_str(),
-                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    return Fd{
+        ::openat(temporary_.get(), name().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
 }
 
 bool PerfMapPlace::is_trusted(const Fd& file) const {

@@ -1,5 +1,5 @@
-// Where one process's perf map lies: /tmp/perf-PID.map, as the process itself sees both, which in a container
-// is another file, and another number, than here.
+// Where one process's perf map lies: /tmp/perf-PID.map, as the process itself sees both, which in a
+// container is another file, and another number, than here.
 #pragma once
 
 #include "core/fd.h"
