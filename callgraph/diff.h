@@ -76,7 +76,7 @@ struct DiffOptions {
     bool paths = false;      ///< Make Diff::nodes.
     std::string search;      ///< Judge only functions, and paths over functions, with this in their
                              ///< name or source; empty: all.
-    double before_scale = 1.0;  ///< What amounts are multiplied by.
+    double before_scale = 1.0;  ///< What amounts are multiplied by; 64 bits must hold them.
     double after_scale = 1.0;
 };
 

@@ -1,6 +1,7 @@
 #include "callgraph/load_recording.h"
 
 #include "core/mapped_file.h"
+#include "core/mapped_reading.h"
 #include "trace/recording_reader.h"
 
 #include <utility>
@@ -38,6 +39,7 @@ private:
 }  // namespace
 
 Result<Recording> load_recording(const std::string& path, Times times) {
+    const MappedReading reading;
     const Result<MappedFile> file = MappedFile::open(path);
     if (!file) {
         return unexpected(file.error());
@@ -48,6 +50,9 @@ Result<Recording> load_recording(const std::string& path, Times times) {
     }
     Loader loader{recording};
     Result<trace::ReadOutcome> outcome = trace::read_recording(file->bytes(), loader);
+    if (reading.is_broken()) {
+        return unexpected(MappedReading::broken(path));
+    }
     if (!outcome) {
         Error error = outcome.error();
         error.context = path + ": " + error.context;

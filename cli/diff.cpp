@@ -7,9 +7,11 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "cli/view_parts.h"
 
 #include <unistd.h>
 
+#include <limits>
 #include <utility>
 
 namespace sample::cli {
@@ -32,6 +34,13 @@ Result<void> average(DiffSide& side, std::uint64_t seconds) {
     }
     const double scale = static_cast<double>(seconds) * kNsPerSecond / length_ns;
     side.factor = scale / profile.scale;
+    const auto total = static_cast<long double>(root_total_ns(profile));
+    if (total * static_cast<long double>(side.factor) >=
+        static_cast<long double>(std::numeric_limits<std::uint64_t>::max())) {
+        return unexpected(ErrorCode::unsupported,
+                          "--average: " + side.file +
+                              " has more than 64 bits can say, so scaled: leave --average out");
+    }
     profile.scale = scale;
     return {};
 }
@@ -73,9 +82,9 @@ Result<void> compare(DiffReport& report) {
     callgraph::Profile& before = report.before.profile;
     callgraph::Profile& after = report.after.profile;
     if (before.unit != after.unit) {
-        return unexpected(ErrorCode::unsupported, options.before + " counts " +
+        return unexpected(ErrorCode::unsupported, options.before + " is in " +
                                                       counted_thing(before) + ", " + options.after +
-                                                      " " + counted_thing(after) +
+                                                      " in " + counted_thing(after) +
                                                       ": compare recordings of the same event");
     }
     before = callgraph::without_addresses(std::move(before), after);

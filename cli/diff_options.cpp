@@ -3,6 +3,7 @@
 #include "cli/option_words.h"
 
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 namespace sample::cli {
@@ -24,7 +25,7 @@ Examples:
 struct Typed {
     std::string view = "functions";
     std::string confidence = "95";
-    std::string fail_above;
+    std::vector<std::string> fail_above;  ///< The last one counts; none: no gate.
     std::string limit = "20";
     std::string color = "auto";
     std::vector<std::string> files;
@@ -40,7 +41,8 @@ std::optional<double> percent_in(std::string_view text) {
     double value = 0;
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-    return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional{value} : std::nullopt;
+    const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && std::isfinite(value);
+    return is_number ? std::optional{value} : std::nullopt;
 }
 
 Result<void> read_figures(const Typed& typed, DiffVerbOptions& options) {
@@ -54,11 +56,12 @@ Result<void> read_figures(const Typed& typed, DiffVerbOptions& options) {
     }
     options.confidence_percent = *confidence;
     if (!typed.fail_above.empty()) {
-        options.fail_above_percent = percent_in(typed.fail_above);
+        const std::string& limit = typed.fail_above.back();
+        options.fail_above_percent = percent_in(limit);
         if (!options.fail_above_percent || !(*options.fail_above_percent >= 0)) {
-            return unexpected(ErrorCode::invalid_argument,
-                              "--fail-above '" + typed.fail_above +
-                                  "' is no limit: write per cent of A's whole, like 5%");
+            return unexpected(
+                ErrorCode::invalid_argument,
+                "--fail-above '" + limit + "' is no limit: write per cent of A's whole, like 5%");
         }
     }
     const char* end = typed.limit.data() + typed.limit.size();
@@ -111,9 +114,9 @@ Result<Parsed<DiffVerbOptions>> parse_diff_options(const std::vector<std::string
     parser.value("--view", "VIEW", typed.view, "functions (default) or paths");
     parser.flag("--normalize", options.normalize,
                 "Compare shares of each one's whole, not durations");
-    parser.value("--fail-above", "PERCENT", typed.fail_above,
-                 "Exit with 3 if a function, or the whole, is surely\n"
-                 "worse by more than this part of A's whole");
+    parser.values("--fail-above", "PERCENT", typed.fail_above,
+                  "Exit with 3 if a function, or the whole, is surely\n"
+                  "worse by more than this part of A's whole");
     parser.value("--confidence", "PERCENT", typed.confidence,
                  "How sure a difference must be: 95 (default)");
     parser.value("--limit", "LINES", typed.limit, "Lines of each list: 20 (default), 0 for all");

@@ -2,6 +2,7 @@
 
 #include "cli/profile_choice.h"
 
+#include <string_view>
 #include <utility>
 
 namespace sample::cli {
@@ -14,17 +15,21 @@ constexpr const char* kFooter = R"(Examples:
 
 report, export and diff read such files directly, too.)";
 
-/// "out/app.folded.gz" gives "app.json": the result stands where the program runs.
+constexpr std::string_view kJson = ".json";
+
+/// "out/app.folded.gz" gives "app.json": the result stands where the program runs. That of
+/// "app.json" is "app.imported.json", lest --force replaces the file itself.
 std::string default_output(const std::string& file) {
     std::string stem = file.substr(file.rfind('/') + 1);
     if (stem.ends_with(".gz")) {
         stem.erase(stem.size() - 3);
     }
+    const bool is_json = stem.ends_with(kJson);
     const std::size_t dot = stem.rfind('.');
     if (dot != std::string::npos && dot != 0) {
         stem.erase(dot);
     }
-    return stem + ".json";
+    return stem.append(is_json ? ".imported" : "").append(kJson);
 }
 
 }  // namespace
@@ -39,7 +44,7 @@ Result<Parsed<ImportOptions>> parse_import_options(const std::vector<std::string
     add_from(parser, from);
     parser.value("-o,--output", "FILE", options.output,
                  "Where to, mode 0600; - is standard output\n"
-                 "(default: FILE's name with .json)");
+                 "(default: FILE's name with .json, or .imported.json)");
     parser.flag("--force", options.force, "Replace a file that exists");
     parser.positional("FILE", files, "A profile of another program, or of ours");
     Result<ParseOutcome> outcome = parser.parse(arguments);

@@ -4,6 +4,7 @@
 #include "callgraph/transforms.h"
 #include "cli/name_cache.h"
 #include "core/mapped_file.h"
+#include "core/mapped_reading.h"
 #include "symbolize/function_parts.h"
 #include "symbolize/name_forms.h"
 
@@ -35,6 +36,10 @@ FileKind kind_of(std::string_view content) {
 
 /// What can be said of a path without reading it; in the words of somebody who wants a recording.
 Result<void> check_path(const std::string& path) {
+    if (path == "-") {
+        return unexpected(ErrorCode::invalid_argument,
+                          "standard input is not read: write it to a file, and name that");
+    }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
         return errno == ENOENT
@@ -83,8 +88,27 @@ Unexpected not_imported(const std::string& path, Error error) {
     return unexpected(std::move(error));
 }
 
-Result<callgraph::Profile> load_foreign(const std::string& path, std::string_view content,
-                                        const ProfileChoice& choice, const Details& wanted) {
+/// A foreign file's bytes, as they are read under `reading`.
+struct Content {
+    const std::string& path;
+    std::string_view bytes;
+    const MappedReading& reading;
+};
+
+Result<imports::Imported> import_content(const Content& content,
+                                         std::optional<imports::Format> format,
+                                         const imports::Options& options) {
+    const std::string& path = content.path;
+    Result<imports::Imported> imported = imports::import_profile(content.bytes, format, options);
+    if (content.reading.is_broken()) {
+        return unexpected(MappedReading::broken(path));
+    }
+    return imported ? std::move(imported) : not_imported(path, imported.error());
+}
+
+Result<callgraph::Profile> load_foreign(const Content& content, const ProfileChoice& choice,
+                                        const Details& wanted) {
+    const std::string& path = content.path;
     if (choice.category) {
         return unexpected(
             ErrorCode::unsupported,
@@ -93,9 +117,9 @@ Result<callgraph::Profile> load_foreign(const std::string& path, std::string_vie
     imports::Options options;
     options.times = wanted.times;
     options.lines = choice.by_line || wanted.lines;
-    Result<imports::Imported> imported = imports::import_profile(content, choice.from, options);
+    Result<imports::Imported> imported = import_content(content, choice.from, options);
     if (!imported) {
-        return not_imported(path, imported.error());
+        return Unexpected{imported.error()};
     }
     if (choice.by_line && !imported->profile.by_line) {
         return unexpected(ErrorCode::unsupported,
@@ -124,6 +148,7 @@ callgraph::Times times_of(const Details& wanted) {
 
 Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice,
                                     const Details& wanted) {
+    const MappedReading reading;
     const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
@@ -133,7 +158,7 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
         case FileKind::empty:
             return nothing_recorded(path);
         case FileKind::foreign:
-            return load_foreign(path, content, choice, wanted);
+            return load_foreign({path, content, reading}, choice, wanted);
         case FileKind::recording:
             break;
     }
@@ -189,6 +214,7 @@ bool is_session_length_known(const callgraph::Profile& profile) {
 Result<imports::Imported> import_file(const std::string& path,
                                       std::optional<imports::Format> format,
                                       const imports::Options& options) {
+    const MappedReading reading;
     const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
@@ -200,11 +226,11 @@ Result<imports::Imported> import_file(const std::string& path,
                               " is a recording of sample: every verb reads it as it is, and sample "
                               "export --format json makes a profile of it");
     }
-    Result<imports::Imported> imported = imports::import_profile(content, format, options);
-    return imported ? std::move(imported) : not_imported(path, imported.error());
+    return import_content({path, content, reading}, format, options);
 }
 
 Result<callgraph::Recording> load_recording_file(const std::string& path, callgraph::Times times) {
+    const MappedReading reading;
     const Result<MappedFile> file = open_any(path);
     if (!file) {
         return Unexpected{file.error()};
@@ -213,6 +239,9 @@ Result<callgraph::Recording> load_recording_file(const std::string& path, callgr
         case FileKind::empty:
             return nothing_recorded(path);
         case FileKind::foreign:
+            if (reading.is_broken()) {
+                return unexpected(MappedReading::broken(path));
+            }
             return unexpected(ErrorCode::unsupported,
                               path +
                                   " is no recording of sample, which alone has addresses: name the "

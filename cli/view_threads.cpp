@@ -54,8 +54,8 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
                pad_left(std::to_string(thread->incomplete_stacks), kCount) + " " +
                pad_left(std::to_string(thread->pid), kId) + " " +
                pad_left(std::to_string(thread->tid), kId) + "  " +
-               pad_right(printable(thread->name), name_width) + "  " +
-               printable(file_name(thread->process)) + "\n";
+               pad_right(printable(thread->name), name_width) + "  " + printable(thread->process) +
+               "\n";
     }
     if (threads.empty()) {
         out += "no threads: the file does not name them\n";

@@ -9,9 +9,8 @@
 
 namespace sample {
 
-/// Owns a private read-only mapping. An empty file is an empty span. If another process truncates
-/// the file while it is mapped, touching the lost pages raises SIGBUS: use it for files that are
-/// replaced, not rewritten.
+/// Owns a private read-only mapping. An empty file is an empty span. Somebody may cut the file off
+/// while it is mapped: read it inside a MappedReading.
 class MappedFile {
 public:
     [[nodiscard]] static Result<MappedFile> open(const std::string& path);

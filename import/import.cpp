@@ -63,6 +63,13 @@ Result<Format> detect_json(std::string_view text) {
                       "speedscope (it has profiles)");
 }
 
+/// A count, or what its place is taken by: a fraction, a negative number, one that is too large.
+bool is_like_a_count(std::string_view word) {
+    word.remove_prefix(word.starts_with('-') ? 1 : 0);
+    return !word.empty() && is_digit(word.front()) &&
+           word.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 /// Which of the formats of lines fits every one of the first lines.
 Result<Format> detect_lines(std::string_view text) {
     constexpr std::size_t kLooked = 100;
@@ -80,7 +87,7 @@ Result<Format> detect_lines(std::string_view text) {
         ++seen;
         const std::size_t space = line.find_last_of(" \t");
         is_luau = is_luau && is_luau_line(line);
-        is_folded = is_folded && to_number(line.substr(space + 1)).has_value();
+        is_folded = is_folded && is_like_a_count(line.substr(space + 1));
         has_callers = has_callers || line.find(';') != std::string_view::npos;
     }
     if (seen != 0 && is_luau) {
@@ -143,6 +150,9 @@ Result<Format> detect_format(std::string_view bytes) {
     }
     if (is_utf16(text)) {
         return not_read("a text in UTF-16", "convert it to UTF-8");
+    }
+    if (is_gzip(text)) {
+        return not_read("gzip inside of gzip", "unpack it with gunzip");
     }
     if (text.starts_with("PERFILE2")) {
         return not_read("a recording of perf", "import what perf script -F +srcline prints of it");

@@ -34,6 +34,8 @@ private:
     bool take_head(std::string_view line);
     void take_comment(std::string_view line);
     bool take_frame(std::string_view line);
+    /// Without call chains the frame stands in the head; what a tracepoint says there is none.
+    void take_frame_of_head();
     /// Adds the sample that the lines so far made.
     void end_sample();
     ProfileMaker::Place place_of_stack(ProfileMaker::Place category);
@@ -51,6 +53,7 @@ private:
     bool has_event_ = false;
     bool has_period_ = false;
     std::uint64_t other_events_ = 0;
+    std::uint64_t other_records_ = 0;
     std::uint64_t without_period_ = 0;
 };
 
@@ -95,6 +98,9 @@ bool Reader::take_frame(std::string_view line) {
     // A source line stands two columns in, a frame further.
     constexpr std::string_view kSourceLine = "  ";
     const bool is_source = line.starts_with(kSourceLine) && line.size() > 2 && !is_space(line[2]);
+    if (is_source) {
+        take_frame_of_head();
+    }
     if (is_source && !frames_.empty() && add_source_line(line, frames_.back())) {
         return true;
     }
@@ -105,12 +111,27 @@ bool Reader::take_frame(std::string_view line) {
     return frame.has_value();
 }
 
+void Reader::take_frame_of_head() {
+    if (!frames_.empty()) {
+        return;
+    }
+    const auto frame = perf_frame(head_.rest);
+    if (frame && !frame->address.empty()) {
+        frames_.push_back(*frame);
+    }
+}
+
 std::uint64_t Reader::weight_of(const PerfHead& head) const {
     return has_period_ ? head.period.value_or(0) : 1;
 }
 
 void Reader::end_sample() {
     if (!std::exchange(is_in_sample_, false)) {
+        return;
+    }
+    if (head_.is_other_record) {
+        ++other_records_;
+        frames_.clear();
         return;
     }
     if (!has_event_) {
@@ -125,13 +146,7 @@ void Reader::end_sample() {
         frames_.clear();
         return;
     }
-    if (frames_.empty()) {
-        // Without call chains the frame stands in the head; what a tracepoint says there is none.
-        const auto frame = perf_frame(head_.rest);
-        if (frame && !frame->address.empty()) {
-            frames_.push_back(*frame);
-        }
-    }
+    take_frame_of_head();
     without_period_ += has_period_ && !head_.period ? 1U : 0U;
     const std::uint32_t thread = maker_.thread({head_.pid, head_.tid, head_.comm, {}});
     const auto place = place_of_stack(maker_.category_of_thread(thread));
@@ -186,6 +201,10 @@ callgraph::Profile Reader::finish() && {
     if (other_events_ != 0) {
         notes.push_back(std::to_string(other_events_) + " samples of other events than " +
                         (event_.empty() ? "the first" : event_) + " were left out");
+    }
+    if (other_records_ != 0) {
+        notes.push_back(std::to_string(other_records_) +
+                        " records that are no samples (PERF_RECORD_...) were left out");
     }
     if (without_period_ != 0) {
         notes.push_back(std::to_string(without_period_) +

@@ -107,6 +107,7 @@ std::string_view without_modifiers(std::string_view event) {
 /// "[period] event: rest", any of it left out.
 void read_event(Words words, PerfHead& head) {
     std::string_view word = words.next();
+    head.is_other_record = word.starts_with("PERF_RECORD_");
     if (const auto period = to_number(word)) {
         head.period = period;
         word = words.next();
@@ -122,6 +123,15 @@ void read_event(Words words, PerfHead& head) {
 bool is_hexadecimal(std::string_view text) {
     return !text.empty() &&
            text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+/// Source: get_srcline() of srcline.c.
+bool says_no_source(std::string_view text) {
+    const std::size_t bracket = text.rfind('[');
+    if (bracket != std::string_view::npos && text.back() == ']') {
+        return is_hexadecimal(text.substr(bracket + 1, text.size() - bracket - 2));
+    }
+    return text.size() > 1 && text.front() == '+' && to_number(text.substr(1)).has_value();
 }
 
 /// "sym+0x1f" without the offset.
@@ -231,6 +241,9 @@ std::optional<PerfFrame> perf_frame(std::string_view text) {
 
 bool add_source_line(std::string_view text, PerfFrame& frame) {
     text = trimmed(text);
+    if (says_no_source(text)) {
+        return true;
+    }
     const bool is_inlined = text.ends_with(kInlined);
     if (is_inlined) {
         text = trimmed(text.substr(0, text.size() - kInlined.size()));

@@ -4,7 +4,7 @@
 //
 //     comm [pid/]tid [[cpu]] time: [period] event: [addr sym+off (dso)]
 //     <tab>addr sym+off (dso)        also: sym (inlined), [unknown] (dso)
-//       file.c:12                    with -F +srcline, below its frame
+//       file.c:12                    with -F +srcline, below its frame; lib.so[1f]: not known
 //
 // Source: builtin-script.c and evsel_fprintf.c of Linux 6.1's perf; stackcollapse-perf.pl.
 #pragma once
@@ -24,6 +24,7 @@ struct PerfHead {
     std::optional<std::uint64_t> period;
     std::string_view event;  ///< Without modifiers: "cycles" of "cycles:uP"; empty: not printed.
     std::string_view rest;   ///< What stands behind the event.
+    bool is_other_record = false;  ///< "PERF_RECORD_COMM: …": no sample.
 };
 
 /// None if `line` is no head of a sample with its time.
@@ -43,7 +44,8 @@ struct PerfFrame {
 /// None if `text` is empty but for spaces.
 [[nodiscard]] std::optional<PerfFrame> perf_frame(std::string_view text);
 
-/// Adds a line like "  file.c:12" to the frame above it; false if it is none.
+/// Adds a line like "  file.c:12" to the frame above it; false if it is none. "  lib.so[1f]" and
+/// "  +31", which perf prints where it knows no source, add nothing.
 [[nodiscard]] bool add_source_line(std::string_view text, PerfFrame& frame);
 
 }  // namespace sample::imports

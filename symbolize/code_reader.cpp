@@ -1,5 +1,6 @@
 #include "symbolize/code_reader.h"
 
+#include "core/mapped_reading.h"
 #include "symbolize/disassembler.h"
 #include "symbolize/frame_extents.h"
 #include "symbolize/module_image.h"
@@ -161,31 +162,20 @@ std::uint16_t machine_of(Elf* elf) {
     return gelf_getehdr(elf, &header) != nullptr ? header.e_machine : std::uint16_t{EM_NONE};
 }
 
-}  // namespace
-
-CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> addresses,
-                     std::size_t& budget, const Options& options) {
+CodeResult read_image(const ModuleImage& image, const ModuleFile& module,
+                      std::span<const std::uint64_t> addresses, std::size_t& budget,
+                      const Options& options) {
     CodeResult result;
-    if (module.kind != CodeKind::elf) {
-        result.problem = "the code of " + module.path +
-                         " is in no file of its own: its instructions cannot be shown";
-        return result;
-    }
-    const auto image = ModuleImage::open(module, options);
-    if (!image) {
-        result.problem = image.error().message();
-        return result;
-    }
-    if (image->unwind_path().empty()) {
+    if (image.unwind_path().empty()) {
         result.problem = "only the debug file of " + module.path +
                          " is here, which has no code: put the module back to see its instructions";
         return result;
     }
     ModuleCode& code = result.code;
-    code.machine = machine_of(image->elf());
-    Extents extents{*image};
+    code.machine = machine_of(image.elf());
+    Extents extents{image};
     for (const auto& [start, end] : choose(extents, addresses, budget, result.left_out)) {
-        CodeBlock block{start, bytes_of(image->elf(), {start, end})};
+        CodeBlock block{start, bytes_of(image.elf(), {start, end})};
         if (!block.bytes.empty()) {
             code.blocks.push_back(std::move(block));
         }
@@ -195,7 +185,7 @@ CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> ad
     if (disassembler) {
         Dwarf_Addr bias = 0;
         std::string problem;
-        const bool has_lines = image->debug_info(bias, problem) != nullptr;
+        const bool has_lines = image.debug_info(bias, problem) != nullptr;
         places = places_to_name(code, *disassembler, has_lines);
     } else {
         for (const CodeBlock& block : code.blocks) {
@@ -203,6 +193,34 @@ CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> ad
         }
     }
     name_places(code, places, std::move(symbolize(module, places, options).symbols));
+    result.problem = code.blocks.empty() ? image.cut_off_text() : "";
+    return result;
+}
+
+CodeResult no_code(std::string problem) {
+    CodeResult result;
+    result.problem = std::move(problem);
+    return result;
+}
+
+}  // namespace
+
+CodeResult read_code(const ModuleFile& module, std::span<const std::uint64_t> addresses,
+                     std::size_t& budget, const Options& options) {
+    if (module.kind != CodeKind::elf) {
+        return no_code("the code of " + module.path +
+                       " is in no file of its own: its instructions cannot be shown");
+    }
+    const MappedReading reading;
+    const auto image = ModuleImage::open(module, options);
+    std::size_t left = budget;
+    CodeResult result = image ? read_image(*image, module, addresses, left, options)
+                              : no_code(image.error().message());
+    const std::string changed = changed_text(reading, image ? &*image : nullptr, module.path);
+    if (!changed.empty()) {
+        return no_code(changed);
+    }
+    budget = left;
     return result;
 }
 

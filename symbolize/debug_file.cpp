@@ -3,7 +3,6 @@
 #include "core/fd.h"
 #include "core/hexadecimal.h"
 #include "core/mapped_file.h"
-#include "symbolize/elf_file.h"
 
 #include <zlib.h>
 
@@ -178,6 +177,7 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_n
     for (const std::string& path : paths) {
         Fd fd = open_if_expected(path, expected);
         if (fd.is_open()) {
+            search->debug_file_state = FileState::of(fd.get());
             *debug_file_name = ::strdup(path.c_str());
             search->debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
             return fd.release();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/fd.h"
+#include "symbolize/elf_file.h"
 
 #include <elfutils/libdwfl.h>
 
@@ -24,6 +25,7 @@ struct DebugFileSearch {
     std::vector<std::string> debug_roots;
     std::string module_path;  ///< As recorded; the file opened may be another.
     Fd debug_file;            ///< What was found, for whoever maps it too.
+    FileState debug_file_state = {};
     bool asked = false;
     std::vector<std::string> places = {};  ///< Where it was looked for.
 };

@@ -1,5 +1,6 @@
 #include "symbolize/module_image.h"
 
+#include "core/mapped_reading.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/symbolizer.h"
 
@@ -141,6 +142,7 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleF
     if (!file) {
         return unexpected(file.error());
     }
+    const FileState state = FileState::of(file->get());
     // Before libdwfl looks at a byte of it: another build's file may be anything.
     if (!module.build_id.empty()) {
         const ElfHandle elf = open_elf(file->get());
@@ -151,8 +153,10 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleF
     ModuleImage image;
     image.path_ = path;
     image.file_ = Fd{::fcntl(file->get(), F_DUPFD_CLOEXEC, 0)};
-    image.search_ = std::make_unique<DebugFileSearch>(
-        DebugFileSearch{options.debug_roots, module.path, {}, false});
+    image.state_ = state;
+    image.search_ = std::make_unique<DebugFileSearch>();
+    image.search_->debug_roots = options.debug_roots;
+    image.search_->module_path = module.path;
     image.shared_ = std::make_unique<SharedDebug>();
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
@@ -205,6 +209,28 @@ Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
     return dwarf;
 }
 
+std::string ModuleImage::cut_off_text() const {
+    const ElfHandle debug_file =
+        search_->debug_file.is_open() ? open_elf(search_->debug_file.get()) : nullptr;
+    const bool is_module = is_cut_off(elf_);
+    if (!is_module && (!debug_file || !is_cut_off(debug_file.get()))) {
+        return {};
+    }
+    return (is_module ? path_ : own_files().back()) +
+           " is cut off: names and lines may be missing; put the whole file back to see them";
+}
+
+std::string ModuleImage::changed_file() const {
+    if (FileState::of(file_.get()) != state_) {
+        return path_;
+    }
+    const Fd& debug_file = search_->debug_file;
+    if (FileState::of(debug_file.get()) != search_->debug_file_state) {
+        return own_files().back();
+    }
+    return {};
+}
+
 /// The module and, if it has one, its debug file, as opened and as recorded.
 std::vector<std::string> ModuleImage::own_files() const {
     std::vector<std::string> result{search_->module_path, path_};
@@ -221,6 +247,19 @@ std::unique_ptr<SplitUnits> ModuleImage::split_units(Dwarf* dwarf) const {
     const bool is_own = dwarf != nullptr && dwarf_getelf(dwarf) == elf_;
     places.dwarf_fd = is_own ? file_.get() : search_->debug_file.get();
     return std::make_unique<SplitUnits>(dwarf, std::move(places));
+}
+
+std::string changed_text(const MappedReading& reading, const ModuleImage* image,
+                         const std::string& path) {
+    const bool was_cut_off = reading.is_broken();
+    std::string file = was_cut_off || image == nullptr ? reading.file() : image->changed_file();
+    if (was_cut_off && file.empty()) {
+        file = path;
+    }
+    return file.empty() ? file
+                        : file +
+                              " changed while it was read: its symbols are not used; look at "
+                              "the recording again once it is whole";
 }
 
 }  // namespace sample::symbolize

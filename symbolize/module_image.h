@@ -14,11 +14,16 @@
 #include <string>
 #include <vector>
 
+namespace sample {
+class MappedReading;
+}
+
 namespace sample::symbolize {
 
 struct ModuleFile;
 struct Options;
 
+/// Its files stay mapped: it is to be used inside a MappedReading.
 class ModuleImage {
 public:
     /// Opens what fits of the module's paths, then of what is kept by build-id (debug_file.h), or
@@ -35,8 +40,13 @@ public:
     /// or is not whole, `problem` says so. DWARF addresses plus `bias` are the module's own. Call
     /// it once.
     [[nodiscard]] Dwarf* debug_info(Dwarf_Addr& bias, std::string& problem) const;
+    /// One line for people, if the module's file or its debug file is not whole; else "".
+    [[nodiscard]] std::string cut_off_text() const;
     /// The one of the module's paths that was opened.
     [[nodiscard]] const std::string& path() const { return path_; }
+    /// The first of its files that was written to since it was opened; "" if none was. Of files
+    /// that others share with it, and of split debug information, it does not know.
+    [[nodiscard]] std::string changed_file() const;
     /// Where its debug file was looked for, there or not; empty where none was needed.
     [[nodiscard]] const std::vector<std::string>& debug_places() const { return search_->places; }
     /// What finds the split units of that; must not outlive this.
@@ -54,11 +64,17 @@ private:
 
     std::string path_;
     Fd file_;                                  ///< The same open file as libdwfl's.
+    FileState state_;                          ///< When it was opened.
     std::unique_ptr<DebugFileSearch> search_;  ///< At one place: the module points to it.
     std::unique_ptr<SharedDebug> shared_;
     std::unique_ptr<Dwfl, DwflCloser> dwfl_;
     Dwfl_Module* module_ = nullptr;
     Elf* elf_ = nullptr;
 };
+
+/// One line for people, if a file was cut off, which `reading` tells, or written to, while the
+/// module was read; else "". `image` is nullptr if it was not opened; `path` is the module's.
+[[nodiscard]] std::string changed_text(const MappedReading& reading, const ModuleImage* image,
+                                       const std::string& path);
 
 }  // namespace sample::symbolize

@@ -1,5 +1,6 @@
 #include "symbolize/symbolizer.h"
 
+#include "core/mapped_reading.h"
 #include "symbolize/module_image.h"
 #include "symbolize/namer.h"
 #include "symbolize/symbols_builder.h"
@@ -33,37 +34,30 @@ Symbols unnamed_symbols(const std::string& path, std::span<const std::uint64_t> 
     return symbols;
 }
 
-}  // namespace
+ModuleSymbols unread(const ModuleFile& module, std::span<const std::uint64_t> addresses,
+                     std::string problem) {
+    return {unnamed_symbols(module.path, addresses), std::move(problem)};
+}
 
-ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t> addresses,
-                        const Options& options) {
+ModuleSymbols name_all(const ModuleImage& image, const ModuleFile& module,
+                       std::span<const std::uint64_t> addresses) {
     ModuleSymbols result;
-    if (addresses.empty()) {
-        return result;
-    }
-    if (module.kind != CodeKind::elf) {
-        return module.kind == CodeKind::jit ? symbolize_jit(module, addresses)
-                                            : symbolize_kernel(module, addresses);
-    }
-    const auto image = ModuleImage::open(module, options);
-    if (!image) {
-        result.problem = image.error().message();
-        result.symbols = unnamed_symbols(module.path, addresses);
-        return result;
-    }
     DebugSource debug;
-    debug.dwarf = image->debug_info(debug.bias, result.problem);
-    const auto split = image->split_units(debug.dwarf);
+    debug.dwarf = image.debug_info(debug.bias, result.problem);
+    const auto split = image.split_units(debug.dwarf);
     debug.split = split.get();
-    Namer namer{*image, module.path, debug};
+    Namer namer{image, module.path, debug};
     std::vector<FrameRun> runs(addresses.size());
     for (const std::size_t i : ascending(addresses)) {
         runs[i] = namer.name(addresses[i]);
     }
     result.symbols = namer.take();
     result.symbols.runs = std::move(runs);
-    result.file = image->path();
-    result.debug_places = image->debug_places();
+    result.file = image.path();
+    result.debug_places = image.debug_places();
+    if (result.problem.empty()) {
+        result.problem = image.cut_off_text();
+    }
     if (result.problem.empty()) {
         result.problem = split->problem();
     }
@@ -72,6 +66,25 @@ ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t>
                          " does not parse: source lines may be missing; build it again";
     }
     return result;
+}
+
+}  // namespace
+
+ModuleSymbols symbolize(const ModuleFile& module, std::span<const std::uint64_t> addresses,
+                        const Options& options) {
+    if (addresses.empty()) {
+        return {};
+    }
+    if (module.kind != CodeKind::elf) {
+        return module.kind == CodeKind::jit ? symbolize_jit(module, addresses)
+                                            : symbolize_kernel(module, addresses);
+    }
+    const MappedReading reading;
+    const auto image = ModuleImage::open(module, options);
+    ModuleSymbols result = image ? name_all(*image, module, addresses)
+                                 : unread(module, addresses, image.error().message());
+    const std::string changed = changed_text(reading, image ? &*image : nullptr, module.path);
+    return changed.empty() ? std::move(result) : unread(module, addresses, changed);
 }
 
 }  // namespace sample::symbolize

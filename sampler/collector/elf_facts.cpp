@@ -1,6 +1,7 @@
 #include "sampler/collector/elf_facts.h"
 
 #include "core/mapped_file.h"
+#include "core/mapped_reading.h"
 
 #include <elf.h>
 
@@ -104,6 +105,14 @@ ElfFacts facts_of(Bytes file, bool with_sections) {
     return facts;
 }
 
+/// Nothing of a file that is cut off meanwhile.
+ElfFacts read_facts(const std::string& path, bool with_sections) {
+    const MappedReading reading;
+    const auto file = MappedFile::open(path);
+    ElfFacts facts = file ? facts_of(file->bytes(), with_sections) : ElfFacts{};
+    return reading.is_broken() ? ElfFacts{} : facts;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
@@ -123,13 +132,11 @@ std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
 }
 
 ElfFacts read_elf_facts(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    return file ? facts_of(file->bytes(), true) : ElfFacts{};
+    return read_facts(path, true);
 }
 
 std::vector<std::uint8_t> read_build_id(const std::string& path) {
-    const auto file = MappedFile::open(path);
-    return file ? facts_of(file->bytes(), false).build_id : std::vector<std::uint8_t>{};
+    return read_facts(path, false).build_id;
 }
 
 }  // namespace sample::collector

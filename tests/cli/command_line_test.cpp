@@ -316,6 +316,11 @@ TEST(Diff, refuses_what_it_cannot_do) {
     expect_refusal({"diff", "--confidence", "nan", "a", "b"}, "from 50 to 99.9999");
     expect_refusal({"diff", "--fail-above", "-1", "a", "b"}, "like 5%");
     expect_refusal({"diff", "--fail-above", "5ms", "a", "b"}, "like 5%");
+    expect_refusal({"diff", "--fail-above", "inf", "a", "b"}, "like 5%");
+    // An unset variable of a script must not open the gate.
+    expect_refusal({"diff", "--fail-above", "", "a", "b"}, "like 5%");
+    expect_refusal({"diff", "--fail-above=", "a", "b"}, "like 5%");
+    expect_refusal({"diff", "--fail-above", "5", "--fail-above", "", "a", "b"}, "like 5%");
     expect_refusal({"diff", "--limit", "few", "a", "b"}, "no number of lines");
 }
 
@@ -350,6 +355,8 @@ TEST(CommandLine, reads_import) {
     EXPECT_FALSE(plain.from.has_value());
     EXPECT_FALSE(plain.force);
     EXPECT_EQ(parse_as<ImportOptions>({"import", ".hidden"}).output, ".hidden.json");
+    EXPECT_EQ(parse_as<ImportOptions>({"import", "a.speedscope.json"}).output,
+              "a.speedscope.imported.json");
     const auto all = parse_as<ImportOptions>(
         {"import", "--from", "perf-script", "-o", "-", "--force", "app.txt"});
     EXPECT_EQ(all.from, imports::Format::perf_script);

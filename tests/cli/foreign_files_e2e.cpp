@@ -46,6 +46,28 @@ TEST_F(SampleProgram, shows_foreign_files_in_every_view) {
               std::string::npos);
 }
 
+TEST_F(SampleProgram, shows_names_of_processes_as_the_file_has_them) {
+    write("app.txt", "kworker/0:1 7/7 [000] 1.5: 2000000 cpu-clock: \n\tff f+0x1 ([k])\n\n");
+    const std::string threads = run("report --view threads app.txt").out;
+    EXPECT_TRUE(threads.ends_with("  kworker/0:1  kworker/0:1\n")) << threads;
+}
+
+TEST_F(SampleProgram, says_that_standard_input_is_not_read) {
+    EXPECT_NE(run("import -").err.find("standard input is not read"), std::string::npos);
+    EXPECT_NE(run("report -").err.find("standard input is not read"), std::string::npos);
+}
+
+/// 10^18 ns in a session of one millisecond.
+TEST_F(SampleProgram, does_not_scale_beyond_64_bits) {
+    write("a.json", R"({"Version":2,"SessionStartTime":1,"SessionEndTime":2,
+        "Categories":[{"Name":"c","NodeId":1}],
+        "Nodes":[{"TotalDuration":1000000000000000,"Samples":9}],"Functions":[]})");
+    const Outcome outcome = run("diff --average 10m a.json a.json");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find("has more than 64 bits can say"), std::string::npos) << outcome.err;
+    EXPECT_EQ(run("diff a.json a.json").code, 0);
+}
+
 TEST_F(SampleProgram, imports_no_recording) {
     record("a.utrace");
     EXPECT_NE(run("import a.utrace").err.find("a.utrace is a recording of sample: every verb"),

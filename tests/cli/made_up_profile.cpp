@@ -39,8 +39,8 @@ void add_function(callgraph::Profile& profile, std::string name, std::string sou
 }
 
 void add_facts(callgraph::Profile& profile) {
-    profile.threads = {{"app", "/usr/bin/app", 100, 100, 0, 900 * kMs, 9000, 4},
-                       {"worker", "/usr/bin/app", 100, 101, 0, 100 * kMs, 1000, 0}};
+    profile.threads = {{"app", "app", 100, 100, 0, 900 * kMs, 9000, 4},
+                       {"worker", "app", 100, 101, 0, 100 * kMs, 1000, 0}};
     profile.modules.push_back({"app", "/usr/bin/app", ""});
     callgraph::ProcessTotals process;
     process.executable = "/usr/bin/app";

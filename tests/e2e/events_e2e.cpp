@@ -27,8 +27,8 @@ protected:
         line.insert(line.end(), words.begin(), words.end());
         return run_here(with_tracefs(line));
     }
-    /// Runs `line` in a mount namespace of its own, where tracefs is mounted if this machine has not
-    /// mounted it already. Root alone may.
+    /// Runs `line` in a mount namespace of its own, where tracefs is mounted if this machine has
+    /// not mounted it already. Root alone may.
     [[nodiscard]] static Words with_tracefs(const Words& line) {
         // What unshare does by itself, to make all mounts private, fails in a chroot whose root is
         // no mount point. Those below /sys will do: tracefs is not to be seen outside.

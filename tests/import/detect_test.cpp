@@ -65,8 +65,17 @@ TEST(Detect, names_what_it_does_not_read) {
                                     6},
                    {}, "neither text nor a profile of pprof");
     expect_refusal("\xff\xfe{", {}, "UTF-16");
+    expect_refusal(gzip(gzip("a;b 3\n")), {}, "gzip inside of gzip, which is not read");
     expect_refusal(" \n", {}, "empty");
     expect_refusal("", {}, "empty");
+}
+
+TEST(Detect, takes_folded_stacks_with_wrong_counts_for_folded_stacks) {
+    for (const std::string count : {"1.5", "-1", "18446744073709551616"}) {
+        expect_refusal("a;b 1\na;b " + count + "\n", {},
+                       "folded: line 2: must end with a space and a count");
+    }
+    expect_refusal("a;b -\n", {}, "text, but neither JSON nor");
 }
 
 TEST(Detect, does_not_recurse_into_json) {

@@ -93,6 +93,44 @@ TEST(PerfScript, keeps_source_lines) {
     EXPECT_EQ(node_called(lines, "work").line, 3U);
 }
 
+/// What perf prints below frames of the kernel and of files without line tables.
+TEST(PerfScript, takes_source_lines_that_say_nothing_for_no_frames) {
+    const Profile profile = imported(
+        "a 1 2.000000: 10 cpu-clock: \n"
+        "\tffffffff81000e06 vfs_read+0x2 ([kernel.kallsyms])\n"
+        "  [kernel.kallsyms][ffffffff81000e06]\n"
+        "\t 1166 plt+0x6 (/my prog)\n  my prog[1166]\n"
+        "\t 119c main+0xd (/my prog)\n  +13\n\n");
+    EXPECT_EQ(totals(profile),
+              (Totals{{"main", {10, 0}}, {"plt", {10, 0}}, {"vfs_read", {10, 10}}}));
+    EXPECT_EQ(function_called(profile, "vfs_read").source, "[kernel.kallsyms]");
+}
+
+TEST(PerfScript, keeps_source_lines_below_samples_without_call_chains) {
+    const Profile profile = imported(
+        "a 1 2.0: 10 cpu-clock:  1166 work+0x2d (/a)\n  a.c:3\n"
+        "a 1 2.1: 10 cpu-clock:  ff read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff]\n",
+        {}, kEverything);
+    EXPECT_EQ(totals(profile), (Totals{{"work", {10, 10}}, {"read", {10, 10}}}));
+    EXPECT_EQ(function_called(profile, "work").source, "a.c");
+    EXPECT_EQ(node_called(profile, "work").line, 3U);
+}
+
+/// `perf script --show-task-events --show-lost-events`.
+TEST(PerfScript, takes_records_that_are_no_samples_for_none) {
+    const Profile profile = imported(
+        "bash     0 [000]     0.000000: PERF_RECORD_COMM: bash:7/7\n"
+        "sh 9 [001] 1.000000: PERF_RECORD_FORK(9:9):(7:7)\n"
+        "sh 9 [001] 1.000100: PERF_RECORD_COMM exec: sh:9/9\n"
+        "sh 9 [001] 1.000200: PERF_RECORD_NAMESPACES 9/9 - nr_namespaces: 1\n\t\t[0/net: 3/0xf]\n"
+        "sh 9 [001] 1.000300:        100 cpu-clock: \n\t 119c main+0xd (/bin/sh)\n\n"
+        "sh 9 [001] 1.000400: PERF_RECORD_EXIT(9:9):(7:7)\n");
+    EXPECT_EQ(totals(profile), (Totals{{"main", {100, 100}}}));
+    EXPECT_TRUE(profile.is_time());
+    EXPECT_EQ(profile.threads.size(), 1U);
+    EXPECT_TRUE(has_note(profile, "5 records that are no samples"));
+}
+
 TEST(PerfScript, counts_events_that_are_no_clock) {
     const Profile faults = imported(
         "a 1 2.0: 11 page-faults:u: 7f28 _start+0x0 (/lib/ld.so)\n"

@@ -54,6 +54,29 @@ TEST_F(ModuleFileTest, is_not_used_if_its_build_id_went) {
     EXPECT_NE(result.problem.find("was replaced"), std::string::npos) << result.problem;
 }
 
+TEST_F(ModuleFileTest, says_so_if_it_is_cut_off) {
+    const std::uint64_t hidden_at = symbols_of(fixture("dwarf5_pie")).at("hidden");
+    const auto whole = std::filesystem::file_size(fixture("dwarf5_pie"));
+    for (const std::uintmax_t size : {std::uintmax_t{4096}, whole / 2, whole - 1}) {
+        std::filesystem::copy_file(fixture("dwarf5_pie"), path("cut"),
+                                   std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::resize_file(path("cut"), size);
+        const std::vector<std::uint64_t> addresses{hidden_at};
+        const ModuleSymbols result =
+            symbolize({path("cut"), build_id_of(fixture("dwarf5_pie"))}, addresses);
+        EXPECT_EQ(result.problem.find(path("cut") + " is cut off"), 0U) << result.problem;
+    }
+}
+
+TEST_F(ModuleFileTest, says_so_if_its_debug_file_is_cut_off) {
+    const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
+    const std::vector<std::uint64_t> addresses{symbols_of(fixture("dwarf5_pie")).at("hidden")};
+    EXPECT_EQ(symbolize({file, build_id_of(file)}, addresses).problem, "");
+    std::filesystem::resize_file(file + ".debug", 4096);
+    const ModuleSymbols result = symbolize({file, build_id_of(file)}, addresses);
+    EXPECT_EQ(result.problem.find(file + ".debug is cut off"), 0U) << result.problem;
+}
+
 TEST_F(ModuleFileTest, may_be_gone) {
     const ModuleSymbols result = symbolize({path("libgone.so.1"), {}}, addresses_);
     expect_no_names(result, "libgone.so.1");

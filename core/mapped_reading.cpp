@@ -1,0 +1,110 @@
+#include "core/mapped_reading.h"
+
+#include "core/mapping_lookup.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+
+namespace sample {
+namespace {
+
+/// How many live, and what SIGBUS did before the first. The handler reads it while one lives.
+struct Installed {
+    std::mutex mutex;
+    unsigned readings = 0;
+    struct sigaction before = {};
+};
+Installed g_installed;
+
+/// As if there were no handler of ours. Async-signal-safe.
+void pass_on(int signal, siginfo_t* info, void* context) {
+    const struct sigaction& before = g_installed.before;
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+        before.sa_sigaction(signal, info, context);
+        return;
+    }
+    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(signal);
+        return;
+    }
+    // Sent by somebody, not by an access: si_code tells (sigaction(2)).
+    const bool is_sent = info->si_code <= 0;
+    if (is_sent && before.sa_handler == SIG_IGN) {
+        return;
+    }
+    // The access is made again, and kills; what was sent is sent again, for when we have returned.
+    ::sigaction(signal, &before, nullptr);
+    if (is_sent) {
+        ::raise(signal);
+    }
+}
+
+}  // namespace
+
+thread_local MappedReading* MappedReading::current_ = nullptr;
+
+MappedReading::MappedReading() : outer_{current_} {
+    {
+        const std::lock_guard lock{g_installed.mutex};
+        if (g_installed.readings++ == 0) {
+            struct sigaction ours = {};
+            ours.sa_sigaction = on_fault;
+            ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+            ::sigemptyset(&ours.sa_mask);
+            ::sigaction(SIGBUS, &ours, &g_installed.before);
+        }
+    }
+    // A fault while it is blocked kills.
+    sigset_t only;
+    ::sigemptyset(&only);
+    ::sigaddset(&only, SIGBUS);
+    ::pthread_sigmask(SIG_UNBLOCK, &only, &mask_before_);
+    current_ = this;
+}
+
+MappedReading::~MappedReading() {
+    current_ = outer_;
+    ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+    const std::lock_guard lock{g_installed.mutex};
+    if (--g_installed.readings == 0) {
+        ::sigaction(SIGBUS, &g_installed.before, nullptr);
+    }
+}
+
+Error MappedReading::broken(const std::string& path) {
+    return {ErrorCode::truncated, 0,
+            path + " was cut off while it was read: read it again once it is whole"};
+}
+
+void MappedReading::on_fault(int signal, siginfo_t* info, void* context) {
+    const int saved_errno = errno;
+    // BUS_ADRERR: the file has nothing there, or the disk or server does not give it.
+    const bool is_survived = current_ != nullptr && info->si_code == BUS_ADRERR &&
+                             current_->replace_rest_of_mapping(info->si_addr);
+    if (!is_survived) {
+        pass_on(signal, info, context);
+    }
+    errno = saved_errno;
+}
+
+/// Async-signal-safe.
+bool MappedReading::replace_rest_of_mapping(void* touched) noexcept {
+    const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(touched) & ~(page_bytes - 1);
+    FoundMapping found{page, page + page_bytes};  // Where /proc is not mounted: page by page.
+    if (find_mapping(page, found, broken_ ? std::span<char>{} : std::span{file_}) &&
+        !found.is_private) {
+        return false;
+    }
+    broken_ = true;
+    void* const at = reinterpret_cast<void*>(page);
+    return ::mmap(at, found.end - page, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at;
+}
+
+}  // namespace sample
