@@ -52,7 +52,7 @@ def parse(text):
         elif frames is None or not line:
             continue
         elif function is None:
-            function = line.split(" inlined at ")[0]
+            function = re.split(" inlined (?:at|from) ", line)[0]  # eu-addr2line
         else:
             frames.append((function, *place_of(line)))
             function = None
