@@ -6,6 +6,7 @@ function, file and line in each. Functions are the same if their names are, but 
  clone  the part or copy of a function: "foo [clone .cold]", "foo.part.0"
  bare   a peer gives only the bare name that the compiler wrote: "unexported"
  alias  two symbols of one address
+ spelling  demanglers put brackets around operands, or not: "f<decltype ((g<int>)())>"
 """
 import os
 import re
@@ -51,7 +52,7 @@ def parse(text):
         elif frames is None or not line:
             continue
         elif function is None:
-            function = line.split(" inlined at ")[0]
+            function = re.split(" inlined (?:at|from) ", line)[0]  # eu-addr2line
         else:
             frames.append((function, *place_of(line)))
             function = None
@@ -70,6 +71,11 @@ def whole_name(name):
     """Without what marks parts and copies."""
     name = re.sub(r" \[clone [^]]*\]", "", name)
     return name if "(" in name else re.sub(r"\.(part|cold|constprop|isra|lto_priv|llvm)\b.*", "", name)
+
+
+def spelt(name):
+    """The same for all demanglers: brackets are theirs to choose in expressions."""
+    return re.sub(r"[() ]", "", whole_name(name))
 
 
 def without_templates(name):
@@ -124,6 +130,8 @@ def kind_of_name(ours, theirs, names):
     one, other = whole_name(ours), whole_name(theirs)
     if one == other:
         return "clone"
+    if spelt(one) == spelt(other):
+        return "spelling"
     if is_bare(other) and base_name(one) == base_name(other):
         return "bare"
     return "alias" if names.are_aliases(one, other) else None

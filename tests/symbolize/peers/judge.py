@@ -159,8 +159,8 @@ class Judge:
 
     def is_symbol(self, address, function):
         """Does a symbol of that name hold the address? What none holds is ??."""
-        held = {compare.whole_name(self.readable[name]) for name in self.symbols.get(address, ())}
-        return compare.whole_name(function) in (held or {"??"})
+        held = {compare.spelt(self.readable[name]) for name in self.symbols.get(address, ())}
+        return compare.spelt(function) in (held or {"??"})
 
     def verdict(self, address, ours, theirs, names):
         one, other = self.supports(address, ours, names), self.supports(address, theirs, names)
