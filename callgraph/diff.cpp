@@ -45,11 +45,11 @@ struct Side {
 /// The two trees as one.
 class Merger {
 public:
-    /// `expected`: how many nodes there will be at least.
-    Merger(Diff& result, std::size_t expected) : result_{result} {
-        result_.nodes.reserve(expected);
+    Merger(Diff& result, const Profile& before, const Profile& after) : result_{result} {
+        // As many as there can be: what is not used is never touched, and nothing is ever moved.
+        result_.nodes.reserve(1 + before.nodes.size() + after.nodes.size());
         result_.nodes.resize(1);
-        children_.reserve(expected);
+        children_.reserve(std::max(before.nodes.size(), after.nodes.size()));
     }
 
     void add(const Side& side) {
@@ -110,7 +110,7 @@ private:
 
 /// Fills Diff::nodes; what the sides know of nodes is used up.
 void merge_paths(Diff& result, Side& first, Side& second) {
-    Merger merger{result, std::max(first.profile.nodes.size(), second.profile.nodes.size())};
+    Merger merger{result, first.profile, second.profile};
     for (Side* side : {&first, &second}) {
         merger.add(*side);
         side->nodes = {};

@@ -75,7 +75,7 @@ struct DiffOptions {
     bool normalize = false;  ///< Compare shares of each one's whole.
     double error = 0.05;     ///< 1 - confidence.
     bool paths = false;      ///< Make Diff::nodes.
-    /// Intervals of all paths; false: only of those that are worse or better, in half of the time.
+    /// Intervals of all paths; false: only of those that are worse or better, which costs less.
     bool path_intervals = true;
     std::string search;  ///< Judge only functions, and paths over functions, with this in their
                          ///< name or source; empty: all.
