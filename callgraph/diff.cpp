@@ -45,7 +45,12 @@ struct Side {
 /// The two trees as one.
 class Merger {
 public:
-    explicit Merger(Diff& result) : result_{result} { result_.nodes.resize(1); }
+    /// `expected`: how many nodes there will be at least.
+    Merger(Diff& result, std::size_t expected) : result_{result} {
+        result_.nodes.reserve(expected);
+        result_.nodes.resize(1);
+        children_.reserve(expected);
+    }
 
     void add(const Side& side) {
         std::unordered_map<std::uint32_t, const std::string*> categories;
@@ -103,6 +108,15 @@ private:
     std::unordered_map<std::uint64_t, std::uint32_t> children_;
 };
 
+/// Fills Diff::nodes; what the sides know of nodes is used up.
+void merge_paths(Diff& result, Side& first, Side& second) {
+    Merger merger{result, std::max(first.profile.nodes.size(), second.profile.nodes.size())};
+    for (Side* side : {&first, &second}) {
+        merger.add(*side);
+        side->nodes = {};
+    }
+}
+
 void add_functions(Diff& result, const Side& side) {
     std::vector<std::uint64_t> heaviest(result.functions.size());
     for (std::size_t i = 0; i < side.profile.functions.size(); ++i) {
@@ -150,22 +164,30 @@ public:
     Judge(Diff& result, double error, Periods periods)
         : result_{result}, error_{error}, periods_{periods} {}
 
-    /// Judges a family of differences; returns the level at which their intervals are.
-    [[nodiscard]] Level judge(const std::vector<Compared*>& family) const {
+    /// Judges a family of differences; returns the level at which their intervals are. Without
+    /// `all_intervals` only what is worse or better gets one.
+    [[nodiscard]] Level judge(const std::vector<Compared*>& family, bool all_intervals) const {
+        // Most paths have too few samples to tell anything.
         std::vector<Difference> differences;
-        differences.reserve(family.size());
-        for (const Compared* each : family) {
-            differences.push_back(difference_of(*each));
-        }
-        const Level level = level_for(differences, error_);
-        for (std::size_t i = 0; i < family.size(); ++i) {
-            Compared& each = *family[i];
-            each.interval = interval_of(differences[i], level.error);
-            if (can_tell(differences[i], error_) && each.interval->excludes_zero()) {
-                each.verdict = each.interval->low > 0 ? Verdict::worse : Verdict::better;
+        std::vector<Compared*> telling;
+        for (Compared* each : family) {
+            const Difference difference = difference_of(*each);
+            if (can_tell(difference, error_)) {
+                differences.push_back(difference);
+                telling.push_back(each);
             }
         }
-        return level;
+        const Called called = call(differences, error_);
+        for (const std::size_t i : called.indices) {
+            telling[i]->interval = interval_of(differences[i], called.level.error);
+            telling[i]->verdict = telling[i]->interval->low > 0 ? Verdict::worse : Verdict::better;
+        }
+        for (Compared* each : family) {
+            if (all_intervals && !each->interval) {
+                each->interval = interval_of(difference_of(*each), called.level.error);
+            }
+        }
+        return called.level;
     }
 
     /// Adds `each` to `family` if there is something to judge.
@@ -248,10 +270,10 @@ void judge_functions(Diff& result, const Judge& judge) {
         judge.add(family, function.self, function.is_chosen);
         judge.add(family, function.total, function.is_chosen);
     }
-    result.functions_level = judge.judge(family);
+    result.functions_level = judge.judge(family, true);
 }
 
-void judge_nodes(Diff& result, const Judge& judge) {
+void judge_nodes(Diff& result, const Judge& judge, bool all_intervals) {
     std::vector<Compared*> family;
     for (NodeDiff& node : result.nodes) {
         // The root is the whole.
@@ -259,7 +281,7 @@ void judge_nodes(Diff& result, const Judge& judge) {
         judge.add(family, node.self, is_chosen);
         judge.add(family, node.total, is_chosen);
     }
-    result.nodes_level = judge.judge(family);
+    result.nodes_level = judge.judge(family, all_intervals);
 }
 
 }  // namespace
@@ -276,10 +298,8 @@ double Diff::value_after(const Compared& compared) const noexcept {
 
 Diff diff(const Profile& before, const Profile& after, const DiffOptions& options) {
     const FunctionMatch match = match_functions(before, after);
-    const Side first{before, match.before, &Compared::before,
-                     node_amounts(before, options.before_scale)};
-    const Side second{after, match.after, &Compared::after,
-                      node_amounts(after, options.after_scale)};
+    Side first{before, match.before, &Compared::before, node_amounts(before, options.before_scale)};
+    Side second{after, match.after, &Compared::after, node_amounts(after, options.after_scale)};
     Diff result;
     result.is_normalized = options.normalize;
     result.functions.resize(match.count);
@@ -303,13 +323,11 @@ Diff diff(const Profile& before, const Profile& after, const DiffOptions& option
                        period_of(after, result.whole.after, options.after_scale)}};
     judge_functions(result, judge);
     if (options.paths) {
-        Merger merger{result};
-        merger.add(first);
-        merger.add(second);
+        merge_paths(result, first, second);
         if (!options.search.empty()) {
             choose_nodes(result);
         }
-        judge_nodes(result, judge);
+        judge_nodes(result, judge, options.path_intervals);
     }
     return result;
 }

@@ -42,7 +42,8 @@ struct Compared {
     Amount before;
     Amount after;
     Verdict verdict = Verdict::within_noise;
-    /// Where the difference lies (in ns; of shares, in parts of the whole). None if not judged.
+    /// Where the difference lies (in ns; of shares, in parts of the whole). None if not judged, or
+    /// not asked for.
     std::optional<Interval> interval;
 };
 
@@ -74,8 +75,10 @@ struct DiffOptions {
     bool normalize = false;  ///< Compare shares of each one's whole.
     double error = 0.05;     ///< 1 - confidence.
     bool paths = false;      ///< Make Diff::nodes.
-    std::string search;      ///< Judge only functions, and paths over functions, with this in their
-                             ///< name or source; empty: all.
+    /// Intervals of all paths; false: only of those that are worse or better, in half of the time.
+    bool path_intervals = true;
+    std::string search;  ///< Judge only functions, and paths over functions, with this in their
+                         ///< name or source; empty: all.
     double before_scale = 1.0;  ///< What amounts are multiplied by; 64 bits must hold them.
     double after_scale = 1.0;
 };

@@ -8,8 +8,7 @@
 //   * Source files agree if the last parts of their paths are alike. Among several, those go
 //     together that have the most of such parts in common, for each other.
 //   * A module or a source file that is not known (or stands for the other: Function::source)
-//   agrees
-//     with any, but whatever agrees better comes first.
+//     agrees with any, but whatever agrees better comes first.
 //   * A name that is left over once on each side goes together, too: the function moved to another
 //     file.
 // What agrees equally well with several is one with all of them: merged, never counted twice.

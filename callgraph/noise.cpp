@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace sample::callgraph {
@@ -95,11 +96,11 @@ bool can_tell(const Difference& difference, double error) {
            std::log(2) + (before.count + after.count) * std::log(least) <= std::log(error);
 }
 
-Level level_for(std::span<const Difference> differences, double error) {
-    std::vector<const Difference*> left;
-    for (const Difference& each : differences) {
-        if (can_tell(each, error)) {
-            left.push_back(&each);
+Called call(std::span<const Difference> differences, double error) {
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < differences.size(); ++i) {
+        if (can_tell(differences[i], error)) {
+            left.push_back(i);
         }
     }
     // The greatest number of differences that are all called at its own share of the error: each
@@ -108,15 +109,15 @@ Level level_for(std::span<const Difference> differences, double error) {
     std::size_t called = left.size();
     while (true) {
         std::erase_if(left,
-                      [&](const Difference* each) { return !excludes_zero(*each, level.error); });
+                      [&](std::size_t i) { return !excludes_zero(differences[i], level.error); });
         if (left.size() == called || level.judged == 0) {
-            return level;
+            return {level, std::move(left)};
         }
         called = std::max<std::size_t>(left.size(), 1);
         const double error_of_called =
             error * static_cast<double>(called) / static_cast<double>(level.judged);
         if (error_of_called == level.error) {
-            return level;
+            return {level, std::move(left)};
         }
         level.error = error_of_called;
     }

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace sample::callgraph {
 
@@ -61,7 +62,12 @@ struct Level {
     std::size_t judged = 0;  ///< How many differences it makes up for.
 };
 
-/// The level that keeps the share of false ones among the differences called to `error`.
-[[nodiscard]] Level level_for(std::span<const Difference> differences, double error);
+struct Called {
+    Level level;
+    std::vector<std::size_t> indices;  ///< Of the differences that are called; ascending.
+};
+
+/// Those that are called at the level which keeps the share of false ones among them to `error`.
+[[nodiscard]] Called call(std::span<const Difference> differences, double error);
 
 }  // namespace sample::callgraph

@@ -3,6 +3,7 @@
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -253,6 +254,20 @@ std::vector<FunctionId> find_functions(const Profile& profile, std::string_view 
         }
     }
     return found;
+}
+
+void sort_by_self(const Profile& profile, std::vector<FunctionId>& ids) {
+    std::sort(ids.begin(), ids.end(), [&](FunctionId left, FunctionId right) {
+        const Function& a = profile.function(left);
+        const Function& b = profile.function(right);
+        if (a.self_ns != b.self_ns) {
+            return a.self_ns > b.self_ns;
+        }
+        if (a.total_ns != b.total_ns) {
+            return a.total_ns > b.total_ns;
+        }
+        return a.name != b.name ? a.name < b.name : left < right;
+    });
 }
 
 }  // namespace sample::callgraph

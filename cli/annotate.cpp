@@ -2,6 +2,7 @@
 #include "cli/annotation.h"
 #include "cli/annotation_sources.h"
 #include "cli/load_profile.h"
+#include "cli/name_cache.h"
 #include "cli/output.h"
 #include "cli/symbolize_recording.h"
 #include "cli/text.h"
@@ -19,6 +20,48 @@ namespace {
 /// For what instructions call; more would leave no room for where they come from.
 constexpr std::size_t kTargetColumns = 40;
 
+/// In what forms names are shown.
+struct Forms {
+    symbolize::NameForm own;     ///< Of the function, and of those that its code lies in.
+    symbolize::NameForm beside;  ///< Of what was inlined and what is called.
+};
+
+Forms forms_of(const AnnotateOptions& options) {
+    using symbolize::NameForm;
+    return {options.names.value_or(NameForm::full),
+            options.names.value_or(options.json ? NameForm::full : NameForm::brief)};
+}
+
+void set_forms(Annotation& annotation, const Forms& forms) {
+    callgraph::Function& function = annotation.function;
+    // The names of a JIT compiler follow no language's rules.
+    if ((function.flags & callgraph::kNative) == 0) {
+        function.name = symbolize::in_form(function.name, forms.own);
+    }
+    for (AnnotatedCode& code : annotation.code) {
+        code.function = symbolize::in_form(code.function, forms.own);
+        for (AnnotatedInstruction& instruction : code.instructions) {
+            for (InlinedPlace& place : instruction.inlined) {
+                place.function = symbolize::in_form(place.function, forms.beside);
+            }
+        }
+    }
+}
+
+AnnotationRequest request_of(const AnnotateOptions& options, const Terminal& terminal) {
+    AnnotationRequest request;
+    request.function = options.function;
+    request.syntax =
+        options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
+    request.want_code = options.json || options.layout != AnnotationLayout::source;
+    const std::size_t columns = options.json || terminal.width == 0 ? 0 : kTargetColumns;
+    const symbolize::NameForm form = forms_of(options).beside;
+    request.shorten = [&terminal, columns, form](const std::string& name) {
+        return shorten_name(symbolize::in_form(name, form), columns, terminal);
+    };
+    return request;
+}
+
 }  // namespace
 
 int run_annotate(const AnnotateOptions& options) {
@@ -27,23 +70,18 @@ int run_annotate(const AnnotateOptions& options) {
         print_error(recording.error().message());
         return kExitFailure;
     }
-    const RecordingSymbols symbols = symbolize_recording(*recording);
-    const KeptCode kept = kept_code_of(*recording);
-    KeptOrLocal sources{*recording, kept};
-    const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
-    AnnotationRequest request;
-    request.function = options.function;
-    request.syntax =
-        options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
-    request.want_code = options.json || options.layout != AnnotationLayout::source;
-    if (!options.json) {
-        const std::size_t columns = terminal.width == 0 ? 0 : kTargetColumns;
-        request.shorten = [&terminal, columns](const std::string& name) {
-            return shorten_name(symbolize::in_form(name, symbolize::NameForm::brief), columns,
-                                terminal);
-        };
+    const auto cache = user_cache(options.naming.use_cache);
+    const NamingOptions naming{
+        !options.naming.resymbolize, {}, options.naming.debug_folders, cache.get()};
+    const RecordingSymbols symbols = symbolize_recording(*recording, naming);
+    KeptCode kept = kept_code_of(*recording);
+    if (options.naming.resymbolize) {
+        kept.modules.clear();  // Its instructions have the names that the recording carries.
     }
-    Result<Annotation> annotation = annotate(*recording, symbols.symbols, request, sources);
+    KeptOrLocal sources{*recording, kept, places_of(naming)};
+    const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
+    Result<Annotation> annotation =
+        annotate(*recording, symbols.symbols, request_of(options, terminal), sources);
     if (!annotation) {
         print_error(annotation.error().message());
         return kExitFailure;
@@ -53,6 +91,7 @@ int run_annotate(const AnnotateOptions& options) {
                     ", which are no time; leave --unit out for the count, or use --unit %");
         return kExitUsage;
     }
+    set_forms(*annotation, forms_of(options));
     for (const std::string& problem : symbols.problems) {
         annotation->notes.push_back(problem);
     }

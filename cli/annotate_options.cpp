@@ -22,6 +22,7 @@ Examples:
 struct Typed {
     std::string unit = "auto";
     std::string color = "auto";
+    std::string names;
     bool source = false;
     bool assembly = false;
     std::vector<std::string> words;
@@ -33,6 +34,11 @@ Result<AnnotateOptions> read(const Typed& typed, AnnotateOptions options) {
         return Unexpected{unit.error()};
     }
     options.unit = *unit;
+    const Result<std::optional<symbolize::NameForm>> names = read_names(typed.names);
+    if (!names) {
+        return Unexpected{names.error()};
+    }
+    options.names = *names;
     const Result<ColorMode> color = parse_color(typed.color);
     if (!color) {
         return Unexpected{color.error()};
@@ -72,6 +78,10 @@ Result<Parsed<AnnotateOptions>> parse_annotate_options(const std::vector<std::st
     parser.flag("--all", options.all, "What was never sampled, too");
     parser.value("--unit", "UNIT", typed.unit,
                  "auto (default): ms, or the count of an event; ms;\n% of the function's total");
+    parser.value("--names", "FORM", typed.names,
+                 "full, noargs, or short: of all names that are shown (default:\n"
+                 "full, but short of what was inlined and is called)");
+    add_naming(parser, options.naming);
     parser.flag("--json", options.json, "JSON instead of text; durations in microseconds");
     parser.value("--color", "WHEN", typed.color, "auto (default), always or never");
     parser.positional("FUNCTION", typed.words, "A function's name; behind it FILE, a recording");

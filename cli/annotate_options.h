@@ -2,12 +2,15 @@
 #pragma once
 
 #include "cli/option_parser.h"
+#include "cli/profile_choice.h"
 #include "cli/terminal.h"
 #include "cli/view_annotate.h"
 #include "cli/views.h"
 #include "core/result.h"
+#include "symbolize/name_forms.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,9 @@ struct AnnotateOptions {
     bool all = false;    ///< What was never sampled, too.
     bool intel = false;  ///< Intel's syntax instead of AT&T's.
     bool json = false;
+    /// None: whole names in JSON and in the heading, short ones of what is inlined and called.
+    std::optional<symbolize::NameForm> names;
+    TypedNaming naming;
     ColorMode color = ColorMode::automatic;
 };
 

@@ -93,7 +93,7 @@ struct AnnotationRequest {
     std::string_view function;  ///< By the rules of callgraph::focus().
     symbolize::AssemblySyntax syntax = symbolize::AssemblySyntax::att;
     bool want_code = true;
-    /// Names of what instructions call are shortened by this; null: whole.
+    /// What names of what instructions call are shown as; null: whole.
     std::function<std::string(std::string)> shorten = {};
 };
 

@@ -36,7 +36,8 @@ const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64
         return known;
     }
     std::size_t budget = kUnbounded;
-    symbolize::CodeResult read = symbolize::read_code(module_file(*place, {}), addresses, budget);
+    symbolize::CodeResult read =
+        symbolize::read_code(module_file(*place, {}), addresses, budget, where_);
     if (read.code.blocks.empty()) {
         if (!read.problem.empty() && known == nullptr) {
             problems_.push_back(std::move(read.problem));

@@ -5,9 +5,11 @@
 #include "callgraph/recording.h"
 #include "cli/annotation.h"
 #include "cli/kept_code.h"
+#include "symbolize/symbolizer.h"
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -16,8 +18,10 @@ namespace sample::cli {
 /// that was not kept, and only if they are the build that ran.
 class KeptOrLocal final : public AnnotationSources {
 public:
-    KeptOrLocal(const callgraph::Recording& recording, const KeptCode& kept)
-        : recording_{recording}, kept_{kept} {}
+    /// `where` says where separate debug files are.
+    KeptOrLocal(const callgraph::Recording& recording, const KeptCode& kept,
+                symbolize::Options where)
+        : recording_{recording}, kept_{kept}, where_{std::move(where)} {}
 
     [[nodiscard]] const ModuleCode* code(ModuleId module,
                                          std::span<const std::uint64_t> addresses) override;
@@ -28,6 +32,7 @@ public:
 private:
     const callgraph::Recording& recording_;
     const KeptCode& kept_;
+    symbolize::Options where_;
     ModuleCode local_;
     std::vector<std::string> problems_;
 };

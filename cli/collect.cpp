@@ -79,13 +79,17 @@ Result<RecordOptions> options_from_environment() {
     return std::move(parsed->options);
 }
 
-Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& options, pid_t root,
+Result<std::unique_ptr<collector::Session>> make_session(RecordOptions& options, pid_t root,
                                                          std::string& file) {
     if (const auto event = check_event(options); !event) {
         return unexpected(event.error());
     }
-    file = expand_pattern(options.output.empty() ? kDefaultOutput : options.output,
-                          collector::executable_of(root), root);
+    const std::string executable = collector::executable_of(root);
+    file =
+        expand_pattern(options.output.empty() ? kDefaultOutput : options.output, executable, root);
+    if (const auto exports = name_exports(options, executable, root, file); !exports) {
+        return unexpected(exports.error());
+    }
     auto recording = open_recording(file, options.force);
     if (!recording) {
         return unexpected(recording.error());
@@ -96,7 +100,7 @@ Result<std::unique_ptr<collector::Session>> make_session(const RecordOptions& op
 }
 
 /// Its names, and what is made of it. False: something of that failed.
-bool finish_recording(const RecordOptions& options, const std::string& file, pid_t root,
+bool finish_recording(const RecordOptions& options, const std::string& file,
                       const collector::Session& session) {
     if ((!options.symbols || !is_regular_file(file)) && options.exports.empty()) {
         return true;
@@ -109,7 +113,7 @@ bool finish_recording(const RecordOptions& options, const std::string& file, pid
         return false;
     }
     const bool is_kept = !options.symbols || keep_names(file, *named, options.code).has_value();
-    return write_exports(options, root, *named).empty() && is_kept;
+    return write_exports(options, *named).empty() && is_kept;
 }
 
 }  // namespace
@@ -125,7 +129,7 @@ int run_collect(int fd) {
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return kExitUsage;
     }
-    const auto options = options_from_environment();
+    auto options = options_from_environment();
     std::string file;
     auto session = options
                        ? make_session(*options, peer.pid, file)
@@ -140,7 +144,7 @@ int run_collect(int fd) {
     if (options->exports.empty()) {
         (*session)->release_root();
     }
-    const bool good = finish_recording(*options, file, peer.pid, **session) && !outcome.failure;
+    const bool good = finish_recording(*options, file, **session) && !outcome.failure;
     (*session)->release_root();
     return good ? kExitOk : kExitFailure;
 }

@@ -90,10 +90,11 @@ Result<void> compare(DiffReport& report) {
     before = callgraph::without_addresses(std::move(before), after);
     after = callgraph::without_addresses(std::move(after), before);
     constexpr double kHundred = 100;
-    report.diff = callgraph::diff(before, after,
-                                  {options.normalize, 1 - options.confidence_percent / kHundred,
-                                   options.view == DiffView::paths, options.choice.search,
-                                   report.before.factor, report.after.factor});
+    report.diff =
+        callgraph::diff(before, after,
+                        {options.normalize, 1 - options.confidence_percent / kHundred,
+                         options.view == DiffView::paths, options.json, options.choice.search,
+                         report.before.factor, report.after.factor});
     report.warnings = comparability_warnings(report);
     return {};
 }

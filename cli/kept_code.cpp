@@ -166,9 +166,7 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
                      const NamingOptions& where, const CodeBudget& budget) {
     KeptCode kept;
     WantedLines lines;
-    symbolize::Options options;
-    options.debug_roots.insert(options.debug_roots.begin(), where.debug_folders.begin(),
-                               where.debug_folders.end());
+    const symbolize::Options options = places_of(where);
     std::size_t left = budget.code_bytes;
     std::vector<ModuleShare> shares =
         by_module(worth_keeping(code_functions(recording, symbols), weight_of_all(recording)));

@@ -17,18 +17,33 @@
 namespace sample::cli {
 namespace {
 
-/// A file under a name that nobody waits for; gone again unless moved.
+/// "/a/b" → "/a/", "b" → "."
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// A file that has no name yet, so that nothing of it stays when a signal ends us; where there are
+/// no such files (open(2), O_TMPFILE), one under a name that nobody waits for. Gone again unless
+/// moved.
 class TemporaryFile {
 public:
     explicit TemporaryFile(const std::string& beside) : path_{beside + ".XXXXXX"} {
-        fd_.reset(::mkostemp(path_.data(), O_CLOEXEC));  // mode 0600: mkstemp(3)
+        if (::access(kOwnFiles, X_OK) == 0) {
+            constexpr int kNameless = O_TMPFILE | O_WRONLY | O_CLOEXEC;
+            fd_.reset(::open(folder_of(beside).c_str(), kNameless, S_IRUSR | S_IWUSR));
+        }
+        if (!fd_.is_open()) {
+            fd_.reset(::mkostemp(path_.data(), O_CLOEXEC));  // mode 0600: mkstemp(3)
+            is_named_ = fd_.is_open();
+        }
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
     TemporaryFile(TemporaryFile&&) = delete;
     TemporaryFile& operator=(TemporaryFile&&) = delete;
     ~TemporaryFile() {
-        if (fd_.is_open() && !moved_) {
+        if (is_named_ && !moved_) {
             ::unlink(path_.c_str());
         }
     }
@@ -38,6 +53,9 @@ public:
 
     /// Takes the name `target`; without `replace` an existing file makes it fail with EEXIST.
     [[nodiscard]] bool move_to(const std::string& target, bool replace) noexcept {
+        if (!is_named_ && !give_name()) {
+            return false;
+        }
         const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
         int rc = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), flags);
         if (rc != 0 && !replace && (errno == EINVAL || errno == ENOSYS)) {
@@ -50,8 +68,23 @@ public:
     }
 
 private:
+    static constexpr const char* kOwnFiles = "/proc/self/fd/";
+
+    /// A nameless file can take a name, but no other file's: that is for the move.
+    bool give_name() noexcept {
+        const Fd found{::mkostemp(path_.data(), O_CLOEXEC)};
+        if (!found.is_open() || ::unlink(path_.c_str()) != 0) {
+            return false;
+        }
+        const std::string self = kOwnFiles + std::to_string(fd_.get());
+        is_named_ =
+            ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+        return is_named_;
+    }
+
     std::string path_;
     Fd fd_;
+    bool is_named_ = false;
     bool moved_ = false;
 };
 

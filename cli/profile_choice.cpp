@@ -47,6 +47,26 @@ void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders) 
                   "(repeatable)");
 }
 
+Result<std::optional<symbolize::NameForm>> read_names(const std::string& typed) {
+    if (typed.empty()) {
+        return std::optional<symbolize::NameForm>{};
+    }
+    const Result<symbolize::NameForm> names = parse_word("--names", typed, kNames);
+    if (!names) {
+        return Unexpected{names.error()};
+    }
+    return std::optional{*names};
+}
+
+void add_naming(OptionParser& parser, TypedNaming& typed) {
+    parser.flag("--resymbolize", typed.resymbolize,
+                "Names from this machine's files, not from the recording");
+    parser.flag("--cache,!--no-cache", typed.use_cache,
+                "Names that were found before are used, and kept (default),\n"
+                "or not");
+    add_debug_folders(parser, typed.debug_folders);
+}
+
 void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--focus", "NAME", typed.focus, "Only this function and what it calls");
     parser.value("--search", "TEXT", typed.search, "Only what leads to or from names with TEXT");
@@ -66,12 +86,7 @@ void add_choice(OptionParser& parser, TypedChoice& typed) {
     parser.value("--category", "KIND", typed.category,
                  "Top level: thread (default: those named alike but\n"
                  "for a number as one), process or module");
-    parser.flag("--resymbolize", typed.resymbolize,
-                "Names from this machine's files, not from the recording");
-    parser.flag("--cache,!--no-cache", typed.use_cache,
-                "Names that were found before are used, and kept (default),\n"
-                "or not");
-    add_debug_folders(parser, typed.debug_folders);
+    add_naming(parser, typed.naming);
     add_from(parser, typed.from);
 }
 
@@ -96,10 +111,10 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     ProfileChoice choice;
     choice.focus = typed.focus;
     choice.search = typed.search;
-    choice.resymbolize = typed.resymbolize;
-    choice.use_cache = typed.use_cache;
+    choice.resymbolize = typed.naming.resymbolize;
+    choice.use_cache = typed.naming.use_cache;
     choice.by_line = typed.by_line;
-    choice.debug_folders = typed.debug_folders;
+    choice.debug_folders = typed.naming.debug_folders;
     const Result<std::optional<imports::Format>> from = read_from(typed.from);
     if (!from) {
         return Unexpected{from.error()};
@@ -117,13 +132,11 @@ Result<ProfileChoice> read_choice(const TypedChoice& typed) {
     if (!folded) {
         return Unexpected{folded.error()};
     }
-    if (!typed.names.empty()) {
-        const Result<symbolize::NameForm> names = parse_word("--names", typed.names, kNames);
-        if (!names) {
-            return Unexpected{names.error()};
-        }
-        choice.names = *names;
+    const Result<std::optional<symbolize::NameForm>> names = read_names(typed.names);
+    if (!names) {
+        return Unexpected{names.error()};
     }
+    choice.names = names->value_or(symbolize::NameForm::full);
     if (!typed.average.empty()) {
         const Result<std::uint64_t> seconds = parse_word("--average", typed.average, kAverages);
         if (!seconds) {

@@ -32,7 +32,14 @@ struct ProfileChoice {
     std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
 };
 
-/// The same as words.
+/// Where names come from: as words, and as it is meant.
+struct TypedNaming {
+    bool resymbolize = false;                ///< From this machine's files alone.
+    bool use_cache = true;                   ///< Of the names that were found before.
+    std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
+};
+
+/// A ProfileChoice as words.
 struct TypedChoice {
     std::string from;
     std::string category;
@@ -42,14 +49,19 @@ struct TypedChoice {
     std::string focus;
     std::string search;
     std::string average;
-    bool resymbolize = false;
-    bool use_cache = true;
     bool by_line = false;
-    std::vector<std::string> debug_folders;
+    TypedNaming naming;
 };
 
 /// Adds --debug-dir, which record has, too; `folders` outlives the parse.
 void add_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
+
+/// What --names says; none for an empty one. Errors: invalid_argument, listing the forms.
+[[nodiscard]] Result<std::optional<symbolize::NameForm>> read_names(const std::string& typed);
+
+/// Adds --resymbolize, --cache, --no-cache and --debug-dir, which annotate has, too; `typed`
+/// outlives the parse.
+void add_naming(OptionParser& parser, TypedNaming& typed);
 
 /// Adds --focus, --search, --average, --hide, --fold, --names, --category, --resymbolize,
 /// --debug-dir, --no-cache and --from; `typed` outlives the parse.

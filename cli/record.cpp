@@ -81,8 +81,8 @@ private:
 
 /// The exports, and the summary on standard error.
 void show_result(const RecordOptions& options, const std::string& file,
-                 const LaunchedCommand& command, const NamedRecording& named) {
-    for (const Error& error : write_exports(options, command.pid(), named)) {
+                 const NamedRecording& named) {
+    for (const Error& error : write_exports(options, named)) {
         print_error(error.message());
     }
     if (!options.quiet) {
@@ -97,8 +97,7 @@ void show_result(const RecordOptions& options, const std::string& file,
 /// After the recording: its names, and what is made of it. What fails is said; the exit code stays
 /// the command's.
 void finish_recording(const RecordOptions& options, const std::string& file,
-                      const LaunchedCommand& command, const collector::Session& session,
-                      bool is_whole) {
+                      const collector::Session& session, bool is_whole) {
     const bool is_shown = !options.quiet || !options.exports.empty();
     const bool can_keep = options.symbols && is_whole && is_regular_file(file);
     if (!is_shown && !can_keep) {
@@ -117,7 +116,7 @@ void finish_recording(const RecordOptions& options, const std::string& file,
             print_error(kept.error().message());
         }
     }
-    show_result(options, file, command, *named);
+    show_result(options, file, *named);
 }
 
 int exec_failure_code(const Error& error) {
@@ -133,12 +132,13 @@ int run_unprofiled(LaunchedCommand& command) {
     return end_like(command.wait());
 }
 
-int record_command(const RecordOptions& options, LaunchedCommand& command, const std::string& agent,
+int record_command(RecordOptions options, LaunchedCommand& command, const std::string& agent,
                    RecordSignals& signals) {
     const std::string file =
         expand_pattern(options.output.empty() ? kDefaultOutput : options.output, options.command[0],
                        command.pid());
-    if (const auto exports = check_exports(options, command.pid()); !exports) {
+    if (const auto exports = name_exports(options, options.command[0], command.pid(), file);
+        !exports) {
         print_error(exports.error().message());
         return kExitUsage;
     }
@@ -168,7 +168,7 @@ int record_command(const RecordOptions& options, LaunchedCommand& command, const
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    finish_recording(options, file, command, **session, !outcome.failure);
+    finish_recording(options, file, **session, !outcome.failure);
     session->reset();
     signals.command_goes_on();
     return end_like(command.wait());

@@ -8,18 +8,23 @@
 
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace sample::cli {
 
-/// What must be right before the command starts: the files may be made. Errors end with what to do.
-[[nodiscard]] Result<void> check_exports(const RecordOptions& options, pid_t pid);
+/// Fills the patterns in the exports' paths in, by the command that `executable` and `pid` are of,
+/// and checks what must be right before it starts: the files may be made, and none is another's or
+/// `recording`, the recording's file. Errors end with what to do.
+[[nodiscard]] Result<void> name_exports(RecordOptions& options, const std::string& executable,
+                                        pid_t pid, const std::string& recording);
 
 /// Whether any of the formats shows when samples were taken.
 [[nodiscard]] callgraph::Times times_wanted(const std::vector<ExportRequest>& exports);
 
-/// Writes every export that it can; returns why the others could not be written.
-[[nodiscard]] std::vector<Error> write_exports(const RecordOptions& options, pid_t pid,
+/// Writes every export that it can, after name_exports(); returns why the others could not be
+/// written.
+[[nodiscard]] std::vector<Error> write_exports(const RecordOptions& options,
                                                const NamedRecording& named);
 
 }  // namespace sample::cli

@@ -20,7 +20,7 @@ namespace sample::cli {
 
 struct ExportRequest {
     const ExportFormat* format = nullptr;
-    std::string path;  ///< May hold %p %t %n, like the output's.
+    std::string path;  ///< May hold %p %t %n, like the output's, until name_exports().
 };
 
 inline constexpr std::uint32_t kDefaultMaxStack = 8192;

@@ -158,6 +158,13 @@ void run_jobs(std::span<Job> jobs, const Naming& how) {
 
 }  // namespace
 
+symbolize::Options places_of(const NamingOptions& naming) {
+    symbolize::Options options;
+    options.debug_roots.insert(options.debug_roots.begin(), naming.debug_folders.begin(),
+                               naming.debug_folders.end());
+    return options;
+}
+
 symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles& files) {
     symbolize::ModuleFile file{module.path, module.build_id};
     if (module.kind == trace::ModuleKind::vdso) {
@@ -176,10 +183,7 @@ symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles
 RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
                                      const NamingOptions& options) {
     std::vector<Job> jobs = make_jobs(recording, options);
-    Naming how{{}, options.cache};
-    how.options.debug_roots.insert(how.options.debug_roots.begin(), options.debug_folders.begin(),
-                                   options.debug_folders.end());
-    run_jobs(jobs, how);
+    run_jobs(jobs, {places_of(options), options.cache});
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
     std::string lost = options.from_recording ? recording.attachments_problem() : "";

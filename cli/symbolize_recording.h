@@ -29,6 +29,9 @@ struct NamingOptions {
     symbolize::SymbolCache* cache = nullptr;
 };
 
+/// Where it makes symbolize/ look.
+[[nodiscard]] symbolize::Options places_of(const NamingOptions& naming);
+
 /// Where a module can be read, by its recorded path or another one that `files` knows.
 [[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
                                                 const ModuleFiles& files);

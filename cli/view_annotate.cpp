@@ -4,7 +4,6 @@
 #include "cli/annotate_page.h"
 #include "cli/text.h"
 #include "cli/view_parts.h"
-#include "symbolize/name_forms.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -224,8 +223,7 @@ private:
         constexpr std::size_t kNameColumns = 40;
         const InlinedPlace& place = instruction.inlined.front();
         const std::size_t width = options_.terminal.width == 0 ? 0 : kNameColumns;
-        const std::string name = symbolize::in_form(place.function, symbolize::NameForm::brief);
-        std::string text = shorten_name(printable(name), width, options_.terminal);
+        std::string text = shorten_name(printable(place.function), width, options_.terminal);
         if (place.line != 0) {
             text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
         }

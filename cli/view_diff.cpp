@@ -295,18 +295,26 @@ private:
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " > ";
         const std::string cut = (terminal_.utf8 ? "\u2026" : "...") + arrow;
         const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
-        std::string path = shorten_name(step_of(diff_.nodes[index]), step_room, terminal_);
+        // From the end: a path of a foreign file may have any number of steps.
+        std::vector<std::string> steps{
+            shorten_name(step_of(diff_.nodes[index]), step_room, terminal_)};
+        std::size_t width = display_width(steps.front());
         for (std::size_t at = diff_.nodes[index].parent; at != 0; at = diff_.nodes[at].parent) {
-            const std::string step =
-                shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
+            std::string step = shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
             const bool is_last = diff_.nodes[at].parent == 0;
-            const std::size_t width =
-                display_width(step) + display_width(path) + (is_last ? 0 : display_width(cut));
-            if (room != 0 && width > room) {
-                return display_width(cut) + display_width(path) <= room ? cut + path : path;
+            const std::size_t longer = width + display_width(step);
+            if (room != 0 && longer + (is_last ? 0 : display_width(cut)) > room) {
+                if (width + display_width(cut) <= room) {
+                    steps.push_back(cut);
+                }
+                break;
             }
-            path.insert(0, step);
+            steps.push_back(std::move(step));
+            width = longer;
         }
+        std::string path;
+        std::for_each(steps.rbegin(), steps.rend(),
+                      [&path](const std::string& step) { path += step; });
         return path;
     }
 

@@ -13,22 +13,11 @@ namespace {
 
 constexpr std::size_t kCountColumn = 10;
 
-/// Ids, by self time, then total, then name, so that equal profiles print equally.
-std::vector<FunctionId> by_self(const callgraph::Profile& profile, const ViewOptions& options) {
+std::vector<FunctionId> shown_functions(const callgraph::Profile& profile, const ViewOptions& options) {
     const std::uint64_t least_ns = threshold_ns(profile, options, 0.0);
     std::vector<FunctionId> ids = callgraph::find_functions(profile, options.search);
     std::erase_if(ids, [&](FunctionId id) { return profile.function(id).total_ns < least_ns; });
-    std::sort(ids.begin(), ids.end(), [&](FunctionId left, FunctionId right) {
-        const callgraph::Function& a = profile.function(left);
-        const callgraph::Function& b = profile.function(right);
-        if (a.self_ns != b.self_ns) {
-            return a.self_ns > b.self_ns;
-        }
-        if (a.total_ns != b.total_ns) {
-            return a.total_ns > b.total_ns;
-        }
-        return a.name != b.name ? a.name < b.name : left < right;
-    });
+    callgraph::sort_by_self(profile, ids);
     return ids;
 }
 
@@ -60,7 +49,7 @@ std::string functions_view(const callgraph::Profile& profile, const ViewOptions&
     const Terminal& terminal = options.terminal;
     const std::string unit = unit_heading(profile, options);
     const std::size_t column = duration_column(profile, options);
-    const std::vector<FunctionId> ids = by_self(profile, options);
+    const std::vector<FunctionId> ids = shown_functions(profile, options);
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
                   pad_left("total " + unit, column) + " " + pad_left("self " + unit, column) + " " +
@@ -94,7 +83,7 @@ std::string functions_view(const callgraph::Profile& profile, const ViewOptions&
 
 std::string functions_json(const callgraph::Profile& profile, const ViewOptions& options) {
     Json functions = Json::array();
-    for (const FunctionId id : by_self(profile, options)) {
+    for (const FunctionId id : shown_functions(profile, options)) {
         const callgraph::Function& function = profile.function(id);
         functions.push_back({{"id", id.value},
                              {"name", function.name},

@@ -44,6 +44,7 @@ std::size_t fixed_bytes(std::uint32_t id) {
 bool parse_fixed(std::uint32_t id, std::span<const std::byte> bytes, Record& record) {
     switch (Id{id}) {
         case Id::load: {
+            record.pid = value_at<std::uint32_t>(bytes, 16);
             record.address = value_at<std::uint64_t>(bytes, 32);
             record.code_size = value_at<std::uint64_t>(bytes, 40);
             // The name ends with a zero byte, and the code ends the record.
@@ -55,6 +56,7 @@ bool parse_fixed(std::uint32_t id, std::span<const std::byte> bytes, Record& rec
             break;
         }
         case Id::move:
+            record.pid = value_at<std::uint32_t>(bytes, 16);
             record.old_address = value_at<std::uint64_t>(bytes, 32);
             record.address = value_at<std::uint64_t>(bytes, 40);
             record.code_size = value_at<std::uint64_t>(bytes, 48);

@@ -35,6 +35,7 @@ struct Record {
     std::uint64_t offset = 0;  ///< Of the record in the file.
     std::uint32_t size = 0;
     std::uint64_t time = 0;
+    std::uint32_t pid = 0;          ///< Of the process whose code it is. 0 of debug information.
     std::uint64_t address = 0;      ///< Of the code; where it moved to.
     std::uint64_t old_address = 0;  ///< Of a move.
     std::uint64_t code_size = 0;    ///< 0 of debug information.

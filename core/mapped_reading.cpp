@@ -21,6 +21,9 @@ struct Installed {
 };
 Installed g_installed;
 
+/// The innermost of this thread.
+thread_local MappedReading* t_current = nullptr;
+
 /// As if there were no handler of ours. Async-signal-safe.
 void pass_on(int signal, siginfo_t* info, void* context) {
     const struct sigaction& before = g_installed.before;
@@ -46,9 +49,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-thread_local MappedReading* MappedReading::current_ = nullptr;
-
-MappedReading::MappedReading() : outer_{current_} {
+MappedReading::MappedReading() : outer_{t_current} {
     {
         const std::lock_guard lock{g_installed.mutex};
         if (g_installed.readings++ == 0) {
@@ -64,11 +65,11 @@ MappedReading::MappedReading() : outer_{current_} {
     ::sigemptyset(&only);
     ::sigaddset(&only, SIGBUS);
     ::pthread_sigmask(SIG_UNBLOCK, &only, &mask_before_);
-    current_ = this;
+    t_current = this;
 }
 
 MappedReading::~MappedReading() {
-    current_ = outer_;
+    t_current = outer_;
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     const std::lock_guard lock{g_installed.mutex};
     if (--g_installed.readings == 0) {
@@ -84,8 +85,8 @@ Error MappedReading::broken(const std::string& path) {
 void MappedReading::on_fault(int signal, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     // BUS_ADRERR: the file has nothing there, or the disk or server does not give it.
-    const bool is_survived = current_ != nullptr && info->si_code == BUS_ADRERR &&
-                             current_->replace_rest_of_mapping(info->si_addr);
+    const bool is_survived = t_current != nullptr && info->si_code == BUS_ADRERR &&
+                             t_current->replace_rest_of_mapping(info->si_addr);
     if (!is_survived) {
         pass_on(signal, info, context);
     }

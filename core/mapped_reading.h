@@ -1,10 +1,10 @@
-// Reading mapped files that somebody may cut off meanwhile: a linker that writes its output in place, a `cp`
-// over a library, a file server.
+// Reading mapped files that somebody may cut off meanwhile: a linker that writes its output in
+// place, a `cp` over a library, a file server.
 //
-// Touching a page that is no longer there raises SIGBUS (mmap(2)), which would end the program. It is not
-// enough to look at the file before, and libelf and libdw map files by themselves. So a thread says that it
-// reads such files for a while; a fault of it puts zeros where the rest of that mapping was, the reading goes
-// on, and its result is thrown away.
+// Touching a page that is no longer there raises SIGBUS (mmap(2)), which would end the program. It
+// is not enough to look at the file before, and libelf and libdw map files by themselves. So a
+// thread says that it reads such files for a while; a fault of it puts zeros where the rest of that
+// mapping was, the reading goes on, and its result is thrown away.
 //
 // What was there is only good for a reader that distrusts it, as all of ours must.
 #pragma once
@@ -41,8 +41,6 @@ public:
 private:
     static void on_fault(int signal, siginfo_t* info, void* context);
     bool replace_rest_of_mapping(void* touched) noexcept;
-
-    static thread_local MappedReading* current_;
 
     MappedReading* outer_;
     sigset_t mask_before_{};

@@ -24,7 +24,8 @@ std::uintptr_t take_hexadecimal(std::string_view& text) noexcept {
         if (!is_digit && !(letter >= 'a' && letter <= 'f')) {
             break;
         }
-        value = value * 16 + static_cast<std::uintptr_t>(is_digit ? letter - '0' : letter - 'a' + 10);
+        value =
+            value * 16 + static_cast<std::uintptr_t>(is_digit ? letter - '0' : letter - 'a' + 10);
         text.remove_prefix(1);
     }
     return value;

@@ -1,4 +1,5 @@
-// Which mapping of this process an address lies in: /proc/self/maps, read where nothing may be allocated.
+// Which mapping of this process an address lies in: /proc/self/maps, read where nothing may be
+// allocated.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include "export/profile_facts.h"
 #include "export/source_file.h"
 #include "export/unique_names.h"
+#include "export/utf8.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -142,7 +143,7 @@ public:
             for (const NodeId node : nodes.of(FunctionId{id})) {
                 add(node);
             }
-            write_costs(places_[id - 1]);
+            write_costs(places_[id - 1], profile_.functions[id - 1].line);
         }
     }
 
@@ -171,7 +172,7 @@ private:
     void write_category(std::string_view name, NodeId node, bool with_calls) {
         costs_.clear();
         add(node, with_calls);
-        write_costs(place({}, kCategoryFile, name.empty() ? kUnknown : name));
+        write_costs(place({}, kCategoryFile, name.empty() ? kUnknown : name), 0);
     }
 
     void add(NodeId id, bool with_calls = true) {
@@ -191,14 +192,22 @@ private:
         }
     }
 
-    void write_costs(const Place& place) {
+    /// `line`: where the function begins; 0 if that is not known.
+    void write_costs(const Place& place, std::uint32_t line) {
         if (costs_.empty()) {
             return;
         }
         merge(costs_);
+        const bool has_line = std::any_of(costs_.begin(), costs_.end(), [](const Cost& cost) {
+            return cost.callee.is_none() && cost.line != 0;
+        });
         objects_.write(out_, "ob=(", place.object);
         files_.write(out_, "fl=(", place.file);
         functions_.write(out_, "fn=(", place.function);
+        if (!has_line && line != 0) {
+            // callgrind_annotate cannot show a source file of which no line has a cost.
+            out_.number(line).text(" 0 0\n");
+        }
         for (const Cost& cost : costs_) {
             if (!cost.callee.is_none()) {
                 write_call(places_[cost.callee.value - 1], place,

@@ -10,17 +10,13 @@ namespace {
 
 constexpr std::uint64_t kIntervals = 1000;
 constexpr std::int64_t kLeastNs = 10'000'000;
-constexpr std::int64_t kLongestNs = std::int64_t{1} << 50;
 
 }  // namespace
 
 ChromeCounters::ChromeCounters(Writer& out, const callgraph::Profile& profile,
                                const std::string& ids, const std::string& thread)
     : out_{out},
-      length_ns_{std::clamp(
-          static_cast<std::int64_t>(std::min<std::uint64_t>(profile.truth.wall_ns, kLongestNs) /
-                                    kIntervals),
-          kLeastNs, kLongestNs)},
+      length_ns_{std::max(static_cast<std::int64_t>(profile.truth.wall_ns / kIntervals), kLeastNs)},
       is_cpu_{profile.truth.clock == "cpu"},
       begin_{",\n{\"ph\":\"C\"," + ids + ",\"ts\":"},
       cpu_{",\"name\":" + json_string("CPU %, " + thread) + ",\"args\":{\"CPU %\":"},
@@ -33,6 +29,13 @@ void ChromeCounters::add(const Slice& slice) {
         const std::int64_t end = std::min(slice.end, (interval_ + 1) * length_ns_);
         used_ns_ += end - start;
         start = end;
+        // A slice may be longer than any session: what it fills like this interval is one step.
+        const std::int64_t last_filled = interval_of(slice.end) - 1;
+        if (used_ns_ == length_ns_ && taken_ == 0 && last_filled > interval_) {
+            write(interval_);
+            interval_ = last_filled;
+            start = (last_filled + 1) * length_ns_;
+        }
     }
     taken_ += slice.samples;
 }

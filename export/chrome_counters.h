@@ -12,7 +12,8 @@
 namespace sample::exports {
 
 /// Writes "C" events, each as ",\n{…}", of intervals with slices and of the first one behind them:
-/// about a thousand in the session, of 10 ms at least. A slice counts in each interval by the part
+/// about a thousand in the session, of 10 ms at least, and of those that one slice fills the first
+/// and the last. A slice counts in each interval by the part
 /// of it that lies there, so that a thread never uses more than 100 % of a processor; a sample in
 /// the interval where it ends.
 class ChromeCounters {

@@ -5,11 +5,13 @@
 #include "export/facts_json.h"
 #include "export/functions_json.h"
 #include "export/json_string.h"
+#include "export/slice_walk.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -68,7 +70,7 @@ private:
     std::vector<std::uint32_t> numbers_;
 };
 
-/// A time as the format writes it: microseconds, with three digits behind the point.
+/// A place on the axis as the format writes it: microseconds, with three digits behind the point.
 std::string microseconds(std::int64_t time_ns) {
     constexpr std::int64_t kNanoseconds = 1000;
     const std::int64_t magnitude = time_ns < 0 ? -time_ns : time_ns;
@@ -111,21 +113,13 @@ private:
         // Counters are a process's: two threads of one name would share one.
         ChromeCounters counters{out_, profile_, ids_text_,
                                 track.name + " (tid " + std::to_string(track.unique_tid) + ")"};
-        std::int64_t end = slice.start;
-        do {
-            if (slice.start != end) {
-                changes_.close_all();
-                write_changes(end);
-            }
-            changes_.move_to(slice.node);
-            write_changes(slice.start);
-            end = slice.end;
-            if (axis_ == Axis::time) {
-                counters.add(slice);
-            }
-        } while (out_.is_good() && slices.next(slice));
-        changes_.close_all();
-        write_changes(end);
+        walk_slices(
+            slices, slice, changes_, out_, [&](std::int64_t time) { write_changes(time); },
+            [&](const Slice& seen) {
+                if (axis_ == Axis::time) {
+                    counters.add(seen);
+                }
+            });
         if (axis_ == Axis::time) {
             counters.finish();
         }
@@ -150,10 +144,15 @@ private:
         before_ = ",\n";
     }
 
-    void write_changes(std::int64_t time) {
+    void write_changes(std::int64_t place) {
         if (changes_.closed().empty() && changes_.opened().empty()) {
             return;
         }
+        // A microsecond for each of what is counted.
+        constexpr std::int64_t kMicrosecond = 1000;
+        constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kMicrosecond;
+        const std::int64_t time =
+            axis_ == Axis::count ? std::min(place, kMost) * kMicrosecond : place;
         std::string at = microseconds(time) + ",";
         for (const NodeId node : changes_.closed()) {
             out_.text(end_).text(at).text(names_.rest(node));

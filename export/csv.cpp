@@ -1,6 +1,7 @@
 #include "export/csv.h"
 
 #include "callgraph/label.h"
+#include "callgraph/transforms.h"
 #include "export/profile_facts.h"
 #include "export/source_file.h"
 #include "export/utf8.h"
@@ -75,26 +76,6 @@ std::string_view flags_text(std::uint32_t flags) {
     return is_native ? "native plugin" : "plugin";
 }
 
-/// Ids, by self time, then total, then name, so that equal profiles print equally.
-std::vector<FunctionId> by_self(const Profile& profile) {
-    std::vector<FunctionId> ids;
-    for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
-        ids.push_back(FunctionId{id});
-    }
-    std::sort(ids.begin(), ids.end(), [&](FunctionId left, FunctionId right) {
-        const Function& a = profile.function(left);
-        const Function& b = profile.function(right);
-        if (a.self_ns != b.self_ns) {
-            return a.self_ns > b.self_ns;
-        }
-        if (a.total_ns != b.total_ns) {
-            return a.total_ns > b.total_ns;
-        }
-        return a.name != b.name ? a.name < b.name : left < right;
-    });
-    return ids;
-}
-
 void write_header(const Profile& profile, Writer& out) {
     std::string unit = unit_of(profile);
     if (profile.scale != 1.0) {
@@ -114,7 +95,9 @@ Result<void> write_csv(const Profile& profile, const Sink& sink) {
     Writer out{sink};
     write_header(profile, out);
     const std::uint64_t whole = profile.nodes.empty() ? 0 : profile.nodes[0].total_ns;
-    for (const FunctionId id : by_self(profile)) {
+    std::vector<FunctionId> ids = callgraph::find_functions(profile, "");
+    callgraph::sort_by_self(profile, ids);
+    for (const FunctionId id : ids) {
         const Function& function = profile.function(id);
         const callgraph::CodeModule& module = profile.module_of(function);
         write_text(out, callgraph::label(function));

@@ -85,13 +85,11 @@ void write_meta(Writer& out, const Profile& profile, const FirefoxTables& tables
     if (weighs_cpu_time(profile)) {
         out.text(R"("sampleUnits":{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"},)");
     }
-    if (!tracks.empty()) {
-        const auto heaviest = std::max_element(
-            tracks.begin(), tracks.end(),
-            [](const FirefoxTrack& a, const FirefoxTrack& b) { return a.total < b.total; });
-        out.text(R"("initialSelectedThreads":[)");
-        out.number(static_cast<std::uint64_t>(heaviest - tracks.begin())).text("],");
-    }
+    const auto heaviest = std::max_element(
+        tracks.begin(), tracks.end(),
+        [](const FirefoxTrack& a, const FirefoxTrack& b) { return a.total < b.total; });
+    out.text(R"("initialSelectedThreads":[)");
+    out.number(static_cast<std::uint64_t>(heaviest - tracks.begin())).text("],");
     out.text("\n");
     write_facts(out, profile);
     out.text("\"categories\":");

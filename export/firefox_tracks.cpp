@@ -229,7 +229,16 @@ bool weighs_cpu_time(const Profile& profile) {
 }
 
 std::vector<FirefoxTrack> firefox_tracks(const Profile& profile, const FirefoxTables& tables) {
-    return profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
+    std::vector<FirefoxTrack> tracks =
+        profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
+    if (tracks.empty()) {
+        // The profiler refuses a profile without a thread.
+        FirefoxTrack& track = tracks.emplace_back();
+        track.name = "no samples";
+        track.pid = track.tid = "0";
+        track.is_main = true;
+    }
+    return tracks;
 }
 
 void write_firefox_track(Writer& out, const Profile& profile, const FirefoxTables& tables,

@@ -35,7 +35,7 @@ struct FirefoxTrack {
     std::size_t end_place = 0;
 };
 
-/// Those that have samples in `profile`, in its order.
+/// Those that have samples in `profile`, in its order; if there are none, one without.
 [[nodiscard]] std::vector<FirefoxTrack> firefox_tracks(const callgraph::Profile& profile,
                                                        const FirefoxTables& tables);
 

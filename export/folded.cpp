@@ -2,8 +2,11 @@
 
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
+#include "export/utf8.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,16 +17,10 @@ namespace {
 using callgraph::Node;
 using callgraph::Profile;
 
-std::string escaped(std::string name) {
-    constexpr char kDelete = 0x7f;
-    for (char& character : name) {
-        if (character == ';') {
-            character = ':';
-        } else if ((character >= 0 && character < ' ') || character == kDelete) {
-            character = ' ';
-        }
-    }
-    return name.empty() ? "<anonymous>" : name;
+std::string escaped(std::string_view name) {
+    std::string text = one_line(name);
+    std::replace(text.begin(), text.end(), ';', ':');
+    return text.empty() ? "<anonymous>" : text;
 }
 
 /// What each node adds to a line; empty for the root.

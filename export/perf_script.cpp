@@ -4,6 +4,7 @@
 #include "export/profile_facts.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
+#include "export/utf8.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -78,7 +78,7 @@ void write_head(const Profile& profile, Stream& out) {
     };
     comment("creator: " + creator());
     if (!profile.command_line.empty()) {
-        comment("command: " + one_line(profile.command_line));
+        comment("command: " + profile.command_line);
     }
     for (const std::string& line : profile_facts(profile)) {
         comment(line);

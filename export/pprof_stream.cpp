@@ -28,7 +28,7 @@ std::uint64_t Stream::add_string(std::string_view text) {
     if (text.empty()) {
         return 0;
     }
-    fields_.add_string(ProfileField::string_table, to_utf8(text));
+    fields_.add_string(ProfileField::string_table, one_line(text));
     flush_if_full();
     return strings_++;
 }

@@ -35,7 +35,8 @@ public:
     void message(ProfileField field, std::string_view bytes);
     void number(ProfileField field, std::uint64_t value);
 
-    /// The index of `text`, which becomes UTF-8; 0 for the empty one. Each call adds to the table.
+    /// The index of `text`, which becomes one line of UTF-8; 0 for the empty one. Each call adds to
+    /// the table.
     std::uint64_t add_string(std::string_view text);
     /// The same; equal texts have one index. `text` must outlive this.
     std::uint64_t intern_string(std::string_view text);

@@ -1,6 +1,7 @@
 #include "export/profile_facts.h"
 
 #include "export/recording_facts.h"
+#include "export/utf8.h"
 
 #include <array>
 #include <charconv>
@@ -38,17 +39,6 @@ std::string unit_of(const Profile& profile) {
 
 std::string scale_text(const Profile& profile) {
     return decimal(profile.scale);
-}
-
-std::string one_line(std::string_view text) {
-    constexpr char kDelete = 0x7f;
-    std::string line{text};
-    for (char& character : line) {
-        if ((character >= 0 && character < ' ') || character == kDelete) {
-            character = ' ';
-        }
-    }
-    return line;
 }
 
 std::vector<std::string> profile_facts(const Profile& profile) {

@@ -19,9 +19,6 @@ namespace sample::exports {
 /// Profile::scale in digits.
 [[nodiscard]] std::string scale_text(const callgraph::Profile& profile);
 
-/// `text` with a space for each control character, so that it stays on its line.
-[[nodiscard]] std::string one_line(std::string_view text);
-
 /// The recording's facts (export/recording_facts.h) as lines like "samples lost: 0", but for the
 /// command line. Of many processes the first ones, and how many there are more: readers print all
 /// of it above their figures.

@@ -70,7 +70,9 @@ void add_sampling(Facts& facts, const Profile& profile) {
     const Truth& truth = profile.truth;
     facts.add("event", profile.event);
     if (!profile.is_time() && truth.period != 0) {
-        facts.add("period", "a sample each " + grouped(truth.period) + " " + profile.unit);
+        facts.add("period", truth.period == 1
+                                ? "a sample for each of the " + profile.unit
+                                : "a sample each " + grouped(truth.period) + " " + profile.unit);
     }
     facts.add("clock", truth.clock);
     facts.add("source", truth.source_reason.empty() || truth.source.empty()

@@ -3,6 +3,7 @@
 #include "export/facts_json.h"
 #include "export/functions_json.h"
 #include "export/json_string.h"
+#include "export/slice_walk.h"
 #include "export/stack_changes.h"
 #include "export/tracks.h"
 
@@ -80,19 +81,11 @@ private:
         const std::int64_t start = std::min<std::int64_t>(slice.start, 0);
         begin_profile(name_of(track, axis_), start);
         std::uint64_t weight = 0;
-        std::int64_t end = slice.start;
-        do {
-            if (slice.start != end) {
-                changes_.close_all();
-                write_changes(end);
-            }
-            changes_.move_to(slice.node);
-            write_changes(slice.start);
-            end = slice.end;
-            weight += static_cast<std::uint64_t>(slice.end - slice.start);
-        } while (out_.is_good() && slices.next(slice));
-        changes_.close_all();
-        write_changes(end);
+        const std::int64_t end = walk_slices(
+            slices, slice, changes_, out_, [&](std::int64_t time) { write_changes(time); },
+            [&](const Slice& seen) {
+                weight += static_cast<std::uint64_t>(seen.end - seen.start);
+            });
         end_profile(start, end);
         if (weight > most_) {
             most_ = weight;

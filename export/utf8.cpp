@@ -73,4 +73,15 @@ std::string to_utf8(std::string_view text) {
     return result;
 }
 
+std::string one_line(std::string_view text) {
+    constexpr char kDelete = 0x7f;
+    std::string line = to_utf8(text);
+    for (char& character : line) {
+        if ((character >= 0 && character < ' ') || character == kDelete) {
+            character = ' ';
+        }
+    }
+    return line;
+}
+
 }  // namespace sample::exports

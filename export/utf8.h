@@ -10,4 +10,7 @@ namespace sample::exports {
 /// Source: The Unicode Standard 15.0, table 3-7.
 [[nodiscard]] std::string to_utf8(std::string_view text);
 
+/// The same with a space for each control character, so that it stays on its line.
+[[nodiscard]] std::string one_line(std::string_view text);
+
 }  // namespace sample::exports

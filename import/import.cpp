@@ -157,6 +157,9 @@ Result<Format> detect_format(std::string_view bytes) {
     if (text.starts_with("PERFILE2")) {
         return not_read("a recording of perf", "import what perf script -F +srcline prints of it");
     }
+    if (is_gperftools(bytes)) {
+        return not_read("a CPU profile of gperftools", "convert it with pprof -proto");
+    }
     if (!is_text(text)) {
         if (is_pprof(text)) {
             return Format::pprof;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ namespace {
 using callgraph::Inlining;
 
 constexpr std::string_view kAll = "all";
+constexpr std::string_view kUnknown = "[unknown]";
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 /// Nanoseconds in a unit of time; none for what is none. Source: measurement.go of pprof.
@@ -38,6 +40,13 @@ std::optional<std::uint64_t> nanoseconds_in(std::string_view unit) {
         return 1000 * kNsPerMs;
     }
     return std::nullopt;
+}
+
+/// Where `address` is in the file of `mapping`; as it is, where that is not known.
+std::uint64_t offset_in(const PprofMapping& mapping, std::uint64_t address) {
+    const bool is_inside = mapping.start != 0 && address >= mapping.start &&
+                           (mapping.limit == 0 || address < mapping.limit);
+    return is_inside ? address - mapping.start + mapping.offset : address;
 }
 
 class Reader {
@@ -195,17 +204,19 @@ Result<Reader::Labels> Reader::labels_of(const PprofSample& sample) const {
 
 FunctionId Reader::function_of(const PprofLocation& location, const PprofLine& line) {
     FunctionKey key;
+    std::uint64_t address = location.address;
     if (location.mapping != 0) {
         const PprofMapping& mapping = message_.mappings[location.mapping - 1];
         key.module = maker_.module(text(mapping.file), text(mapping.build_id));
+        address = offset_in(mapping, address);
     }
     const std::string_view module = maker_.profile().modules[key.module].name;
     if (line.function == 0) {
         constexpr int kHexadecimal = 16;
-        std::string name{module};
+        std::string name{module.empty() ? kUnknown : module};
         std::array<char, kHexadecimal> digits{};
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
-                                       location.address, kHexadecimal);
+        const auto end =
+            std::to_chars(digits.data(), digits.data() + digits.size(), address, kHexadecimal);
         name.append("+0x").append(digits.data(), end.ptr);
         key.name = name;
         const std::string source{module};
@@ -336,6 +347,17 @@ Result<callgraph::Profile> read_pprof(std::string_view bytes, const Options& opt
         return unexpected(message.error());
     }
     return Reader{*message, bytes, options}.read();
+}
+
+bool is_gperftools(std::string_view bytes) {
+    // No words before the header, three in it behind this one, version 0.
+    constexpr std::array<std::uint64_t, 3> kHeader{0, 3, 0};
+    std::array<std::uint64_t, kHeader.size()> words{};
+    if (bytes.size() < sizeof words) {
+        return false;
+    }
+    std::memcpy(words.data(), bytes.data(), sizeof words);
+    return words == kHeader;
 }
 
 bool is_pprof(std::string_view bytes) {

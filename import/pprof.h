@@ -1,4 +1,4 @@
-// Profiles of pprof (profile.proto), as Go, gperftools, Parca and others write them.
+// Profiles of pprof (profile.proto), as Go, Parca and others write them.
 #pragma once
 
 #include "callgraph/profile.h"
@@ -17,6 +17,10 @@ namespace sample::imports {
 /// is not there; a sample with more or fewer values than types; a negative value; a line of more
 /// than 32 bits; weights whose sum overflows. Source: profile.proto of google/pprof.
 [[nodiscard]] Result<callgraph::Profile> read_pprof(std::string_view bytes, const Options& options);
+
+/// Whether `bytes` begin like a CPU profile of gperftools, an older format of 64-bit words. Source:
+/// cpuprofile-fileformat.html of gperftools.
+[[nodiscard]] bool is_gperftools(std::string_view bytes);
 
 /// Whether `bytes` are such a message, as far as its outermost fields tell: all known, with a
 /// sample type and a string table that begins with the empty string.

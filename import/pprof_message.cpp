@@ -82,6 +82,15 @@ bool read_mapping(Fields fields, PprofMapping& mapping) {
             case 1:
                 mapping.id = fields.number();
                 break;
+            case 2:
+                mapping.start = fields.number();
+                break;
+            case 3:
+                mapping.limit = fields.number();
+                break;
+            case 4:
+                mapping.offset = fields.number();
+                break;
             case 5:
                 mapping.file = fields.number();
                 break;

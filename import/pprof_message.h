@@ -19,6 +19,9 @@ struct PprofValueType {
 
 struct PprofMapping {
     std::uint64_t id = 0;
+    std::uint64_t start = 0;   ///< Of the addresses of locations in it.
+    std::uint64_t limit = 0;   ///< Behind the last of them; 0: not known.
+    std::uint64_t offset = 0;  ///< Of `start` in the file.
     std::uint64_t file = 0;
     std::uint64_t build_id = 0;
 };

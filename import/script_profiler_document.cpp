@@ -1,5 +1,6 @@
 #include "import/script_profiler_document.h"
 
+#include "import/json_fields.h"
 #include "import/json_kind.h"
 #include "import/script_profiler_fields.h"
 
@@ -14,7 +15,6 @@ namespace sample::imports {
 namespace {
 
 constexpr std::uint64_t kVersion = 2;
-constexpr std::size_t kMaxNesting = 64;
 
 /// Receives nlohmann-json's events. Returning false stops the parser; error() says why.
 class Handler {
@@ -38,14 +38,8 @@ public:
     [[nodiscard]] ScriptProfilerDocument take() { return std::move(document_); }
 
 private:
-    [[nodiscard]] In in() const { return inside_.back(); }
-    [[nodiscard]] bool is_field_of_object() const {
-        return in() == In::root || in() == In::category || in() == In::node || in() == In::function;
-    }
-    /// True for a value of, or inside, a field that this reader does not know.
-    [[nodiscard]] bool is_skipped() const {
-        return in() == In::unknown || (is_field_of_object() && rule_.field == Field::unknown);
-    }
+    [[nodiscard]] In in() const { return fields_.in(); }
+    [[nodiscard]] Field field() const { return fields_.field(); }
     /// "node 4: ", or "" outside of the arrays.
     [[nodiscard]] std::string place() const;
     bool fail(ErrorCode code, const std::string& what);
@@ -61,15 +55,13 @@ private:
     bool check_complete();
 
     ScriptProfilerDocument document_;
-    std::vector<In> inside_{In::document};
-    FieldRule rule_{In::root, "", Type::integer, Field::unknown, false};
-    std::uint32_t seen_in_root_ = 0;
-    std::uint32_t seen_ = 0;  ///< Of the current category, node or function.
+    JsonFields<FieldRule> fields_{kFields};
     Error error_;
 };
 
 std::string Handler::place() const {
-    for (auto each = inside_.rbegin(); each != inside_.rend(); ++each) {
+    const std::vector<In>& inside = fields_.inside();
+    for (auto each = inside.rbegin(); each != inside.rend(); ++each) {
         switch (*each) {
             case In::category:
                 return "category " + std::to_string(document_.categories.size()) + ": ";
@@ -107,21 +99,18 @@ bool Handler::wrong(std::string_view found) {
         case In::node_ids:
             return fail("NodeIds must hold ids" + suffix);
         default:
-            return fail(std::string{rule_.key}.append(" must be ").append(describe(rule_.type)) +
-                        suffix);
+            break;
     }
+    const FieldRule& rule = *fields_.rule();
+    return fail(std::string{rule.key}.append(" must be ").append(describe(rule.type)) + suffix);
 }
 
 bool Handler::scalar(std::string_view found) {
-    return is_skipped() || wrong(found);
+    return fields_.is_skipped() || wrong(found);
 }
 
 bool Handler::enter(In what) {
-    if (inside_.size() >= kMaxNesting) {
-        return fail("nested too deeply for this format");
-    }
-    inside_.push_back(what);
-    return true;
+    return fields_.enter(what) || fail("nested too deeply for this format");
 }
 
 bool Handler::number_unsigned(std::uint64_t value) {
@@ -135,14 +124,11 @@ bool Handler::number_unsigned(std::uint64_t value) {
         default:
             break;
     }
-    if (is_skipped() || !is_field_of_object()) {
-        return scalar("a number");
-    }
-    return rule_.field == Field::scale ? number_float(static_cast<double>(value), "") : set(value);
+    return field() == Field::scale ? number_float(static_cast<double>(value), "") : set(value);
 }
 
 bool Handler::set(std::uint64_t value) {
-    switch (rule_.field) {
+    switch (field()) {
         case Field::version:
             return value == kVersion ||
                    fail(ErrorCode::unsupported, "version " + std::to_string(value) +
@@ -190,7 +176,7 @@ bool Handler::set(std::uint64_t value) {
 }
 
 bool Handler::number_float(double value, const std::string& /*text*/) {
-    if (in() != In::root || rule_.field != Field::scale) {
+    if (field() != Field::scale) {
         return scalar("a fraction or a number of more than 64 bits");
     }
     document_.scale = value;
@@ -198,16 +184,16 @@ bool Handler::number_float(double value, const std::string& /*text*/) {
 }
 
 bool Handler::string(std::string& value) {
-    std::string* field = is_field_of_object() ? text_field() : nullptr;
-    if (field == nullptr) {
+    std::string* const text = text_field();
+    if (text == nullptr) {
         return scalar("a string");
     }
-    *field = std::move(value);
+    *text = std::move(value);
     return true;
 }
 
 std::string* Handler::text_field() {
-    switch (rule_.field) {
+    switch (field()) {
         case Field::event:
             return &document_.event;
         case Field::unit:
@@ -229,60 +215,38 @@ bool Handler::start_object(std::size_t /*size*/) {
             return enter(In::root);
         case In::categories:
             document_.categories.emplace_back();
-            seen_ = 0;
             return enter(In::category);
         case In::nodes:
             document_.nodes.emplace_back();
-            seen_ = 0;
             return enter(In::node);
         case In::functions:
             document_.functions.emplace_back();
-            seen_ = 0;
             return enter(In::function);
         default:
-            return is_skipped() ? enter(In::unknown) : wrong("an object");
+            return fields_.is_skipped() ? enter(In::unknown) : wrong("an object");
     }
 }
 
 bool Handler::key(std::string& key) {
-    if (in() == In::unknown) {
-        return true;
-    }
-    const auto* rule = std::find_if(kFields.begin(), kFields.end(), [&](const FieldRule& each) {
-        return each.in == in() && each.key == key;
-    });
-    if (rule == kFields.end()) {
-        rule_ = FieldRule{in(), "", Type::integer, Field::unknown, false};
-        return true;
-    }
-    rule_ = *rule;
-    std::uint32_t& seen = in() == In::root ? seen_in_root_ : seen_;
-    if ((seen & bit(rule_.field)) != 0) {
-        return fail(std::string{rule_.key} + " appears twice");
-    }
-    seen |= bit(rule_.field);
-    return true;
+    return fields_.go_to(key) || fail(key + " appears twice");
 }
 
 bool Handler::end_object() {
     if (!check_complete()) {
         return false;
     }
-    inside_.pop_back();
+    fields_.leave();
     return true;
 }
 
 bool Handler::check_complete() {
-    const std::uint32_t seen = in() == In::root ? seen_in_root_ : seen_;
-    for (const FieldRule& rule : kFields) {
-        if (rule.in == in() && rule.required && (seen & bit(rule.field)) == 0) {
-            return fail(std::string{rule.key} + " is missing");
-        }
+    if (const std::string_view missing = fields_.missing(); !missing.empty()) {
+        return fail(std::string{missing} + " is missing");
     }
     if (in() != In::node) {
         return true;
     }
-    if (((seen & bit(Field::function_ids)) == 0) != ((seen & bit(Field::node_ids)) == 0)) {
+    if (fields_.has(Field::function_ids) != fields_.has(Field::node_ids)) {
         return fail("FunctionIds and NodeIds must be there both or neither");
     }
     const NodeEntry& node = document_.nodes.back();
@@ -294,10 +258,10 @@ bool Handler::check_complete() {
 }
 
 bool Handler::start_array(std::size_t /*size*/) {
-    if (is_skipped()) {
+    if (fields_.is_skipped()) {
         return enter(In::unknown);
     }
-    switch (is_field_of_object() ? rule_.field : Field::unknown) {
+    switch (field()) {
         case Field::categories:
             return enter(In::categories);
         case Field::nodes:
@@ -314,7 +278,7 @@ bool Handler::start_array(std::size_t /*size*/) {
 }
 
 bool Handler::end_array() {
-    inside_.pop_back();
+    fields_.leave();
     return true;
 }
 

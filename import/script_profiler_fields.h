@@ -88,10 +88,6 @@ inline constexpr std::array kFields{
     FieldRule{In::function, "Flags", Type::integer, Field::flags, false},
 };
 
-constexpr std::uint32_t bit(Field field) {
-    return std::uint32_t{1} << static_cast<std::uint32_t>(field);
-}
-
 constexpr std::string_view describe(Type type) {
     switch (type) {
         case Type::integer:

@@ -81,7 +81,7 @@ private:
     static constexpr std::size_t kNoProfile = std::numeric_limits<std::size_t>::max();
 
     void choose_unit();
-    Result<void> make_functions();
+    void make_functions();
     Result<void> take(std::size_t index);
     Result<void> take_samples(const SpeedscopeProfile& profile, const std::string& place);
     /// A frame of an evented profile that has begun, and not ended.
@@ -147,7 +147,7 @@ void Reader::choose_unit() {
     }
 }
 
-Result<void> Reader::make_functions() {
+void Reader::make_functions() {
     for (const SpeedscopeFrame& frame : document_.frames) {
         FunctionKey key;
         key.name = frame.name;
@@ -157,7 +157,6 @@ Result<void> Reader::make_functions() {
                        : 0;
         functions_.push_back(maker_.function(key));
     }
-    return {};
 }
 
 Reader::Place Reader::place_of(std::uint32_t stack) {
@@ -276,8 +275,7 @@ Result<void> Reader::take(std::size_t index) {
         std::abs(scaled(profile.end)) > kMaxWeight) {
         return wrong(place, "startValue or endValue has more than 62 bits");
     }
-    ThreadKey key = thread_of(profile.name);
-    thread_ = maker_.thread(key);
+    thread_ = maker_.thread(thread_of(profile.name));
     profile_ = index;
     places_[0] = {profile_, maker_.category_of_thread(thread_)};
     return profile.is_evented ? take_events(profile, place) : take_samples(profile, place);
@@ -292,9 +290,7 @@ Result<callgraph::Profile> Reader::read() && {
         }
     }
     choose_unit();
-    if (auto made = make_functions(); !made) {
-        return unexpected(made.error());
-    }
+    make_functions();
     for (std::size_t i = 0; i < document_.profiles.size(); ++i) {
         if (auto taken = take(i); !taken) {
             return unexpected(taken.error());

@@ -1,5 +1,6 @@
 #include "import/speedscope_document.h"
 
+#include "import/json_fields.h"
 #include "import/json_kind.h"
 
 #include <nlohmann/json.hpp>
@@ -14,7 +15,6 @@ namespace sample::imports {
 
 namespace {
 
-constexpr std::size_t kMaxNesting = 64;
 /// Stacks and frames are numbered by 32 bits, and a stack costs 16 bytes.
 constexpr std::size_t kMaxStacks = std::size_t{1} << 26;
 
@@ -84,10 +84,6 @@ constexpr std::array kRules{
     Rule{In::event, "frame", Field::frame, true},
 };
 
-constexpr std::uint32_t bit(Field field) {
-    return std::uint32_t{1} << static_cast<std::uint32_t>(field);
-}
-
 /// Receives nlohmann-json's events. Returning false stops the parser; error() says why.
 class Handler {
 public:
@@ -115,21 +111,13 @@ public:
     [[nodiscard]] SpeedscopeDocument take() { return std::move(document_); }
 
 private:
-    [[nodiscard]] In in() const { return inside_.back(); }
-    [[nodiscard]] bool has_fields() const {
-        return in() == In::root || in() == In::shared || in() == In::frame || in() == In::profile ||
-               in() == In::event;
-    }
-    [[nodiscard]] bool is_skipped() const {
-        return in() == In::unknown || (has_fields() && field() == Field::unknown);
-    }
+    [[nodiscard]] In in() const { return fields_.in(); }
+    [[nodiscard]] Field field() const { return fields_.field(); }
     /// `"line": null` says what a missing field says.
     [[nodiscard]] bool is_optional_null() const {
-        return has_fields() && rule_ != nullptr && !rule_->required;
+        return field() != Field::unknown && !fields_.rule()->required;
     }
-    [[nodiscard]] Field field() const { return rule_ == nullptr ? Field::unknown : rule_->field; }
     [[nodiscard]] SpeedscopeProfile& profile() { return document_.profiles.back(); }
-    [[nodiscard]] std::uint32_t& seen() { return seen_[inside_.size()]; }
     /// "profiles[0].samples[3]: ", or "".
     [[nodiscard]] std::string place() const;
     bool fail(const std::string& what);
@@ -141,9 +129,7 @@ private:
     bool add_frame_to_stack(std::uint64_t frame);
 
     SpeedscopeDocument document_;
-    std::vector<In> inside_{In::document};
-    const Rule* rule_ = nullptr;  ///< Of the field that is read; none: unknown.
-    std::array<std::uint32_t, kMaxNesting + 1> seen_{};  ///< Fields, by depth.
+    JsonFields<Rule> fields_{kRules};
     std::uint32_t stack_ = 0;
     Error error_;
 };
@@ -153,7 +139,7 @@ std::string Handler::place() const {
         return std::string{what}.append("[").append(std::to_string(count - 1)).append("]");
     };
     std::string place;
-    for (const In each : inside_) {
+    for (const In each : fields_.inside()) {
         switch (each) {
             case In::frame:
                 place += numbered("shared.frames", document_.frames.size());
@@ -182,10 +168,11 @@ bool Handler::fail(const std::string& what) {
 }
 
 bool Handler::other(std::string_view found) {
-    if (is_skipped()) {
+    if (fields_.is_skipped()) {
         return true;
     }
-    const std::string_view what = rule_ == nullptr ? "the document" : rule_->key;
+    const Rule* const rule = fields_.rule();
+    const std::string_view what = rule == nullptr ? "the document" : rule->key;
     return fail(std::string{what}.append(" cannot be or hold ").append(found));
 }
 
@@ -193,15 +180,15 @@ bool Handler::number_unsigned(std::uint64_t value) {
     if (in() == In::sample) {
         return add_frame_to_stack(value);
     }
-    if (has_fields() && in() == In::frame && field() == Field::line) {
+    if (field() == Field::line) {
         document_.frames.back().line = value;
         return true;
     }
-    if (has_fields() && field() == Field::active) {
+    if (field() == Field::active) {
         document_.active = value;
         return true;
     }
-    if (has_fields() && field() == Field::frame) {
+    if (field() == Field::frame) {
         constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
         profile().events.back().frame = static_cast<std::uint32_t>(std::min(value, kMax32));
         return true;
@@ -214,7 +201,7 @@ bool Handler::number(double value) {
         profile().weights.push_back(value);
         return true;
     }
-    switch (has_fields() ? field() : Field::unknown) {
+    switch (field()) {
         case Field::start:
             profile().start = value;
             return true;
@@ -241,10 +228,10 @@ bool Handler::add_frame_to_stack(std::uint64_t frame) {
 }
 
 bool Handler::string(std::string& value) {
-    if (is_skipped()) {
+    if (fields_.is_skipped()) {
         return true;
     }
-    switch (has_fields() ? field() : Field::unknown) {
+    switch (field()) {
         case Field::name:
             (in() == In::root    ? document_.name
              : in() == In::frame ? document_.frames.back().name
@@ -274,12 +261,7 @@ bool Handler::set_type(const std::string& value) {
 }
 
 bool Handler::enter(In what) {
-    if (inside_.size() >= kMaxNesting) {
-        return fail("nested too deeply for this format");
-    }
-    inside_.push_back(what);
-    seen() = 0;
-    return true;
+    return fields_.enter(what) || fail("nested too deeply for this format");
 }
 
 bool Handler::start_object(std::size_t /*size*/) {
@@ -301,39 +283,23 @@ bool Handler::start_object(std::size_t /*size*/) {
     if (in() == In::root && field() == Field::shared) {
         return enter(In::shared);
     }
-    return is_skipped() ? enter(In::unknown) : other("an object");
+    return fields_.is_skipped() ? enter(In::unknown) : other("an object");
 }
 
 bool Handler::key(std::string& key) {
-    if (in() == In::unknown) {
-        return true;
-    }
-    const auto* found = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& each) {
-        return each.in == in() && each.key == key;
-    });
-    rule_ = found == kRules.end() ? nullptr : found;
-    if (rule_ == nullptr) {
-        return true;
-    }
-    if ((seen() & bit(rule_->field)) != 0) {
-        return fail(std::string{rule_->key} + " appears twice");
-    }
-    seen() |= bit(rule_->field);
-    return true;
+    return fields_.go_to(key) || fail(key + " appears twice");
 }
 
 bool Handler::end_object() {
-    for (const Rule& rule : kRules) {
-        if (rule.in == in() && rule.required && (seen() & bit(rule.field)) == 0) {
-            return fail(std::string{rule.key} + " is missing");
-        }
+    if (const std::string_view missing = fields_.missing(); !missing.empty()) {
+        return fail(std::string{missing} + " is missing");
     }
     if (in() == In::profile && !profile().is_evented &&
         profile().samples.size() != profile().weights.size()) {
         return fail("has " + std::to_string(profile().samples.size()) + " samples and " +
                     std::to_string(profile().weights.size()) + " weights");
     }
-    inside_.pop_back();
+    fields_.leave();
     return true;
 }
 
@@ -343,10 +309,10 @@ bool Handler::start_array(std::size_t /*size*/) {
         stack_ = 0;
         return enter(In::sample);
     }
-    if (is_skipped()) {
+    if (fields_.is_skipped()) {
         return enter(In::unknown);
     }
-    switch (has_fields() ? field() : Field::unknown) {
+    switch (field()) {
         case Field::frames:
             return enter(In::frames);
         case Field::profiles:
@@ -363,7 +329,7 @@ bool Handler::start_array(std::size_t /*size*/) {
 }
 
 bool Handler::end_array() {
-    inside_.pop_back();
+    fields_.leave();
     return true;
 }
 

@@ -20,6 +20,10 @@ bool is_function(int tag) {
 
 enum class Language { plain, scoped, cpp };
 
+/// Newer than elfutils 0.188's dwarf.h. Source: dwarfstd.org, "DWARF Language Codes".
+constexpr int kCpp17 = 0x2b;
+constexpr int kCpp20 = 0x2c;
+
 /// How functions are called in the language of the unit that `die` stands in.
 Language language_of(Dwarf_Die die) {
     Dwarf_Die unit{};
@@ -31,6 +35,9 @@ Language language_of(Dwarf_Die die) {
         case DW_LANG_C_plus_plus_03:
         case DW_LANG_C_plus_plus_11:
         case DW_LANG_C_plus_plus_14:
+        case DW_LANG_ObjC_plus_plus:
+        case kCpp17:
+        case kCpp20:
             return Language::cpp;
         case DW_LANG_Rust:
         case DW_LANG_D:

@@ -200,8 +200,9 @@ std::string DebugNames::declare_array(const Dwarf_Die& die, const std::string& d
         extents += "[" + (count ? std::to_string(*count) : "") + "]";
     }
     if (has_flag(die, DW_AT_GNU_vector)) {
-        return declare(target_of(die),
-                       " __vector(" + extents.substr(1, extents.size() - 2) + ")" + declarator);
+        // A damaged type may have no extent.
+        const std::string inside = extents.empty() ? "" : extents.substr(1, extents.size() - 2);
+        return declare(target_of(die), " __vector(" + inside + ")" + declarator);
     }
     return declare(target_of(die), declarator + " " + extents);
 }

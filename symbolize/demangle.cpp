@@ -2,6 +2,7 @@
 // in pieces, so that the few dozen bytes that would unfold to gigabytes (substitutions of
 // substitutions) can be left half-way. The only way out of a C callback is longjmp; the demanglers
 // behind that interface keep everything on the stack (but for one punycode identifier at a time).
+// D's has no such interface: its names may refer back to types only so often.
 #include "symbolize/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -14,6 +15,7 @@ namespace sample::symbolize {
 namespace {
 
 constexpr std::size_t kLongestName = std::size_t{64} << 10;
+constexpr std::size_t kMostTypeReferences = 16;
 constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
@@ -68,14 +70,39 @@ bool run_rust(const std::string& name, Output& output) {
     return true;
 }
 
+/// How many references to earlier types a D name has, or more: "Q" and a distance, base 26, the
+/// last digit in lower case. What they refer to may end in another one, so each can double the
+/// text. References to identifiers, which begin with their length, unfold to no more than those.
+/// Source: D specification, "Name Mangling", "Back references".
+std::size_t type_references(std::string_view name) {
+    std::size_t count = 0;
+    for (std::size_t at = name.find('Q'); at != std::string_view::npos;
+         at = name.find('Q', at + 1)) {
+        std::size_t distance = 0;
+        std::size_t digit = at + 1;
+        while (digit < name.size() && name[digit] >= 'A' && name[digit] <= 'Z' && distance < at) {
+            distance = distance * 26 + static_cast<std::size_t>(name[digit++] - 'A');
+        }
+        if (digit < name.size() && name[digit] >= 'a' && name[digit] <= 'z') {
+            distance = distance * 26 + static_cast<std::size_t>(name[digit] - 'a');
+            const bool is_inside = distance > 0 && distance <= at;
+            count += is_inside && (name[at - distance] < '0' || name[at - distance] > '9') ? 1 : 0;
+        }
+    }
+    return count;
+}
+
 std::string demangle_d(const std::string& name) {
+    if (type_references(name) > kMostTypeReferences) {
+        return name;
+    }
     char* const text = dlang_demangle(name.c_str(), kOptions);
     if (text == nullptr) {
         return name;
     }
     std::string result{text};
     std::free(text);  // NOLINT(cppcoreguidelines-no-malloc): libiberty's malloc.
-    return result;
+    return result.size() > kLongestName ? name : result;
 }
 
 }  // namespace

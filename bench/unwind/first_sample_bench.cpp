@@ -7,13 +7,13 @@
 // unloads it. "evicted": its pages were dropped from the page cache first, as far as the kernel
 // does so, so that tables are read from the disk. Prints medians and worst cases in microseconds,
 // of elapsed time and of the thread's CPU time, which others on the machine do not lengthen.
+#include "bench/unwind/stack_bounds.h"
 #include "unwind/host/loaded_modules.h"
 #include "unwind/walk/ucontext.h"
 #include "unwind/walk/walk.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,17 +32,6 @@ constexpr std::size_t kFramesOfLibrary = 9;
 
 using Callback = void(void*);
 using Entry = void(Callback*, void*);
-
-StackBounds stack_bounds() {
-    pthread_attr_t attributes;
-    void* low = nullptr;
-    std::size_t size = 0;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    const auto begin = reinterpret_cast<std::uint64_t>(low);
-    return StackBounds{begin, begin + size};
-}
 
 double microseconds(clockid_t clock) {
     timespec now{};

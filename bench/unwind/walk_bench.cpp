@@ -5,6 +5,7 @@
 // Counter `per_frame` is CPU time; the argument is the depth of the chain. Compare within one run
 // only.
 #include "bench/unwind/deep_stack.h"
+#include "bench/unwind/stack_bounds.h"
 #include "unwind/host/loaded_modules.h"
 #include "unwind/walk/ucontext.h"
 
@@ -12,7 +13,6 @@
 #include <libunwind.h>
 
 #include <benchmark/benchmark.h>
-#include <pthread.h>
 
 #include <array>
 #include <cstdlib>
@@ -24,17 +24,6 @@ namespace sample::unwind::bench {
 namespace {
 
 constexpr std::size_t kRoom = 1024;
-
-StackBounds stack_bounds() {
-    pthread_attr_t attributes;
-    void* low = nullptr;
-    std::size_t size = 0;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    const auto begin = reinterpret_cast<std::uint64_t>(low);
-    return StackBounds{begin, begin + size};
-}
 
 class Walker {
 public:

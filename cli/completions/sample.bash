@@ -8,7 +8,8 @@ _sample_options() {
         report) echo "--view --focus --search --average --hide --fold --names --category --lines
                       --resymbolize --debug-dir --cache --no-cache --from --unit
                       --min --json --color --help" ;;
-        annotate) echo "--source --asm --intel --all --unit --json --color --help" ;;
+        annotate) echo "--source --asm --intel --all --unit --names --resymbolize --debug-dir --cache --no-cache
+                        --json --color --help" ;;
         diff) echo "--view --normalize --fail-above --confidence --limit --focus --search --average --hide
                     --fold --names --category --resymbolize --debug-dir --cache --no-cache --from --json
                     --color --help" ;;

@@ -36,8 +36,8 @@ complete -c sample -n "__sample_verb_is record" -l children -d "Record child pro
 complete -c sample -n "__sample_verb_is record" -l no-children -d "Record only the command itself"
 complete -c sample -n "__sample_verb_is record" -l symbols -d "Names of functions go into the recording"
 complete -c sample -n "__sample_verb_is record" -l no-symbols -d "Leave them out"
-complete -c sample -n "__sample_verb_is record report diff export" -l cache -d "Use and keep names that were found before"
-complete -c sample -n "__sample_verb_is record report diff export" -l no-cache -d "Neither use nor keep them"
+complete -c sample -n "__sample_verb_is record report annotate diff export" -l cache -d "Use and keep names that were found before"
+complete -c sample -n "__sample_verb_is record report annotate diff export" -l no-cache -d "Neither use nor keep them"
 complete -c sample -n "__sample_verb_is record" -l quiet -d "No countdown and no summary"
 complete -c sample -n "__sample_verb_is record" -a "(__fish_complete_subcommand)"
 
@@ -66,8 +66,8 @@ complete -c sample -n "__sample_verb_is report diff export" -l search -x -d "Onl
 complete -c sample -n "__sample_verb_is report diff export" -l average -x -a "1s 1m 5m 10m" -d "Durations as in an average span"
 complete -c sample -n "__sample_verb_is report diff export" -l hide -x -a "gc plugins gc,plugins" -d "Take out of all durations"
 complete -c sample -n "__sample_verb_is report diff export" -l fold -x -a "inlined parts inlined,parts" -d "Make one with their functions"
-complete -c sample -n "__sample_verb_is report diff export" -l names -x -a "full noargs short" -d "How much of names to show"
+complete -c sample -n "__sample_verb_is report annotate diff export" -l names -x -a "full noargs short" -d "How much of names to show"
 complete -c sample -n "__sample_verb_is report diff export" -l category -x -a "process thread module" -d "What the top level is"
-complete -c sample -n "__sample_verb_is record report diff export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
-complete -c sample -n "__sample_verb_is report diff export" -l resymbolize -d "Names from this machine's files"
+complete -c sample -n "__sample_verb_is record report annotate diff export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
+complete -c sample -n "__sample_verb_is report annotate diff export" -l resymbolize -d "Names from this machine's files"
 complete -c sample -n "__sample_verb_is report diff export" -F

@@ -78,6 +78,11 @@ _sample_annotate() {
         "--intel[Intel's syntax]" \
         '--all[what was never sampled, too]' \
         '--unit=[of durations]:unit:(auto ms %)' \
+        '--names=[of functions]:form:(full noargs short)' \
+        "--resymbolize[names from this machine's files]" \
+        '*--debug-dir=[look for debug files here, too]:folder:_files -/' \
+        '(--no-cache)--cache[use and keep names that were found before]' \
+        '(--cache)--no-cache[neither use nor keep them]' \
         '--json[JSON instead of text]' \
         '--color=[when to use colours]:when:(auto always never)' \
         ':function:' \

@@ -4,6 +4,12 @@
 #include "sampler/collector/module_file.h"
 #include "sampler/collector/proc_files.h"
 
+#include <unistd.h>
+
+#include <iterator>
+#include <string>
+#include <utility>
+
 namespace sample::collector {
 namespace {
 
@@ -38,9 +44,25 @@ const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
 
 JitCode& AddressMap::jit(pid_t pid, Recorder& recorder) {
     if (jit_ == nullptr) {
-        jit_ = std::make_unique<JitCode>(pid, recorder);
+        jit_ = std::make_unique<JitCode>(pid, recorder, inherited_);
     }
     return *jit_;
+}
+
+InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) const {
+    if (jit_ != nullptr) {
+        return {jit_->maps_for_child(), now_ns};
+    }
+    InheritedCode code{inherited_.maps, now_ns};
+    // Its own code need not have been sampled: a server that only forks does not run it.
+    const std::string map = "/proc/" + std::to_string(process.pid) + "/root/tmp/perf-" +
+                            std::to_string(process.own_pid) + ".map";
+    if (::access(map.c_str(), F_OK) == 0) {
+        for (FilePart& own : PerfMapPlace{process.pid}.snapshot()) {
+            code.maps.push_back(std::move(own));
+        }
+    }
+    return code;
 }
 
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {

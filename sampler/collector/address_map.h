@@ -61,6 +61,16 @@ public:
     /// time, once a second.
     CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns);
 
+    /// The process was forked: its code made at run time may be its parent's.
+    void inherit(InheritedCode inherited) { inherited_ = std::move(inherited); }
+    struct Pids {
+        pid_t pid = 0;
+        pid_t own_pid = 0;  ///< As the process itself knows it.
+    };
+    /// What the process whose map this is hands on to a child that it forks now. One system call
+    /// where no code of that kind was met, and no perf map is there.
+    [[nodiscard]] InheritedCode for_child(const Pids& process, std::uint64_t now_ns) const;
+
     /// Takes in what is told of code made at run time. Nothing where there is none.
     void read_on() {
         if (jit_ != nullptr) {
@@ -91,7 +101,8 @@ private:
     bool believes_files_ = true;
     std::uint64_t next_read_ns_ = 0;
     std::uint64_t next_look_ns_ = 0;  ///< For a dump.
-    std::unique_ptr<JitCode> jit_;    ///< Once code was met that was made at run time.
+    InheritedCode inherited_;
+    std::unique_ptr<JitCode> jit_;  ///< Once code was met that was made at run time.
 };
 
 }  // namespace sample::collector

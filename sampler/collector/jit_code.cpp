@@ -1,33 +1,21 @@
 #include "sampler/collector/jit_code.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace sample::collector {
 namespace {
 
-constexpr const char* kTemporary = "/tmp";
 constexpr std::string_view kDeleted = " (deleted)";
 /// Samples that are drained are not older, if the machine is not past help.
 constexpr std::uint64_t kPastNs = 1'000'000'000;
 /// A drain takes in no more of a dump, so that nobody waits for it.
 constexpr int kMostRecords = 1 << 16;
-
-/// Opens `path` as a process with `root` as its root would. No magic links: those lead out.
-Fd open_in(const Fd& root, const char* path, int flags) {
-    open_how how{};
-    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return Fd{static_cast<int>(::syscall(SYS_openat2, root.get(), path, &how, sizeof how))};
-}
 
 std::string path_without_mark(const std::string& path) {
     return path.ends_with(kDeleted) ? path.substr(0, path.size() - kDeleted.size()) : path;
@@ -35,19 +23,11 @@ std::string path_without_mark(const std::string& path) {
 
 }  // namespace
 
-JitCode::JitCode(pid_t pid, Recorder& recorder)
-    : recorder_{recorder}, pid_{pid}, own_pid_{pid}, owner_{::geteuid()} {
-    if (const auto identity = identity_in_own_namespace(pid)) {
-        own_pid_ = identity->pid;
-        owner_ = identity->user;
-    }
-    const std::string root = "/proc/" + std::to_string(pid) + "/root";
-    root_ = Fd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    temporary_ = root_.is_open() ? open_in(root_, kTemporary, O_PATH | O_DIRECTORY)
-                                 : Fd{::open(kTemporary, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+JitCode::JitCode(pid_t pid, Recorder& recorder, InheritedCode inherited)
+    : recorder_{recorder}, pid_{pid}, place_{pid}, inherited_{std::move(inherited)} {
     trace::Module module;
     module.kind = trace::ModuleKind::jit;
-    module.path = std::string{kTemporary} + "/perf-" + std::to_string(own_pid_) + ".map";
+    module.path = place_.path();
     module_ = recorder_.own_module(module);
 }
 
@@ -63,12 +43,6 @@ bool JitCode::is_dump(const std::string& path) {
                        [](unsigned char letter) { return std::isdigit(letter) != 0; });
 }
 
-bool JitCode::is_trusted(const Fd& fd) const {
-    struct stat info = {};
-    return fd.is_open() && ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) &&
-           (info.st_uid == owner_ || info.st_uid == 0);
-}
-
 Fd JitCode::open_dump(const Mapping& mapping) const {
     // The very file, whatever its name is by now; needs CAP_CHECKPOINT_RESTORE. Source: proc(5).
     char range[64] = {};
@@ -77,10 +51,11 @@ Fd JitCode::open_dump(const Mapping& mapping) const {
                   static_cast<unsigned long long>(mapping.end));
     Fd file{::open(("/proc/" + std::to_string(pid_) + range).c_str(),
                    O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
-    if (!file.is_open() && root_.is_open()) {
-        file = open_in(root_, path_without_mark(mapping.path).c_str(), O_RDONLY | O_NONBLOCK);
+    if (!file.is_open() && place_.root().is_open()) {
+        file =
+            open_in(place_.root(), path_without_mark(mapping.path).c_str(), O_RDONLY | O_NONBLOCK);
     }
-    return is_trusted(file) ? std::move(file) : Fd{};
+    return place_.is_trusted(file) ? std::move(file) : Fd{};
 }
 
 void JitCode::found_dump(const Mapping& mapping) {
@@ -115,6 +90,15 @@ void JitCode::found_dump(const Mapping& mapping) {
     read_on();
 }
 
+/// A forked process and its parent may write to one dump.
+bool JitCode::is_own(const jitdump::Record& record) const {
+    if (record.pid == static_cast<std::uint32_t>(place_.own_pid())) {
+        return true;
+    }
+    return inherited_.forked_ns == 0 ? record.pid == reader_->header().pid
+                                     : record.time <= inherited_.forked_ns;
+}
+
 void JitCode::read_on() {
     if (!reader_) {
         return;
@@ -123,6 +107,9 @@ void JitCode::read_on() {
         const auto record = reader_->next();
         if (!record) {
             break;
+        }
+        if (!is_own(*record)) {
+            continue;
         }
         if (record->kind == jitdump::Kind::load) {
             history_.load(record->address, record->code_size, record->code_offset, record->time);
@@ -143,17 +130,27 @@ JitCode::Place JitCode::locate(Pc pc, std::uint64_t time_ns) {
     return {module_, pc.value, JitHistory::kForever};
 }
 
+std::vector<FilePart> JitCode::maps_for_child() const {
+    std::vector<FilePart> maps = inherited_.maps;
+    for (FilePart& own : place_.snapshot()) {
+        maps.push_back(std::move(own));
+    }
+    return maps;
+}
+
 void JitCode::take_map() {
-    const std::string name = "perf-" + std::to_string(own_pid_) + ".map";
-    const Fd map{
-        ::openat(temporary_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
-    if (is_trusted(map)) {
-        recorder_.keep_copy(module_, map);
-    } else if (map.is_open()) {
-        recorder_.add_note(std::string{kTemporary} + "/" + name +
-                           ": not used, for it does not belong to the user of process " +
-                           std::to_string(pid_));
-    } else if (dump_.is_open()) {
+    const Fd map = place_.open();
+    const bool is_trusted = place_.is_trusted(map);
+    const bool is_used = is_trusted && !place_.is_stale(map);
+    if (map.is_open() && !is_used) {
+        recorder_.add_note(
+            place_.path() + ": not used, for it " +
+            (is_trusted ? "is older than process " : "does not belong to the user of process ") +
+            std::to_string(pid_));
+    }
+    if (is_used || !inherited_.maps.empty()) {
+        recorder_.keep_copy(module_, inherited_.maps, is_used ? &map : nullptr);
+    } else if (!map.is_open() && dump_.is_open()) {
         // Code that was told of after it ran can be looked up there, too.
         recorder_.keep_file(module_, Fd{::fcntl(dump_.get(), F_DUPFD_CLOEXEC, 0)});
     }

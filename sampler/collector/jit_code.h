@@ -3,12 +3,14 @@
 // Made when such code is met first; a program without any costs nothing. Two sources of names:
 //
 //   the dump   jit-PID.dump, which the process maps executable so that profilers find it. Read
-//   while
-//              it grows. An address is translated to the dump's module and the place of the code's
-//              byte in the file: unique, though addresses of the process are used again.
+//              while it grows. An address is translated to the dump's module and the place of the
+//              code's byte in the file: unique, though addresses of the process are used again.
 //   the map    /tmp/perf-PID.map, which may be written at the very end. What no dump tells of goes
-//   to
-//              a module of this path, with the process's own addresses.
+//              to a module of this path, with the process's own addresses.
+//
+// A forked child goes on with its parent's code: of its parent's map what was there at the fork
+// counts for it, before its own; of a dump that both write to, what was told until then, and what
+// it tells itself.
 //
 // Both vanish. The dump's descriptor and a copy of the map go to the recorder, to be read when the
 // session ends. Both must belong to the process's user, or root, as perf demands.
@@ -19,6 +21,7 @@
 #include "core/fd.h"
 #include "core/jitdump.h"
 #include "sampler/collector/jit_history.h"
+#include "sampler/collector/perf_map_place.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/recorder.h"
 
@@ -27,14 +30,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sample::collector {
 
+/// What a process got from its parent when it was forked.
+struct InheritedCode {
+    std::vector<FilePart> maps;   ///< Of its ancestors, the oldest first.
+    std::uint64_t forked_ns = 0;  ///< When; 0: it was not forked.
+};
+
 class JitCode {
 public:
-    /// Looks at the process, which should be alive still: who owns it, what it calls itself, where
-    /// its /tmp is.
-    JitCode(pid_t pid, Recorder& recorder);
+    /// Looks at the process, which should be alive still.
+    JitCode(pid_t pid, Recorder& recorder, InheritedCode inherited);
 
     /// Code that no dump tells of.
     [[nodiscard]] ModuleId module() const { return module_; }
@@ -57,18 +66,18 @@ public:
 
     /// The process has ended, or will be another program: hands the names to the recorder.
     void finish();
+    /// What a child has in maps that the process forks now.
+    [[nodiscard]] std::vector<FilePart> maps_for_child() const;
 
 private:
     [[nodiscard]] Fd open_dump(const Mapping& mapping) const;
-    [[nodiscard]] bool is_trusted(const Fd& fd) const;
+    [[nodiscard]] bool is_own(const jitdump::Record& record) const;
     void take_map();
 
     Recorder& recorder_;
     pid_t pid_;
-    pid_t own_pid_;  ///< As the process itself knows it.
-    uid_t owner_;
-    Fd root_;
-    Fd temporary_;  ///< Its /tmp. Held, for the names of another mount namespace end with it.
+    PerfMapPlace place_;
+    InheritedCode inherited_;
     ModuleId module_;
     Fd dump_;
     std::string dump_path_;

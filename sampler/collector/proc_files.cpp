@@ -82,6 +82,35 @@ bool is_traced(pid_t pid) {
     return at != std::string::npos && std::atoi(status.c_str() + at + 11) != 0;
 }
 
+std::optional<std::int64_t> start_time_ns(pid_t pid) {
+    const std::string stat = read_small_file(proc_path(pid, "stat"));
+    // Behind the name, which may hold anything, the state is field 3.
+    std::size_t at = stat.rfind(')');
+    for (int field = 2; field < 22 && at != std::string::npos; ++field) {
+        at = stat.find(' ', at + 1);
+    }
+    if (at == std::string::npos) {
+        return std::nullopt;
+    }
+    const auto now = [](clockid_t clock) {
+        timespec time{};
+        ::clock_gettime(clock, &time);
+        return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    };
+    const std::int64_t since_boot =
+        std::atoll(stat.c_str() + at + 1) * (1'000'000'000 / ::sysconf(_SC_CLK_TCK));
+    return now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) + since_boot;
+}
+
+pid_t parent_of(pid_t pid) {
+    constexpr std::string_view kLine = "\nPPid:\t";
+    const std::string status = read_small_file(proc_path(pid, "status"));
+    const std::size_t at = status.find(kLine);
+    return at == std::string::npos
+               ? 0
+               : static_cast<pid_t>(std::atoi(status.c_str() + at + kLine.size()));
+}
+
 std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid) {
     const std::string status = read_small_file(proc_path(pid, "status"));
     const std::size_t pids = status.find("\nNSpid:\t");

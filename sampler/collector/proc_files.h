@@ -16,6 +16,13 @@ namespace sample::collector {
 [[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
 [[nodiscard]] bool is_traced(pid_t pid);
 
+/// By the clock that files are dated by, in nanoseconds; off by up to the kernel's tick of 10 ms.
+/// An exec does not change it. Source: proc(5), field 22 of stat.
+[[nodiscard]] std::optional<std::int64_t> start_time_ns(pid_t pid);
+
+/// As we know it; 0 if that is not known.
+[[nodiscard]] pid_t parent_of(pid_t pid);
+
 struct OwnIdentity {
     pid_t pid = 0;   ///< As the process itself knows it.
     uid_t user = 0;  ///< Effective, as we know it.

@@ -88,7 +88,9 @@ ProfiledProcess::ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping>
       clock_{clock},
       reader_{mapping_->area()},
       stacks_{identity_.pid, addresses_, recorder, clock},
-      started_ns_{monotonic_ns()} {}
+      started_ns_{monotonic_ns()} {
+    addresses_.inherit(identity_.inherited);
+}
 
 void ProfiledProcess::begin() {
     recorder_.begin(identity_.source, identity_.source_reason);
@@ -127,6 +129,10 @@ void ProfiledProcess::take_names() {
         drain();
         addresses_.finish();
     }
+}
+
+InheritedCode ProfiledProcess::code_for_child(pid_t own_pid) {
+    return addresses_.for_child({identity_.pid, own_pid}, monotonic_ns());
 }
 
 std::uint64_t ProfiledProcess::said_cpu_ns() const {

@@ -62,6 +62,7 @@ public:
         std::string command_line;
         std::string source;
         std::string source_reason;
+        InheritedCode inherited;
     };
 
     ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping> mapping, Recorder& recorder,
@@ -73,6 +74,8 @@ public:
     void drain();
     /// What names code that was made at run time, while it is this image's; end() does it, too.
     void take_names();
+    /// What a child got that it forks now; the process knows itself as `own_pid`.
+    [[nodiscard]] InheritedCode code_for_child(pid_t own_pid);
     /// Takes in the rest, books what no sample stands for, and writes the end. `cpu_ns`: the
     /// process's clock, or nothing if it is not known any more. `counted`: what its events counted,
     /// which stands for the clock where weights are no time.

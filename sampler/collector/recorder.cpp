@@ -32,19 +32,22 @@ constexpr std::size_t kMostFiles = 2048;
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
 
-Fd copy_of(const Fd& file) {
-    Fd copy{::memfd_create("names", MFD_CLOEXEC)};
+/// Adds the first `bytes` of `file`, or as many as it has; false if they could not be written.
+bool append(const Fd& copy, const Fd& file, std::uint64_t bytes) {
     std::array<char, std::size_t{64} << 10U> buffer{};
-    off_t offset = 0;
-    ssize_t got = 0;
-    while ((got = ::pread(file.get(), buffer.data(), buffer.size(), offset)) > 0) {
-        if (::write(copy.get(), buffer.data(), static_cast<std::size_t>(got)) != got ||
-            static_cast<std::uint64_t>(offset) > kMostCopied) {
-            return Fd{};
+    for (std::uint64_t offset = 0; offset < bytes;) {
+        const ssize_t got = ::pread(file.get(), buffer.data(),
+                                    std::min<std::uint64_t>(buffer.size(), bytes - offset),
+                                    static_cast<off_t>(offset));
+        if (got <= 0) {
+            break;
         }
-        offset += got;
+        if (::write(copy.get(), buffer.data(), static_cast<std::size_t>(got)) != got) {
+            return false;
+        }
+        offset += static_cast<std::uint64_t>(got);
     }
-    return copy;
+    return true;
 }
 
 }  // namespace
@@ -115,16 +118,29 @@ void Recorder::keep_file(ModuleId module, Fd file) {
     kept_files_.try_emplace(module, std::move(file));
 }
 
-void Recorder::keep_copy(ModuleId module, const Fd& file) {
+void Recorder::keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last) {
+    std::uint64_t last_bytes = 0;
     struct stat info = {};
-    if (::fstat(file.get(), &info) == 0 &&
-        copied_bytes_ + static_cast<std::uint64_t>(info.st_size) <= kMostCopied) {
-        if (Fd copy = copy_of(file); copy.is_open()) {
-            copied_bytes_ += static_cast<std::uint64_t>(info.st_size);
+    if (last != nullptr && ::fstat(last->get(), &info) == 0) {
+        last_bytes = static_cast<std::uint64_t>(info.st_size);
+    }
+    std::uint64_t bytes = last_bytes;
+    for (const FilePart& part : parts) {
+        bytes += part.bytes;
+    }
+    if (bytes <= kMostCopied - copied_bytes_) {
+        Fd copy{::memfd_create("names", MFD_CLOEXEC)};
+        bool is_whole = copy.is_open();
+        for (const FilePart& part : parts) {
+            is_whole = is_whole && append(copy, *part.file, part.bytes);
+        }
+        if (is_whole && (last == nullptr || append(copy, *last, last_bytes))) {
+            copied_bytes_ += bytes;
             keep_file(module, std::move(copy));
             return;
         }
     }
+    const Fd& file = last != nullptr ? *last : *parts.back().file;
     keep_file(module, Fd{::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)});
 }
 

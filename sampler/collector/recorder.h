@@ -7,12 +7,14 @@
 
 #include "core/fd.h"
 #include "core/result.h"
+#include "sampler/collector/perf_map_place.h"
 #include "sampler/collector/tick_clock.h"
 #include "trace/recording_writer.h"
 
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +60,9 @@ public:
     void keep_file(ModuleId module, Fd file);
     /// The same for a file that may change: keeps what it has now, up to a limit of all copies
     /// together, then the file itself.
-    void keep_copy(ModuleId module, const Fd& file);
+    void keep_copy(ModuleId module, const Fd& file) { keep_copy(module, {}, &file); }
+    /// Keeps `parts`, one behind the other, and behind them what `last`, which may be nullptr, has.
+    void keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last);
     [[nodiscard]] const std::map<ModuleId, Fd>& kept_files() const { return kept_files_; }
 
     /// A line that a person should see with the recording. Said once.

@@ -178,8 +178,10 @@ bool Session::welcome(Connection& connection, const control::Hello& hello) {
     }
     const bool is_root = connection.pid == root_;
     connection.identity.pid = connection.pid;
-    connection.identity.parent = static_cast<pid_t>(hello.parent_pid);
     connection.identity.same_pid_namespace = connection.pid == static_cast<pid_t>(hello.pid);
+    connection.identity.parent = connection.identity.same_pid_namespace
+                                     ? static_cast<pid_t>(hello.parent_pid)
+                                     : parent_of(connection.pid);
     // The image before this one need not have waited for us.
     serve_waiting(connection.pid);
     unprofiled_.has_run(connection.pid);
@@ -229,6 +231,8 @@ void Session::describe(Connection& connection, const control::Hello& hello) cons
             if (live.process->pid() == connection.identity.parent) {
                 connection.identity.executable = live.process->identity().executable;
                 connection.identity.command_line = live.process->identity().command_line;
+                connection.identity.inherited =
+                    live.process->code_for_child(static_cast<pid_t>(hello.parent_pid));
                 return;
             }
         }

@@ -185,6 +185,18 @@ TEST(Diff, paths_are_told_apart_below_their_categories) {
     EXPECT_EQ(both.nodes[1].total.before.ns, 1000 * kPeriod) << "one category, whatever its pid";
     EXPECT_EQ(both.nodes[0].total.after.ns, 1300 * kPeriod);
     EXPECT_EQ(both.nodes.size(), 6U);
+    // Whoever wants no intervals but those of the worse and the better gets the same ones.
+    options.path_intervals = false;
+    const Diff fewer = diff(two_paths(500, 500, "17"), two_paths(500, 800, "4711"), options);
+    EXPECT_EQ(fewer.nodes_level.error, both.nodes_level.error);
+    for (std::size_t i = 1; i < both.nodes.size(); ++i) {
+        const Compared& full = both.nodes[i].total;
+        const Compared& some = fewer.nodes[i].total;
+        EXPECT_EQ(some.verdict, full.verdict) << i;
+        ASSERT_TRUE(full.interval.has_value()) << i;
+        EXPECT_EQ(some.interval.has_value(), some.verdict == Verdict::worse) << i;
+        EXPECT_EQ(some.interval.value_or(*full.interval).low, full.interval->low) << i;
+    }
 }
 
 TEST(Diff, samples_of_unequal_weight_tell_less) {

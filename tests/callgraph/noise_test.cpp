@@ -168,8 +168,10 @@ TEST(Noise, many_differences_are_judged_by_benjamini_and_hochberg) {
                 called = k;
             }
         }
-        const Level level = level_for(differences, kError);
+        const Called by_us = call(differences, kError);
+        const Level& level = by_us.level;
         EXPECT_EQ(level.judged, size);
+        EXPECT_EQ(by_us.indices.size(), called);
         EXPECT_EQ(std::count_if(differences.begin(), differences.end(),
                                 [&](const Difference& each) {
                                     return interval_of(each, level.error).excludes_zero();
@@ -188,13 +190,13 @@ TEST(Noise, what_can_tell_nothing_costs_the_others_nothing) {
     EXPECT_TRUE(can_tell({{0, 1, 0, 0}, {1, 1, 3, 0}}, kError)) << "clocks differ";
     std::vector<Difference> differences(1000, counts(1, 2));
     differences.push_back(counts(100, 160));
-    const Level level = level_for(differences, kError);
+    const Level level = call(differences, kError).level;
     EXPECT_EQ(level.judged, 1U);
     EXPECT_DOUBLE_EQ(level.error, kError);
 }
 
 TEST(Noise, nothing_to_judge_is_no_trouble) {
-    const Level level = level_for({}, kError);
+    const Level level = call({}, kError).level;
     EXPECT_EQ(level.judged, 0U);
     EXPECT_DOUBLE_EQ(level.error, kError);
 }

@@ -168,5 +168,22 @@ TEST(FindFunctions, looks_at_names_and_sources) {
     EXPECT_TRUE(find_functions(profile, "zzz").empty());
 }
 
+TEST(SortBySelf, goes_on_to_totals_and_names) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"c"}), 7);
+    maker.sample(thread, maker.stack({"b", "top"}), 9);
+    maker.sample(thread, maker.stack({"b"}), 7);
+    maker.sample(thread, maker.stack({"a"}), 7);
+    const Profile profile = maker.profile();
+    std::vector<FunctionId> ids = find_functions(profile, "");
+    sort_by_self(profile, ids);
+    std::string order;
+    for (const FunctionId id : ids) {
+        order += profile.function(id).name + " ";
+    }
+    EXPECT_EQ(order, "top b a c ");
+}
+
 }  // namespace
 }  // namespace sample::callgraph

@@ -1,5 +1,7 @@
 #include "cli/output.h"
 
+#include "core/fd.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -52,6 +54,26 @@ TEST_F(OutputFile, is_whole_and_private) {
     ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0600U);
     EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFile, leaves_nothing_behind_when_a_signal_ends_it) {
+    const Fd nameless{::open(folder_.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, S_IRUSR)};
+    if (!nameless.is_open()) {
+        GTEST_SKIP() << "no file without a name in " << folder_;
+    }
+    EXPECT_EXIT(
+        {
+            (void)write_file_atomically(
+                path("a"),
+                [](int fd) {
+                    const Result<void> written = write_all(fd, "half");
+                    std::raise(SIGKILL);
+                    return written;
+                },
+                false);
+        },
+        testing::KilledBySignal(SIGKILL), "");
+    EXPECT_EQ(files(), 0);
 }
 
 TEST_F(OutputFile, is_replaced_only_by_force) {

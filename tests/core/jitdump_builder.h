@@ -10,14 +10,16 @@ namespace sample::jitdump {
 
 class Builder {
 public:
-    explicit Builder(std::uint32_t pid = 7, std::uint64_t timestamp = 100, std::uint64_t flags = 0,
-                     std::uint32_t magic = 0x4A695444, std::uint32_t version = 1) {
+    explicit Builder(std::uint32_t owner = 7, std::uint64_t timestamp = 100,
+                     std::uint64_t flags = 0, std::uint32_t magic = 0x4A695444,
+                     std::uint32_t version = 1)
+        : pid{owner} {
         put<std::uint32_t>(magic);
         put<std::uint32_t>(version);
         put<std::uint32_t>(40);
         put<std::uint32_t>(62);
         put<std::uint32_t>(0);
-        put<std::uint32_t>(pid);
+        put<std::uint32_t>(owner);
         put<std::uint64_t>(timestamp);
         put<std::uint64_t>(flags);
     }
@@ -26,8 +28,8 @@ public:
     std::uint64_t load(std::uint64_t time, const std::string& name, std::uint64_t address,
                        const std::string& code) {
         head(0, 56 + name.size() + 1 + code.size(), time);
-        put<std::uint32_t>(7);
-        put<std::uint32_t>(7);
+        put<std::uint32_t>(pid);
+        put<std::uint32_t>(pid);
         put<std::uint64_t>(address);
         put<std::uint64_t>(address);
         put<std::uint64_t>(code.size());
@@ -38,8 +40,8 @@ public:
     }
     void move(std::uint64_t time, std::uint64_t from, std::uint64_t to, std::uint64_t size) {
         head(1, 64, time);
-        put<std::uint32_t>(7);
-        put<std::uint32_t>(7);
+        put<std::uint32_t>(pid);
+        put<std::uint32_t>(pid);
         put<std::uint64_t>(to);
         put<std::uint64_t>(from);
         put<std::uint64_t>(to);
@@ -78,6 +80,7 @@ public:
     }
 
     std::string bytes;
+    std::uint32_t pid;  ///< Of the records to come.
 
 private:
     std::uint64_t index_ = 0;

@@ -3,9 +3,8 @@
 #include "core/fd.h"
 #include "core/mapping_lookup.h"
 
-#include <gtest/gtest.h>
-
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // `sample annotate` on a program whose hot lines are known, and on its recording alone.
 #include "session.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,8 +27,11 @@ protected:
         return 0;
     }
 
-    [[nodiscard]] Json annotate(const std::string& function) const {
-        const Outcome outcome = sample({"annotate", "--json", function, recording()});
+    [[nodiscard]] Json annotate(const std::string& function, const Words& options = {}) const {
+        Words words{"annotate", "--json"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {function, recording()});
+        const Outcome outcome = sample(words);
         EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
         return Json::parse(outcome.out, nullptr, false);
     }
@@ -155,6 +159,45 @@ TEST_F(AnnotateRecorded, text_shows_lines_and_instructions) {
     const Outcome intel = sample({"annotate", "--asm", "--all", "--intel", "main", recording()});
     EXPECT_NE(intel.out.find("call   0x"), std::string::npos) << intel.out;
     EXPECT_EQ(intel.out.find("%r"), std::string::npos) << intel.out;
+}
+
+// Lines and inlined functions of a program that had none where it was recorded.
+TEST_F(AnnotateRecorded, debug_files_that_come_later_are_used_if_asked_for) {
+    static_cast<void>(copy_of_program());
+    const Outcome split = run_here(
+        {"sh", "-c",
+         "mkdir -p \"debug$PWD\" && objcopy --only-keep-debug two_loops \"debug$PWD/it.debug\" && "
+         "objcopy --strip-debug --add-gnu-debuglink=\"debug$PWD/it.debug\" two_loops"});
+    ASSERT_EQ(split.exit_code, 0) << split.err;
+    ASSERT_EQ(record({file("two_loops"), "0.3"}).exit_code, 0);
+    const auto known_lines = [](const Json& made) {
+        return std::count_if(made.at("lines").begin(), made.at("lines").end(),
+                             [](const Json& line) { return line.at("line") != 0; });
+    };
+    EXPECT_EQ(known_lines(annotate("two_loops")), 0);
+    EXPECT_EQ(known_lines(annotate("two_loops", {"--debug-dir", file("debug")})), 0)
+        << "the recording's names go first";
+    const Json made = annotate("two_loops", {"--resymbolize", "--debug-dir", file("debug")});
+    EXPECT_GT(known_lines(made), 0);
+    std::map<int, double> totals = by_line(made, "total_us");
+    EXPECT_GT(totals[line_of("first loop")], totals[line_of("second loop")]);
+    EXPECT_EQ(sum_of_code(made, "self_us"), made.at("self_us").get<double>());
+    EXPECT_NE(made.at("code").dump().find("inlined_work"), std::string::npos);
+}
+
+TEST_F(AnnotateRecorded, names_have_the_form_that_is_asked_for) {
+    ASSERT_EQ(record({target("two_loops"), "0.3"}).exit_code, 0);
+    const auto names_in = [](const Json& made) {
+        return made.at("function").dump() + made.at("code").dump();
+    };
+    EXPECT_NE(names_in(annotate("two_loops")).find("inlined_work("), std::string::npos);
+    const std::string brief = names_in(annotate("two_loops", {"--names", "short"}));
+    EXPECT_NE(brief.find("{anonymous}::inlined_work\""), std::string::npos) << brief;
+    EXPECT_EQ(brief.find("inlined_work("), std::string::npos) << brief;
+    EXPECT_EQ(brief.find("two_loops("), std::string::npos) << brief;
+    const Outcome whole = sample({"annotate", "--names", "full", "two_loops", recording()});
+    EXPECT_NE(whole.out.find("inlined_work("), std::string::npos) << whole.out;
+    EXPECT_EQ(sample({"annotate", "--names", "long", "two_loops", recording()}).exit_code, 2);
 }
 
 TEST_F(AnnotateRecorded, what_cannot_be_shown_is_an_error) {

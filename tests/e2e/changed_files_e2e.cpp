@@ -28,8 +28,7 @@ protected:
 TEST_F(ChangedFiles, cost_a_module_its_names_and_nothing_else) {
     copy_app();
     ASSERT_EQ(record({file("app"), "0.3"}).exit_code, 0);
-    const Words report{"report",         "--view",   "functions",
-                       "--resymbolize", "--no-cache", recording()};
+    const Words report{"report", "--view", "functions", "--resymbolize", "--no-cache", recording()};
     bool was_named = false;
     // Each way of reading maps the file anew; in the end it is cut off too late.
     for (int nth = 1; nth < 30 && !was_named; ++nth) {
@@ -42,8 +41,8 @@ TEST_F(ChangedFiles, cost_a_module_its_names_and_nothing_else) {
             << outcome.out;
     }
     EXPECT_TRUE(was_named);
-    const Outcome summary = sample_cutting(
-        file("app"), 2, {"report", "--resymbolize", "--no-cache", recording()});
+    const Outcome summary =
+        sample_cutting(file("app"), 2, {"report", "--resymbolize", "--no-cache", recording()});
     EXPECT_NE(summary.out.find("app changed while it was read"), std::string::npos) << summary.out;
 }
 

@@ -76,6 +76,16 @@ TEST_F(Jit, each_image_of_a_process_has_the_map_that_it_wrote) {
     expect_map_shares(seen);
 }
 
+TEST_F(Jit, a_forked_child_has_its_parents_map_as_it_was_at_the_fork) {
+    const Outcome outcome = record({target("jit_map"), "fork", "0.7"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    remove_map(outcome);
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.stat("processes"), 2);
+    EXPECT_EQ(seen.total_us("renamed_by_the_parent"), 0);
+    expect_map_shares(seen);
+}
+
 TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
     ASSERT_EQ(record({target("jit_map"), "none", "0.3"}).exit_code, 0);
     const Recording seen{recording()};

@@ -4,6 +4,7 @@
 #include "callgraph/transforms.h"
 #include "export/source_file.h"
 #include "export/unique_names.h"
+#include "export/utf8.h"
 #include "random_profile.h"
 
 #include <gtest/gtest.h>
@@ -164,10 +165,7 @@ std::map<std::string, const Function*> functions_of(const Profile& profile) {
         const Function& function = profile.functions[i];
         std::string name{source_file(profile, function)};
         name = (name.empty() ? "???" : name) + ":" + names[i];
-        for (char& character : name) {
-            character = character == '\n' ? ' ' : character;
-        }
-        EXPECT_TRUE(functions.emplace(name, &function).second) << name;
+        EXPECT_TRUE(functions.emplace(one_line(name), &function).second) << name;
     }
     return functions;
 }
@@ -286,6 +284,17 @@ TEST(Callgrind, a_profile_without_lines_has_its_calls_where_they_are_known) {
     expect_same(profile);
     EXPECT_EQ(figures_of(profile).calls.at("/src/app.c:a")[1], "33 /src/app.c:c");
     EXPECT_TRUE(write_callgrind(Profile{}, to_string_sink(profile.command_line)).has_value());
+}
+
+TEST(Callgrind, a_function_without_costs_at_a_line_has_the_line_where_it_begins) {
+    Profile profile = recursive_profile();
+    for (std::uint32_t i = 0; i < profile.functions.size(); ++i) {
+        profile.functions[i].line = 70 + i;
+    }
+    expect_same(profile);
+    const std::string text = written(profile);
+    EXPECT_NE(text.find("\n70 0 0\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\n72 0 0\n"), std::string::npos) << "c has costs at line 4";
 }
 
 TEST(Callgrind, passes_a_sinks_failure_on) {

@@ -91,12 +91,40 @@ TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
               "20000 {\"samples\":0}\n20000 {\"CPU %\":0}\n");
 }
 
+TEST(ChromeTrace, counts_a_slice_that_is_longer_than_the_session_in_few_steps) {
+    ThreadsProfileMaker maker;
+    const auto at_f = maker.child(maker.category("app"), maker.function("f"));
+    const auto thread = maker.thread("app", "app", 1, 1);
+    maker.profile.truth.clock = "cpu";
+    maker.sample(thread, 1'005'000'000, at_f, 1'000'000'000);
+    const Json trace = Json::parse(text_of(maker.finish()));
+    std::string counters;
+    for (const Json& event : trace["traceEvents"]) {
+        if (event["ph"] == "C" && event["args"].contains("CPU %")) {
+            counters += event["ts"].dump() + " " + event["args"]["CPU %"].dump() + "\n";
+        }
+    }
+    EXPECT_EQ(counters, "0 50\n10000 100\n990000 100\n1000000 50\n1010000 0\n");
+}
+
 TEST(ChromeTrace, has_no_counters_and_says_so_where_no_times_are_known) {
     Profile profile = threads_profile();
     profile.timeline.reset();
     const std::string text = text_of(profile);
     EXPECT_EQ(text.find("\"ph\":\"C\""), std::string::npos);
     EXPECT_TRUE(Json::parse(text)["otherData"]["axis"].get<std::string>().starts_with("no times"));
+}
+
+TEST(ChromeTrace, makes_a_microsecond_of_each_that_is_counted) {
+    ThreadsProfileMaker maker;
+    const auto app = maker.category("app");
+    const auto at_f = maker.child(app, maker.function("f"));
+    const auto thread = maker.thread("app", "app", 1, 1);
+    maker.profile.event = maker.profile.unit = "page-faults";
+    maker.sample(thread, 7, at_f, 3);
+    maker.sample(thread, 9, maker.child(app, maker.function("f")), 2);
+    EXPECT_EQ(slices_of(text_of(maker.finish()), "1"),
+              "B f 0.000\nE f 3.000\nB f 3.00001\nE f 5.000\n");
 }
 
 TEST(ChromeTrace, writes_times_before_the_start) {

@@ -193,7 +193,9 @@ TEST(Firefox, leaves_out_samples_that_a_transform_left_out) {
 TEST(Firefox, is_valid_without_anything) {
     Profile profile;
     profile.nodes.resize(1);
-    expect_valid(exported(profile));
+    const json document = exported(profile);
+    expect_valid(document);
+    EXPECT_EQ(document["threads"].size(), 1) << "the profiler refuses a profile without a thread";
 }
 
 TEST(Firefox, passes_a_sinks_failure_on) {

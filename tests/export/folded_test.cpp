@@ -49,6 +49,15 @@ TEST(Folded, writes_a_line_for_each_stack_with_time_of_its_own) {
               "a:b;main;x.c:4 1\n");
 }
 
+TEST(Folded, is_utf8) {
+    Profile profile = small_profile();
+    profile.functions[0].name = "bad\xff";
+    profile.categories[0].name = "\xc3";
+    std::string text;
+    ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
+    EXPECT_EQ(text.substr(0, text.find('\n')), "\xef\xbf\xbd;bad\xef\xbf\xbd 1");
+}
+
 TEST(Folded, adds_up_to_the_floored_total) {
     Profile profile = small_profile();
     profile.nodes[3].self_ns = 399;

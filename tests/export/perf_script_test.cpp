@@ -1,5 +1,6 @@
 #include "export/perf_script.h"
 
+#include "export/utf8.h"
 #include "threads_profile.h"
 
 #include <gtest/gtest.h>
@@ -59,6 +60,15 @@ TEST(PerfScript, writes_names_that_readers_keep) {
                            "\n"),
               std::string::npos)
         << entries;
+}
+
+TEST(PerfScript, is_utf8) {
+    Profile profile = threads_profile();
+    for (auto& function : profile.functions) {
+        function.name += '\xff';
+    }
+    const std::string text = text_of(profile);
+    EXPECT_EQ(text, to_utf8(text));
 }
 
 TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {

@@ -29,5 +29,9 @@ TEST(Utf8, replaces_what_is_not) {
     EXPECT_EQ(to_utf8("\xe2\x82z"), "\xef\xbf\xbd\xef\xbf\xbdz");
 }
 
+TEST(Utf8, stays_on_one_line) {
+    EXPECT_EQ(one_line("a\nb\tc\x1b[31m\x7f \xff"), "a b c [31m  \xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace sample::exports

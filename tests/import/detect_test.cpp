@@ -64,6 +64,8 @@ TEST(Detect, names_what_it_does_not_read) {
                                     "ELF\0\1",
                                     6},
                    {}, "neither text nor a profile of pprof");
+    expect_refusal(std::string_view{"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27", 26},
+                   {}, "a CPU profile of gperftools, which is not read");
     expect_refusal("\xff\xfe{", {}, "UTF-16");
     expect_refusal(gzip(gzip("a;b 3\n")), {}, "gzip inside of gzip, which is not read");
     expect_refusal(" \n", {}, "empty");

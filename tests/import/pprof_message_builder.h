@@ -10,6 +10,13 @@
 
 namespace sample::imports {
 
+/// Where a mapping's addresses are, and where they begin in its file.
+struct PprofRange {
+    std::uint64_t start = 0;
+    std::uint64_t limit = 0;
+    std::uint64_t offset = 0;
+};
+
 /// Writes the fields of a profile in the order of the calls. Strings are given by text.
 class PprofBuilder {
 public:
@@ -55,10 +62,14 @@ public:
         }
         return *this;
     }
-    PprofBuilder& mapping(std::uint64_t id, const std::string& file, const std::string& build_id) {
+    PprofBuilder& mapping(std::uint64_t id, const std::string& file, const std::string& build_id,
+                          const PprofRange& range = {}) {
         protozero::pbf_writer writer{bytes_};
         protozero::pbf_writer message{writer, 3};
         message.add_uint64(1, id);
+        message.add_uint64(2, range.start);
+        message.add_uint64(3, range.limit);
+        message.add_uint64(4, range.offset);
         message.add_uint64(5, text(file));
         message.add_uint64(6, text(build_id));
         return *this;

@@ -104,6 +104,21 @@ TEST(Pprof, names_locations_without_functions_by_their_address) {
     EXPECT_EQ(totals(imported(builder.bytes())), (Totals{{"x.so+0x12af", {1, 1}}}));
 }
 
+/// The same place has one name in every run, wherever the loader put the file.
+TEST(Pprof, names_them_by_their_place_in_the_file_where_it_is_known) {
+    const auto name_of = [](std::uint64_t mapping, std::uint64_t address) {
+        PprofBuilder builder;
+        builder.type("samples", "count").sample({1}, {1});
+        builder.mapping(1, "/lib/x.so", "", {0x7f0000001000, 0x7f0000005000, 0x1000});
+        builder.location(1, {}, mapping, address);
+        return imported(builder.bytes()).functions.at(0).name;
+    };
+    EXPECT_EQ(name_of(1, 0x7f00000012af), "x.so+0x12af");
+    EXPECT_EQ(name_of(1, 0x7f0000004fff), "x.so+0x4fff");
+    EXPECT_EQ(name_of(1, 0x7f0000005000), "x.so+0x7f0000005000") << "outside";
+    EXPECT_EQ(name_of(0, 0x12af), "[unknown]+0x12af");
+}
+
 TEST(Pprof, refuses_with_the_place) {
     const auto refused = [](const PprofBuilder& builder, const std::string& part) {
         expect_refusal(builder.bytes(), Format::pprof, "pprof: " + part);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -161,6 +162,81 @@ TEST_F(JitCodeTest, does_not_believe_another_users_map) {
     EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
     ASSERT_EQ(recorder.notes().size(), 1U);
     EXPECT_NE(recorder.notes()[0].find("does not belong"), std::string::npos);
+}
+
+TEST_F(JitCodeTest, a_child_has_what_its_parents_map_had_at_the_fork_and_its_own) {
+    std::ofstream{map_path()} << "1000 10 before\n2000 10 not who";
+    AddressMap child;
+    child.inherit(map.for_child({::getpid(), ::getpid()}, 5));
+    AddressMap grandchild;
+    std::ofstream{map_path(), std::ios::app} << "le\n3000 10 after\n";
+    EXPECT_EQ(child.locate(Pc{code()}, ::getpid(), recorder, 0).address, code());
+    grandchild.inherit(child.for_child({::getpid(), ::getpid()}, 6));
+    const CodeAddress found = grandchild.locate(Pc{code()}, ::getpid(), recorder, 0);
+    std::filesystem::remove(map_path());
+    std::ofstream{map_path()} << "4000 10 own\n";
+    grandchild.finish();
+    ASSERT_EQ(recorder.kept_files().count(found.module), 1U);
+    EXPECT_EQ(content_of(recorder.kept_files().at(found.module).get()),
+              "1000 10 before\n"
+              "1000 10 before\n2000 10 not whole\n3000 10 after\n"
+              "4000 10 own\n");
+}
+
+TEST_F(JitCodeTest, a_child_has_its_parents_map_though_it_writes_none) {
+    std::ofstream{map_path()} << "1000 10 before\n";
+    AddressMap child;
+    child.inherit(map.for_child({::getpid(), ::getpid()}, 5));
+    const CodeAddress found = child.locate(Pc{code()}, ::getpid(), recorder, 0);
+    std::filesystem::remove(map_path());
+    child.finish();
+    ASSERT_EQ(recorder.kept_files().count(found.module), 1U);
+    EXPECT_EQ(content_of(recorder.kept_files().at(found.module).get()), "1000 10 before\n");
+}
+
+TEST_F(JitCodeTest, a_child_hands_on_no_map_of_another_user) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "only root can give files away";
+    }
+    std::ofstream{map_path()} << "1000 10 forged\n";
+    ASSERT_EQ(::chown(map_path().c_str(), 12345, 12345), 0);
+    EXPECT_TRUE(map.for_child({::getpid(), ::getpid()}, 5).maps.empty());
+}
+
+// Parent and child write to one dump; here the test is the child of process 7.
+TEST_F(JitCodeTest, of_a_dump_a_child_believes_its_own_records_and_those_before_the_fork) {
+    dump = jitdump::Builder{7, 77};
+    dump.pid = 7;
+    const std::uint64_t before = dump.load(10, "before", code(), "12345678");
+    dump.load(30, "the parent's", code(), "12345678");
+    map_dump();
+    map.inherit({{}, 20});
+    EXPECT_EQ(map.locate(Pc{code()}, ::getpid(), recorder, 1000).address, before);
+    dump.pid = static_cast<std::uint32_t>(::getpid());
+    const std::uint64_t own = dump.load(40, "its own", code(), "12345678");
+    write_dump();
+    map.read_on();
+    EXPECT_EQ(map.locate(Pc{code()}, ::getpid(), recorder, 1000).address, own);
+}
+
+TEST_F(JitCodeTest, of_a_dump_a_parent_does_not_believe_its_childs_records) {
+    const std::uint64_t own = dump.load(10, "its own", code(), "12345678");
+    dump.pid = 12345;
+    dump.load(20, "a child's", code(), "12345678");
+    map_dump();
+    EXPECT_EQ(map.locate(Pc{code()}, ::getpid(), recorder, 1000).address, own);
+}
+
+TEST_F(JitCodeTest, does_not_believe_a_map_that_is_older_than_the_process) {
+    const CodeAddress found = map.locate(Pc{code()}, ::getpid(), recorder, 0);
+    std::ofstream{map_path()} << "1000 10 of another process of that number\n";
+    std::filesystem::last_write_time(
+        map_path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours{24 * 365});
+    EXPECT_TRUE(map.for_child({::getpid(), ::getpid()}, 5).maps.empty());
+    map.finish();
+    EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
+    ASSERT_EQ(recorder.notes().size(), 1U);
+    EXPECT_NE(recorder.notes()[0].find("is older than process"), std::string::npos);
 }
 
 TEST_F(JitCodeTest, says_that_it_cannot_follow_a_dump_of_other_times) {

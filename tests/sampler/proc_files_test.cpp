@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 
 namespace sample::collector {
 namespace {
@@ -49,6 +51,27 @@ TEST(ProcFiles, names_a_thread) {
     ::prctl(PR_SET_NAME, "with ) a space");
     EXPECT_EQ(thread_name_of(::getpid(), ::gettid()), "with ) a space");
     ::prctl(PR_SET_NAME, before.data());
+}
+
+TEST(ProcFiles, knows_when_a_process_was_started) {
+    const auto now = [] {
+        return std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}
+            .count();
+    };
+    constexpr std::int64_t kTickNs = 10'000'000;
+    const std::int64_t before = now();
+    const Child child{[] { ::pause(); }};
+    const std::int64_t after = now();
+    const std::optional<std::int64_t> start = start_time_ns(child.pid());
+    ASSERT_TRUE(start);
+    EXPECT_GE(*start, before - 2 * kTickNs);
+    EXPECT_LE(*start, after + 2 * kTickNs);
+    EXPECT_FALSE(start_time_ns(0));
+}
+
+TEST(ProcFiles, knows_the_parent) {
+    EXPECT_EQ(parent_of(::getpid()), ::getppid());
+    EXPECT_EQ(parent_of(0), 0);
 }
 
 TEST(ProcFiles, knows_who_is_traced) {

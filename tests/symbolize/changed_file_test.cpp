@@ -41,7 +41,7 @@ protected:
 };
 
 TEST_F(ChangedFileTest, is_told_if_it_is_cut_off_once_it_is_open) {
-    for (const std::uintmax_t kept : {0, 1, 64, 4096, 8192}) {
+    for (const std::uintmax_t kept : {0U, 1U, 64U, 4096U, 8192U}) {
         const std::string file = copy("dwarf5_pie");
         const MappedReading reading;
         const auto image = ModuleImage::open({file, build_id_of(file)}, {});

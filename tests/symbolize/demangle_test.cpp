@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+
 namespace sample::symbolize {
 namespace {
 
@@ -77,6 +80,32 @@ TEST(Demangle, gives_up_on_names_that_unfold_without_end) {
         name.append("St4pairIS").append(1, previous).append("_S").append(1, previous).append("_E");
     }
     EXPECT_EQ(demangle(name), name);
+}
+
+/// A D name whose type is an associative array from the next smaller one to that again.
+std::string doubled_d_type(std::size_t times) {
+    const std::string start = "_D1a";
+    std::string name = start + std::string(times, 'H') + "i";
+    for (std::size_t i = 0; i < times; ++i) {
+        const std::size_t distance = name.size() - (start.size() + times - i);
+        std::string digits{static_cast<char>('a' + distance % 26)};
+        for (std::size_t rest = distance / 26; rest != 0; rest /= 26) {
+            digits.insert(digits.begin(), static_cast<char>('A' + rest % 26));
+        }
+        name += "Q" + digits;
+    }
+    return name;
+}
+
+// It would take longer than the universe is old.
+TEST(Demangle, gives_up_on_d_types_that_double_again_and_again) {
+    EXPECT_EQ(demangle(doubled_d_type(8)), "a");
+    EXPECT_EQ(demangle(doubled_d_type(100)), doubled_d_type(100));
+}
+
+TEST(Demangle, follows_references_in_d_names) {
+    EXPECT_EQ(demangle("_D3app3runFS3app1SQhQjZv"), "app.run(app.S, app.S, app.S)");
+    EXPECT_EQ(demangle("_D5Quick5QueryFiZv"), "Quick.Query(int)");
 }
 
 TEST(Demangle, returns_very_long_names_as_they_are) {

@@ -311,6 +311,11 @@ TEST_F(OddInlining, ends_at_some_depth) {
     EXPECT_EQ(names.back(), "deep 31");
 }
 
+TEST_F(OddInlining, names_a_vector_without_an_extent) {
+    const Symbol symbol = symbolize_one(path_, symbols_of(path_).at("vectors"));
+    EXPECT_EQ(symbol.name, "vectors(int __vector())");
+}
+
 // NOLINTEND(readability-function-cognitive-complexity)
 
 }  // namespace

@@ -32,10 +32,11 @@ void cut(int fd) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): those of libc are reserved.
 extern "C" void* mmap(void* address, size_t size, int protection, int flags, int fd,
                       off_t offset) noexcept {
-    void* const mapped = reinterpret_cast<void*>(
-        ::syscall(SYS_mmap, address, size, protection, flags, fd, offset));
+    void* const mapped =
+        reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, protection, flags, fd, offset));
     if (mapped != MAP_FAILED && (flags & MAP_ANONYMOUS) == 0) {
         cut(fd);
     }
@@ -44,3 +45,4 @@ extern "C" void* mmap(void* address, size_t size, int protection, int flags, int
 
 extern "C" void* mmap64(void* address, size_t size, int protection, int flags, int fd,
                         off64_t offset) noexcept __attribute__((alias("mmap")));
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

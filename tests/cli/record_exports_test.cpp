@@ -1,0 +1,87 @@
+#include "cli/record_exports.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+class RecordExports : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
+
+    /// Asks for folded stacks in each of `paths`.
+    [[nodiscard]] static RecordOptions options(std::initializer_list<std::string> paths,
+                                               bool force = false) {
+        RecordOptions options;
+        options.force = force;
+        for (const std::string& path : paths) {
+            options.exports.push_back({&export_formats()[1], path});
+        }
+        return options;
+    }
+    /// What is said of them; empty if they may be written.
+    [[nodiscard]] std::string refusal(RecordOptions options) const {
+        const auto named = name_exports(options, "/usr/bin/app", 17, path("app.utrace"));
+        return named ? "" : named.error().message();
+    }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(RecordExports, fills_patterns_in) {
+    RecordOptions asked = options({path("%n-%p.txt"), path("b.txt")});
+    ASSERT_TRUE(name_exports(asked, "/usr/bin/app", 17, path("app.utrace")).has_value());
+    EXPECT_EQ(asked.exports[0].path, path("app-17.txt"));
+    EXPECT_EQ(asked.exports[1].path, path("b.txt"));
+}
+
+TEST_F(RecordExports, never_write_over_the_recording_or_each_other) {
+    for (const bool force : {false, true}) {
+        EXPECT_NE(refusal(options({path("app.utrace")}, force)).find("named twice"),
+                  std::string::npos);
+        EXPECT_NE(refusal(options({path("%n.utrace")}, force)).find("named twice"),
+                  std::string::npos);
+        EXPECT_NE(refusal(options({path("a.txt"), (folder_ / "." / "a.txt").string()}, force))
+                      .find("named twice"),
+                  std::string::npos);
+    }
+}
+
+TEST_F(RecordExports, never_write_over_the_recording_through_a_link) {
+    std::filesystem::create_symlink(path("app.utrace"), path("link"));
+    EXPECT_NE(refusal(options({path("link")}, true)).find("named twice"), std::string::npos);
+}
+
+TEST_F(RecordExports, existing_files_need_force) {
+    std::ofstream{path("a.txt")} << "old";
+    EXPECT_NE(refusal(options({path("a.txt")})).find("--force"), std::string::npos);
+    EXPECT_EQ(refusal(options({path("a.txt")}, true)), "");
+}
+
+TEST_F(RecordExports, devices_need_no_force) {
+    EXPECT_EQ(refusal(options({"/dev/null", "/dev/null"})), "");
+}
+
+TEST_F(RecordExports, what_cannot_be_written_is_refused_before_the_command_starts) {
+    EXPECT_NE(refusal(options({folder_.string()})).find("is a directory"), std::string::npos);
+    EXPECT_NE(refusal(options({folder_.string()}, true)).find("is a directory"), std::string::npos);
+    EXPECT_NE(refusal(options({path("missing/a.txt")})).find("No such file"), std::string::npos);
+    EXPECT_NE(refusal(options({"-"})).find("standard output is the command's"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sample::cli
