@@ -40,6 +40,11 @@ def of_addr2line(judge, address, theirs, names):
         return "it does not read range lists by index (DW_FORM_rnglistx)"
     if same_but_unlinked(judge, address, chain, theirs, names):
         return "without a linkage name it takes the symbol's name and file"
+    frames = judge.frames(address)
+    function, file, line = theirs[0]
+    if (file, line) == (chain[0].unit.source, frames[0][2]) and judging.same(
+            [(function, *frames[0][1:])] + theirs[1:], frames, names):
+        return "it takes the symbol's file"
     return ""
 
 

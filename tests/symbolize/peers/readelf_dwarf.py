@@ -197,7 +197,7 @@ class Entry:
 class Unit:
     def __init__(self):
         self.version, self.base, self.addresses_at = 4, 0, 0
-        self.compiled_in, self.table = "", None
+        self.compiled_in, self.source, self.table = "", "", None
 
 
 class Entries:
@@ -260,6 +260,8 @@ class Entries:
     def read_unit(self, attributes):
         unit = self.unit
         unit.compiled_in = string(attributes.get(b"comp_dir", (b"", b""))[1])
+        name = string(attributes.get(b"name", (b"", b""))[1])
+        unit.source = os.path.normpath(os.path.join(unit.compiled_in, name))
         if b"stmt_list" in attributes:
             unit.table = number(attributes[b"stmt_list"][1])
         unit.base = number(attributes.get(b"low_pc", (b"", b"0"))[1])
