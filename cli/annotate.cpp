@@ -32,7 +32,9 @@ Forms forms_of(const AnnotateOptions& options) {
             options.names.value_or(options.json ? NameForm::full : NameForm::brief)};
 }
 
-void set_forms(Annotation& annotation, const Forms& forms) {
+/// What was inlined is left to the view of text, which fits it into its column.
+void set_forms(Annotation& annotation, const AnnotateOptions& options) {
+    const Forms forms = forms_of(options);
     callgraph::Function& function = annotation.function;
     // The names of a JIT compiler follow no language's rules.
     if ((function.flags & callgraph::kNative) == 0) {
@@ -40,6 +42,9 @@ void set_forms(Annotation& annotation, const Forms& forms) {
     }
     for (AnnotatedCode& code : annotation.code) {
         code.function = symbolize::in_form(code.function, forms.own);
+        if (!options.json) {
+            continue;
+        }
         for (AnnotatedInstruction& instruction : code.instructions) {
             for (InlinedPlace& place : instruction.inlined) {
                 place.function = symbolize::in_form(place.function, forms.beside);
@@ -91,14 +96,14 @@ int run_annotate(const AnnotateOptions& options) {
                     ", which are no time; leave --unit out for the count, or use --unit %");
         return kExitUsage;
     }
-    set_forms(*annotation, forms_of(options));
+    set_forms(*annotation, options);
     for (const std::string& problem : symbols.problems) {
         annotation->notes.push_back(problem);
     }
     return write_to_stdout(
-        options.json
-            ? annotate_json(*annotation)
-            : annotate_view(*annotation, {terminal, options.unit, options.layout, options.all}));
+        options.json ? annotate_json(*annotation)
+                     : annotate_view(*annotation, {terminal, options.unit, options.layout,
+                                                   options.all, forms_of(options).beside}));
 }
 
 }  // namespace sample::cli

@@ -223,7 +223,8 @@ private:
         constexpr std::size_t kNameColumns = 40;
         const InlinedPlace& place = instruction.inlined.front();
         const std::size_t width = options_.terminal.width == 0 ? 0 : kNameColumns;
-        std::string text = shorten_name(printable(place.function), width, options_.terminal);
+        const std::string name = symbolize::in_form(place.function, options_.inlined_names);
+        std::string text = shorten_name(printable(name), width, options_.terminal);
         if (place.line != 0) {
             text += " " + printable(file_name(place.file)) + ":" + std::to_string(place.line);
         }

@@ -7,6 +7,7 @@
 #include "cli/annotation.h"
 #include "cli/terminal.h"
 #include "cli/views.h"
+#include "symbolize/name_forms.h"
 
 #include <cstdint>
 #include <string>
@@ -24,6 +25,8 @@ struct AnnotateViewOptions {
     Unit unit = Unit::weight;
     AnnotationLayout layout = AnnotationLayout::interleaved;
     bool all = false;  ///< Lines and instructions that were never sampled, too.
+    /// Of what was inlined. JSON has all names as the annotation has them.
+    symbolize::NameForm inlined_names = symbolize::NameForm::brief;
 };
 
 [[nodiscard]] std::string annotate_view(const Annotation& annotation,

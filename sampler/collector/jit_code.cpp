@@ -95,8 +95,10 @@ bool JitCode::is_own(const jitdump::Record& record) const {
     if (record.pid == static_cast<std::uint32_t>(place_.own_pid())) {
         return true;
     }
-    return inherited_.forked_ns == 0 ? record.pid == reader_->header().pid
-                                     : record.time <= inherited_.forked_ns;
+    if (inherited_.forked_ns != 0) {
+        return record.time <= inherited_.forked_ns;
+    }
+    return record.pid == reader_->header().pid || record.pid == 0;  // 0: it does not say.
 }
 
 void JitCode::read_on() {

@@ -219,6 +219,13 @@ TEST_F(JitCodeTest, of_a_dump_a_child_believes_its_own_records_and_those_before_
     EXPECT_EQ(map.locate(Pc{code()}, ::getpid(), recorder, 1000).address, own);
 }
 
+TEST_F(JitCodeTest, believes_records_that_do_not_say_whose_they_are) {
+    dump.pid = 0;
+    const std::uint64_t place = dump.load(10, "anybody's", code(), "12345678");
+    map_dump();
+    EXPECT_EQ(map.locate(Pc{code()}, ::getpid(), recorder, 1000).address, place);
+}
+
 TEST_F(JitCodeTest, of_a_dump_a_parent_does_not_believe_its_childs_records) {
     const std::uint64_t own = dump.load(10, "its own", code(), "12345678");
     dump.pid = 12345;
