@@ -45,7 +45,8 @@ namespace sample::callgraph {
 /// of functions.
 [[nodiscard]] std::vector<FunctionId> find_functions(const Profile& profile, std::string_view text);
 
-/// The most self time first, then the most total time, then by name: equal profiles give equal lists.
+/// The most self time first, then the most total time, then by name: equal profiles give equal
+/// lists.
 void sort_by_self(const Profile& profile, std::vector<FunctionId>& ids);
 
 }  // namespace sample::callgraph

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kCountColumn = 10;
 
-std::vector<FunctionId> shown_functions(const callgraph::Profile& profile, const ViewOptions& options) {
+std::vector<FunctionId> shown_functions(const callgraph::Profile& profile,
+                                        const ViewOptions& options) {
     const std::uint64_t least_ns = threshold_ns(profile, options, 0.0);
     std::vector<FunctionId> ids = callgraph::find_functions(profile, options.search);
     std::erase_if(ids, [&](FunctionId id) { return profile.function(id).total_ns < least_ns; });

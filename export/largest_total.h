@@ -1,4 +1,5 @@
-// For formats whose numbers end below 2^64: a total that does not fit is an error, and no other number.
+// For formats whose numbers end below 2^64: a total that does not fit is an error, and no other
+// number.
 #pragma once
 
 #include "callgraph/profile.h"

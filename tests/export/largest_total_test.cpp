@@ -39,15 +39,14 @@ TEST_P(LargestTotal, is_written_and_one_more_is_an_error) {
 constexpr std::uint64_t kAxis = (std::uint64_t{1} << 61U) - 1;
 constexpr std::uint64_t kSigned = (std::uint64_t{1} << 63U) - 1;
 
-INSTANTIATE_TEST_SUITE_P(EachFormat, LargestTotal,
-                         testing::Values(Limit{"speedscope", write_speedscope, kAxis},
-                                         Limit{"perf_script", write_perf_script, kAxis},
-                                         Limit{"chrome", write_chrome_trace, kAxis},
-                                         Limit{"chrome_events", write_chrome_trace, kAxis / 1000,
-                                               false},
-                                         Limit{"firefox", write_firefox, kSigned},
-                                         Limit{"pprof", write_pprof, kSigned}),
-                         [](const auto& limit) { return std::string{limit.param.name}; });
+INSTANTIATE_TEST_SUITE_P(
+    EachFormat, LargestTotal,
+    testing::Values(Limit{"speedscope", write_speedscope, kAxis},
+                    Limit{"perf_script", write_perf_script, kAxis},
+                    Limit{"chrome", write_chrome_trace, kAxis},
+                    Limit{"chrome_events", write_chrome_trace, kAxis / 1000, false},
+                    Limit{"firefox", write_firefox, kSigned}, Limit{"pprof", write_pprof, kSigned}),
+    [](const auto& limit) { return std::string{limit.param.name}; });
 
 }  // namespace
 }  // namespace sample::exports

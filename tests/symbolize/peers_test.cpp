@@ -1,6 +1,6 @@
-// The same answers as binutils' addr2line, inlined frames included, on an optimized program of ours: a
-// few megabytes of DWARF from the compiler at hand, C++ with templates and the standard library.
-// (peers/run compares more programs with more peers, and takes its time.)
+// The same answers as binutils' addr2line, inlined frames included, on an optimized program of
+// ours: a few megabytes of DWARF from the compiler at hand, C++ with templates and the standard
+// library. (peers/run compares more programs with more peers, and takes its time.)
 #include "tests/symbolize/support.h"
 
 #include <unistd.h>
