@@ -99,6 +99,16 @@ Result<void> compare(DiffReport& report) {
     return {};
 }
 
+/// As many digits as it takes to see that they differ.
+int digits_that_tell_apart(double left, double right) {
+    constexpr int kMost = 9;
+    int digits = 1;
+    while (digits < kMost && decimal(left, digits) == decimal(right, digits)) {
+        ++digits;
+    }
+    return digits;
+}
+
 /// What the gate says: the exit code, and why on standard error.
 int gate(const DiffReport& report) {
     if (report.failures.empty()) {
@@ -108,9 +118,10 @@ int gate(const DiffReport& report) {
     const GateFailure& worst = report.failures.front();
     const std::string name = worst.function ? printable(report.diff.functions[*worst.function].name)
                                             : std::string{"the whole"};
-    std::string text = name + " is worse by at least " + decimal(worst.least * kHundred, 1) +
-                       " % of A's whole: --fail-above allows " +
-                       decimal(*report.options.fail_above_percent, 1) + " %";
+    const double allowed = *report.options.fail_above_percent;
+    const int digits = digits_that_tell_apart(worst.least * kHundred, allowed);
+    std::string text = name + " is worse by at least " + decimal(worst.least * kHundred, digits) +
+                       " % of A's whole: --fail-above allows " + decimal(allowed, digits) + " %";
     if (report.failures.size() > 1) {
         text += " (and " + counted(report.failures.size() - 1, "other") + ")";
     }

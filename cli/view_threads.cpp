@@ -21,6 +21,16 @@ std::vector<const callgraph::ThreadTotals*> by_cpu(const callgraph::Profile& pro
     return threads;
 }
 
+/// A pid or tid; an import may not know it.
+std::string id_cell(std::uint32_t id) {
+    return id != 0 ? std::to_string(id) : "-";
+}
+
+/// As a value, null where it is not known.
+Json id_value(std::uint32_t id) {
+    return id != 0 ? Json(id) : Json();
+}
+
 }  // namespace
 
 std::string threads_view(const callgraph::Profile& profile, const ViewOptions& options) {
@@ -52,10 +62,9 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
                       pad_left(percent_text(thread->cpu_ns, all_ns), kShare));
         out += " " + pad_left(std::to_string(thread->samples), kCount) + " " +
                pad_left(std::to_string(thread->incomplete_stacks), kCount) + " " +
-               pad_left(std::to_string(thread->pid), kId) + " " +
-               pad_left(std::to_string(thread->tid), kId) + "  " +
-               pad_right(printable(thread->name), name_width) + "  " + printable(thread->process) +
-               "\n";
+               pad_left(id_cell(thread->pid), kId) + " " + pad_left(id_cell(thread->tid), kId) +
+               "  " + pad_right(printable(thread->name), name_width) + "  " +
+               printable(thread->process) + "\n";
     }
     if (threads.empty()) {
         out += "no threads: the file does not name them\n";
@@ -69,8 +78,8 @@ std::string threads_json(const callgraph::Profile& profile) {
         threads.push_back(
             {{"name", thread->name},
              {"process", thread->process},
-             {"pid", thread->pid},
-             {"tid", thread->tid},
+             {"pid", id_value(thread->pid)},
+             {"tid", id_value(thread->tid)},
              {profile.is_time() ? "cpu_us" : "count", weight(profile, thread->cpu_ns)},
              {"samples", thread->samples},
              {"incomplete_stacks", thread->incomplete_stacks}});

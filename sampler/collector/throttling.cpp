@@ -11,6 +11,7 @@ namespace sample::collector {
 namespace {
 
 constexpr const char* kLimit = "kernel.perf_event_max_sample_rate";
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 /// What Linux starts with.
 constexpr const char* kUsualLimit = "100000";
 
@@ -43,10 +44,14 @@ void ThrottleWatch::look() {
 }
 
 void ThrottleWatch::add(const EventTimes& times, std::uint64_t samples) {
-    if (times.running_ns != 0) {
-        times_ += times;
-        samples_ += samples;
+    if (times.running_ns == 0) {
+        return;
     }
+    // What is less than a period held no sample back: it is the start and the end of a program.
+    const std::uint64_t stopped_ns = times.running_ns - std::min(times.counted, times.running_ns);
+    const bool is_stopped = stopped_ns * requested_hz_ >= kNsPerSecond;
+    times_ += {is_stopped ? times.counted : times.running_ns, times.running_ns};
+    samples_ += samples;
 }
 
 double ThrottleWatch::samples_a_second() const {

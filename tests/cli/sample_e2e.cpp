@@ -231,7 +231,7 @@ TEST_F(SampleProgram, compares_nothing_that_cannot_be_compared) {
     write("faults.json", faults);
     const Outcome other = run("diff a.json faults.json");
     EXPECT_EQ(other.code, 1);
-    EXPECT_NE(other.err.find("counts time, faults.json page-faults"), std::string::npos)
+    EXPECT_NE(other.err.find("a.json is in time, faults.json in page-faults"), std::string::npos)
         << other.err;
 }
 

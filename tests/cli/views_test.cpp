@@ -277,6 +277,17 @@ TEST(ThreadsView, lists_by_cpu_time) {
     EXPECT_EQ(json.at("threads").at(1).at("cpu_us"), 100'000);
 }
 
+TEST(ThreadsView, does_not_make_up_ids_that_an_import_lacks) {
+    callgraph::Profile profile = made_up_profile();
+    profile.threads[0].pid = 0;
+    profile.threads[0].tid = 0;
+    const std::string text = threads_view(profile, options_of(kPipe));
+    EXPECT_NE(text.find("          4        -        -  app     app\n"), std::string::npos) << text;
+    const Json json = Json::parse(threads_json(profile));
+    EXPECT_TRUE(json.at("threads").at(0).at("pid").is_null());
+    EXPECT_TRUE(json.at("threads").at(0).at("tid").is_null());
+}
+
 TEST(StatsView, shows_what_was_not_measured_as_a_dash) {
     const std::string text = stats_view(made_up_profile(), options_of(kPipe));
     EXPECT_NE(text.find("achieved_hz         9990.0\n"), std::string::npos);

@@ -48,6 +48,17 @@ TEST_F(Throttling, is_silent_while_events_count_all_the_time) {
     EXPECT_EQ(watching.note(false), "");
 }
 
+TEST_F(Throttling, is_silent_about_programs_that_are_over_before_their_first_sample) {
+    set_limit(100'000);
+    ThrottleWatch watching = watch(10'000);
+    for (int i = 0; i < 1'000; ++i) {
+        watching.add({60'000, 150'000}, 0);  // a sample each 100,000 ns
+    }
+    EXPECT_EQ(watching.note(false), "");
+    watching.add({kSecond, 2 * kSecond}, 10'000);
+    EXPECT_NE(watching.note(false), "");
+}
+
 TEST_F(Throttling, is_silent_about_a_low_setting_that_held_nothing_back) {
     set_limit(500);
     ThrottleWatch watching = watch(500);
