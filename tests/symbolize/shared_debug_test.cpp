@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,11 +71,9 @@ TEST_P(SharedDebugTest, is_found_below_a_root_by_its_id) {
     const std::string section =
         std::string{GetParam()}.starts_with("gnu") ? ".note.gnu.build-id" : ".debug_sup";
     // Both end with the 20 bytes of the id.
-    const std::string bytes = run(std::string{OBJCOPY} + " -O binary --only-section=" + section +
-                                  " --set-section-flags " + section + "=alloc " +
-                                  path("bin/common.debug") + " /dev/stdout");
+    const std::vector<std::uint8_t> bytes = section_bytes(path("bin/common.debug"), section);
     ASSERT_GT(bytes.size(), 20U);
-    const std::string id = to_hex({bytes.end() - 20, bytes.end()});
+    const std::string id = to_hex(std::span{bytes}.last(20));
     const std::string folder = path("root2/.build-id/") + id.substr(0, 2);
     std::filesystem::create_directories(folder);
     std::filesystem::rename(path("bin/common.debug"), folder + "/" + id.substr(2) + ".debug");

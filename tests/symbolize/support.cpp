@@ -83,26 +83,23 @@ std::uint64_t section_start(const std::string& path, const std::string& section)
     return 0;
 }
 
-std::vector<std::uint8_t> build_id_of(const std::string& path) {
-    // The note's section: 16 bytes of header and owner, then the build-id.
-    const std::string note =
-        run(std::string{OBJCOPY} + " -O binary --only-section=.note.gnu.build-id " + path +
-            " /dev/stdout");
-    EXPECT_GT(note.size(), 16U) << path << " has no build-id";
-    std::vector<std::uint8_t> result;
-    for (std::size_t i = 16; i < note.size(); ++i) {
-        result.push_back(static_cast<std::uint8_t>(note[i]));
-    }
-    return result;
+std::vector<std::uint8_t> section_bytes(const std::string& path, const std::string& section) {
+    // Into a folder of its own: where objcopy fails it removes what it writes to, be it /dev/stdout.
+    const std::string bytes = run("folder=$(mktemp -d) && " + std::string{OBJCOPY} +
+                                  " --dump-section " + section + "=$folder/bytes " + path +
+                                  " $folder/copy && cat $folder/bytes; status=$?; "
+                                  "rm -rf $folder; exit $status");
+    return {bytes.begin(), bytes.end()};
 }
 
-std::string to_hex(const std::vector<std::uint8_t>& bytes) {
-    std::string result;
-    for (const std::uint8_t byte : bytes) {
-        result += "0123456789abcdef"[byte >> 4];
-        result += "0123456789abcdef"[byte & 15];
+std::vector<std::uint8_t> build_id_of(const std::string& path) {
+    constexpr std::size_t kHeader = 16;  // of the note, with its owner
+    const std::vector<std::uint8_t> note = section_bytes(path, ".note.gnu.build-id");
+    if (note.size() <= kHeader) {
+        ADD_FAILURE() << path << " has no build-id";
+        return {};
     }
-    return result;
+    return {note.begin() + kHeader, note.end()};
 }
 
 std::vector<Symbol> symbols_in(const ModuleSymbols& result) {

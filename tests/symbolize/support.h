@@ -2,6 +2,7 @@
 // a place for files.
 #pragma once
 
+#include "core/hexadecimal.h"
 #include "symbolize/symbolizer.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +31,9 @@ std::map<std::string, std::uint64_t> stubs_of(const std::string& path);
 /// The address of a section.
 std::uint64_t section_start(const std::string& path, const std::string& section);
 
+/// The bytes of a section, as they are in the file.
+std::vector<std::uint8_t> section_bytes(const std::string& path, const std::string& section);
 std::vector<std::uint8_t> build_id_of(const std::string& path);
-std::string to_hex(const std::vector<std::uint8_t>& bytes);
 
 /// What an address is called that lies in one function's own code.
 struct Symbol : FunctionSymbol {
