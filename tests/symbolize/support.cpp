@@ -84,7 +84,8 @@ std::uint64_t section_start(const std::string& path, const std::string& section)
 }
 
 std::vector<std::uint8_t> section_bytes(const std::string& path, const std::string& section) {
-    // Into a folder of its own: where objcopy fails it removes what it writes to, be it /dev/stdout.
+    // Into a folder of its own: where objcopy fails it removes what it writes to, be it
+    // /dev/stdout.
     const std::string bytes = run("folder=$(mktemp -d) && " + std::string{OBJCOPY} +
                                   " --dump-section " + section + "=$folder/bytes " + path +
                                   " $folder/copy && cat $folder/bytes; status=$?; "
