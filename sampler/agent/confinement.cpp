@@ -2,11 +2,9 @@
 
 #include "sampler/agent/arming.h"
 #include "sampler/agent/gate.h"
-#include "sampler/agent/modules.h"
 #include "sampler/agent/rehearsal.h"
 #include "sampler/agent/signals.h"
 #include "sampler/capture/capture.h"
-#include "sampler/capture/library_guard.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/control/protocol.h"
 
@@ -125,10 +123,9 @@ void stop_sampling() noexcept {
     stop_sources(*area);
     // What is not sampled from here on is not the kernel's.
     area->header.kernel_excluded.store(0, std::memory_order_relaxed);
-    capture::attach(nullptr, module_table(), deliver_to_program);
-    // A filter may be set for all threads: none may be inside the handler by then.
-    capture::close_library_guard();
-    capture::open_library_guard();
+    // A filter may be set for all threads: none may call the kernel from inside the handler by
+    // then.
+    capture::withdraw();
     give_signal_back();
 }
 

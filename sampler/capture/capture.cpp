@@ -21,6 +21,7 @@ constexpr std::uint64_t kDeepWalkPause = 8;
 constinit std::atomic<Area*> g_area{nullptr};
 constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
+constinit std::atomic<bool> g_is_withdrawn{false};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -133,7 +134,8 @@ bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::
     return true;
 }
 
-void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noexcept {
+void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
+                 std::uint64_t ticks) noexcept {
     unwind::Registers registers;
     load_registers(context, registers);
     ThreadSlot* slot = own_slot(area, registers.sp(), ticks);
@@ -141,7 +143,6 @@ void take_sample(Area& area, const ucontext_t& context, std::uint64_t ticks) noe
         area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    const LibraryReader reader;
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
     unwind::RowCache rows = row_cache();
     unwind::StackMemory memory = unwind::StackMemory::live(
@@ -182,6 +183,12 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_area.store(area, std::memory_order_release);
+}
+
+void withdraw() noexcept {
+    g_is_withdrawn.store(true, std::memory_order_relaxed);
+    g_area.store(nullptr, std::memory_order_release);
+    wait_until_all_are_out();
 }
 
 void detach_after_fork() noexcept {
@@ -259,9 +266,10 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         }
         return;
     }
+    const LibraryReader reader;
     Area* area = g_area.load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
-        if (info->si_code == SI_TIMER) {
+        if (info->si_code == SI_TIMER && !g_is_withdrawn.load(std::memory_order_relaxed)) {
             raw_syscall(SYS_timer_delete, info->si_timerid);
         }
         return;
@@ -286,7 +294,7 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         }
         return;
     }
-    take_sample(*area, *static_cast<const ucontext_t*>(context), ticks);
+    take_sample(*area, *static_cast<const ucontext_t*>(context), reader, ticks);
     __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
 }
 

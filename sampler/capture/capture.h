@@ -48,6 +48,10 @@ inline constexpr std::size_t kRowCacheBytes = kRowCacheEntries * sizeof(unwind::
 /// are armed.
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept;
 
+/// Samples go nowhere from now on, for good, and the handler makes no system call for them. Returns
+/// when no thread is inside it that still might: bounded by the longest handler.
+void withdraw() noexcept;
+
 /// Forgets area and slot: the calling thread is the only one of a forked child, where neither
 /// exists. Async-signal-safe.
 void detach_after_fork() noexcept;

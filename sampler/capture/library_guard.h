@@ -1,4 +1,5 @@
-// Keeps the handler from reading tables of a library while it is unloaded.
+// Keeps the handler from reading tables of a library while it is unloaded, and tells when no thread
+// is inside the handler any more.
 //
 // Libraries outside the module table are read only while no unload is under way, and an unload
 // waits for whoever reads: at most as long as a handler takes. Async-signal-safe.
@@ -6,7 +7,8 @@
 
 namespace sample::capture {
 
-/// Holds off unloads while it lives, if none is under way.
+/// Holds off unloads while it lives, if none is under way. The first thing that a sample makes:
+/// what is read after it is not older than a guard that was closed before.
 class LibraryReader {
 public:
     LibraryReader() noexcept;
@@ -23,6 +25,9 @@ private:
 /// New readers are refused; returns when no old one is left.
 void close_library_guard() noexcept;
 void open_library_guard() noexcept;
+/// Returns when none of those who were inside is left, readers or refused. Whoever comes later sees
+/// what was written before the call.
+void wait_until_all_are_out() noexcept;
 /// In a forked child: readers and unloads of other threads do not exist.
 void reset_library_guard() noexcept;
 

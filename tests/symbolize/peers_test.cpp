@@ -1,6 +1,6 @@
-// The same answers as binutils' addr2line, inlined frames included, on an optimized program of
-// ours: a few megabytes of DWARF from the compiler at hand, C++ with templates and the standard
-// library. (peers/run compares more programs with more peers, and takes its time.)
+// The same answers as binutils' addr2line, inlined frames included, on the test program itself: a
+// few megabytes of DWARF from the compiler at hand, C++ with templates, the standard library and
+// GoogleTest. (peers/run compares more programs with more peers, and takes its time.)
 #include "tests/symbolize/support.h"
 
 #include <unistd.h>
@@ -122,7 +122,7 @@ protected:
         return same;
     }
 
-    const std::string program_ = NAME_ADDRESSES;
+    const std::string program_ = std::filesystem::read_symlink("/proc/self/exe");
     std::multimap<std::uint64_t, std::string> names_;
 };
 
