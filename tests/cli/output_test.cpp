@@ -66,7 +66,7 @@ TEST_F(OutputFile, leaves_nothing_behind_when_a_signal_ends_it) {
             (void)write_file_atomically(
                 path("a"),
                 [](int fd) {
-                    const Result<void> written = write_all(fd, "half");
+                    Result<void> written = write_all(fd, "half");
                     std::raise(SIGKILL);
                     return written;
                 },
