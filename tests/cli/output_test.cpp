@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "core/fd.h"
+#include "tests/cli/folder_test.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,25 +27,11 @@ Result<void> write_text(const std::string& path, std::string_view text, bool for
         path, [text](int fd) { return write_all(fd, text); }, force);
 }
 
-class OutputFile : public testing::Test {
+class OutputFile : public FolderTest {
 protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string path(const char* name) const { return folder_ / name; }
-    [[nodiscard]] std::string content(const char* name) const {
-        std::ifstream file{path(name)};
-        return {std::istreambuf_iterator<char>{file}, {}};
-    }
     [[nodiscard]] std::ptrdiff_t files() const {
         return std::distance(std::filesystem::directory_iterator{folder_}, {});
     }
-
-    std::filesystem::path folder_;
 };
 
 TEST_F(OutputFile, is_whole_and_private) {

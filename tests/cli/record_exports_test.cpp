@@ -1,5 +1,7 @@
 #include "cli/record_exports.h"
 
+#include "tests/cli/folder_test.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,17 +14,8 @@
 namespace sample::cli {
 namespace {
 
-class RecordExports : public testing::Test {
+class RecordExports : public FolderTest {
 protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
     /// Asks for folded stacks in each of `paths`.
     [[nodiscard]] static RecordOptions options(std::initializer_list<std::string> paths,
                                                bool force = false) {
@@ -38,8 +31,6 @@ protected:
         const auto named = name_exports(options, "/usr/bin/app", 17, path("app.utrace"));
         return named ? "" : named.error().message();
     }
-
-    std::filesystem::path folder_;
 };
 
 TEST_F(RecordExports, fills_patterns_in) {

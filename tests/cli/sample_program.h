@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/fd.h"
+#include "tests/cli/folder_test.h"
 #include "trace/recording_writer.h"
 
 #include <fcntl.h>
@@ -23,20 +24,8 @@ struct Outcome {
     std::string err;
 };
 
-class SampleProgram : public testing::Test {
+class SampleProgram : public FolderTest {
 protected:
-    void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "sample-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        folder_ = pattern;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-    [[nodiscard]] std::string content(const std::string& name) const {
-        std::ifstream file{path(name), std::ios::binary};
-        return {std::istreambuf_iterator<char>{file}, {}};
-    }
     void write(const std::string& name, const std::string& text) const {
         std::ofstream{path(name), std::ios::binary} << text;
     }
@@ -91,8 +80,6 @@ protected:
             ASSERT_TRUE(writer->finish({session.start_ns + 1'100'000'000, false, {}}).has_value());
         }
     }
-
-    std::filesystem::path folder_;
 };
 
 }  // namespace sample::cli
