@@ -123,8 +123,7 @@ void stop_sampling() noexcept {
     stop_sources(*area);
     // What is not sampled from here on is not the kernel's.
     area->header.kernel_excluded.store(0, std::memory_order_relaxed);
-    // A filter may be set for all threads: none may call the kernel from inside the handler by
-    // then.
+    // A filter may be set for all threads: none may call the kernel inside the handler by then.
     capture::withdraw();
     give_signal_back();
 }
