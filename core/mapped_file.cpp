@@ -1,26 +1,24 @@
 #include "core/mapped_file.h"
 
-#include "core/fd.h"
+#include "core/regular_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace sample {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-    const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const Fd fd = open_regular(path);
     if (!fd.is_open()) {
-        return unexpected(Error::from_errno("cannot open " + path));
+        return errno == 0 ? unexpected(ErrorCode::invalid_argument, path + " is not a regular file")
+                          : unexpected(Error::from_errno("cannot open " + path));
     }
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0) {
         return unexpected(Error::from_errno("cannot stat " + path));
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument, path + " is not a regular file");
     }
     const auto size = static_cast<std::size_t>(info.st_size);
     if (size == 0) {

@@ -14,8 +14,9 @@ enum class StackBreak : std::uint8_t {
     depth_limit = 4,        ///< Deeper than what is kept of a stack.
     no_progress = 5,        ///< The tables lead nowhere, or in circles.
     unsupported_rule = 6,   ///< A rule that the walker does not evaluate.
+    no_room = 7,            ///< The recording has as many different stacks as it may.
 };
-inline constexpr StackBreak kLastStackBreak = StackBreak::unsupported_rule;
+inline constexpr StackBreak kLastStackBreak = StackBreak::no_room;
 
 /// The reason that a recording's number stands for; unknown for numbers of later versions.
 [[nodiscard]] constexpr StackBreak stack_break_of(std::uint64_t number) noexcept {

@@ -3,6 +3,7 @@
 #include "core/fd.h"
 #include "core/hexadecimal.h"
 #include "core/mapped_file.h"
+#include "core/regular_file.h"
 
 #include <zlib.h>
 

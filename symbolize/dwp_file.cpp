@@ -1,5 +1,6 @@
 #include "symbolize/dwp_file.h"
 
+#include "core/regular_file.h"
 #include "symbolize/memory_elf.h"
 
 #include <gelf.h>

@@ -3,27 +3,12 @@
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 
 namespace sample::symbolize {
-
-Fd open_regular(const std::string& path) {
-    Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    struct stat info = {};
-    if (!fd.is_open() || ::fstat(fd.get(), &info) != 0) {
-        return {};
-    }
-    if (!S_ISREG(info.st_mode)) {
-        errno = 0;
-        return {};
-    }
-    return fd;
-}
 
 FileState FileState::of(int fd) {
     struct stat info = {};

@@ -1,4 +1,4 @@
-// Small steps that every reader of ELF files here shares: opening, closing, comparing build-ids.
+// Small steps that every reader of ELF files here shares: mapping, closing, comparing build-ids.
 #pragma once
 
 #include "core/fd.h"
@@ -11,7 +11,6 @@
 #include <ctime>
 #include <memory>
 #include <span>
-#include <string>
 
 namespace sample::symbolize {
 
@@ -19,10 +18,6 @@ struct ElfCloser {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 using ElfHandle = std::unique_ptr<Elf, ElfCloser>;
-
-/// A regular file, for reading; not open, with errno set (0: it is not regular), if it can't be
-/// had. A FIFO or device of that name does not block.
-[[nodiscard]] Fd open_regular(const std::string& path);
 
 /// What tells that a file was written to: that it got another link, or lost its name, does not.
 struct FileState {

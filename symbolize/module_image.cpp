@@ -1,6 +1,7 @@
 #include "symbolize/module_image.h"
 
 #include "core/mapped_reading.h"
+#include "core/regular_file.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/symbolizer.h"
 

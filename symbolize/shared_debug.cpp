@@ -1,5 +1,6 @@
 #include "symbolize/shared_debug.h"
 
+#include "core/regular_file.h"
 #include "symbolize/debug_file.h"
 
 #include <elfutils/libdwelf.h>

@@ -1,12 +1,12 @@
 #include "symbolize/source_reader.h"
 
-#include "core/fd.h"
+#include "core/regular_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -52,19 +52,15 @@ Result<OpenSource> read_file(const std::string& path) {
         return unexpected(ErrorCode::not_found,
                           "the debug information does not say in which folder " + path + " was");
     }
-    // O_NONBLOCK: a FIFO of that name must not stop us.
-    const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (!fd.is_open()) {
+    const Fd fd = open_regular(path);
+    if (!fd.is_open() && errno != 0) {
         if (errno == ENOENT || errno == ENOTDIR) {
             return unexpected(ErrorCode::not_found, path + " is not here");
         }
         return unexpected(Error::from_errno("cannot open " + path));
     }
     struct stat info = {};
-    if (::fstat(fd.get(), &info) != 0) {
-        return unexpected(Error::from_errno("cannot stat " + path));
-    }
-    if (!S_ISREG(info.st_mode) || info.st_size > kLargestFile) {
+    if (!fd.is_open() || ::fstat(fd.get(), &info) != 0 || info.st_size > kLargestFile) {
         return unexpected(ErrorCode::unsupported, path + " is no source file");
     }
     if (!is_for_others(info)) {

@@ -1,5 +1,6 @@
 #include "symbolize/split_units.h"
 
+#include "core/regular_file.h"
 #include "symbolize/debug_file.h"
 
 #include <dwarf.h>

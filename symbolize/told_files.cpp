@@ -2,6 +2,7 @@
 
 #include "core/fd.h"
 #include "core/jitdump.h"
+#include "core/regular_file.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/perf_map.h"
@@ -112,9 +113,9 @@ std::string read_text(const Fd& file) {
 
 /// A regular file of this user's or of root's; who opens a descriptor of his own knows whose it is.
 Fd open_told(const std::string& path, bool is_own, std::string& problem) {
-    Fd file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    Fd file = open_regular(path);
     struct stat info = {};
-    if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (!file.is_open() || ::fstat(file.get(), &info) != 0) {
         problem = path +
                   " can't be read, so code made at run time that it would name has no names: have "
                   "the program write it (docs/symbolization.md says how), and record again";
@@ -133,6 +134,12 @@ bool is_of(const jitdump::Header& header, const std::vector<std::uint8_t>& ident
     return identity.empty() || jitdump::identity_of(header) == identity;
 }
 
+bool is_too_large(const Fd& file) {
+    struct stat info = {};
+    return ::fstat(file.get(), &info) == 0 &&
+           static_cast<std::uint64_t>(info.st_size) > kMaxTextBytes;
+}
+
 /// What the file at `path` says; nothing, and why, if it is not the right one.
 std::optional<ToldCode> read_told(const ModuleFile& module, const std::string& path,
                                   std::span<const std::uint64_t> addresses, std::string& problem) {
@@ -144,6 +151,11 @@ std::optional<ToldCode> read_told(const ModuleFile& module, const std::string& p
     const auto dump = jitdump::Reader::open(file.get());
     if (!dump) {
         if (has_run_time_addresses) {
+            if (is_too_large(file)) {
+                problem =
+                    module.path + " is larger than " + std::to_string(kMaxTextBytes >> 20U) +
+                    " MiB: only its beginning was read for the names of code made at run time";
+            }
             return read_perf_map(read_text(file), addresses);
         }
         problem = path + " does not name code made at run time: " + dump.error().message();

@@ -1,10 +1,9 @@
 // Mapping of an ELF file; the contract is in the header.
 #include "unwind/host/elf_image.h"
 
-#include "core/fd.h"
+#include "core/regular_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,7 +80,7 @@ AddressRange covered(std::span<const Elf64_Phdr> programs, std::uint64_t file_si
 }  // namespace
 
 Result<ElfImage> ElfImage::map(const std::string& path, std::uint16_t machine) {
-    const Fd fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    const Fd fd = open_regular(path);
     if (!fd.is_open()) {
         return unexpected(Error::from_errno("cannot open " + path));
     }

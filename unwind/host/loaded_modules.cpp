@@ -1,10 +1,9 @@
 // The contract is in the header.
 #include "unwind/host/loaded_modules.h"
 
-#include "core/fd.h"
+#include "core/regular_file.h"
 #include "unwind/index/frame_index_builder.h"
 
-#include <fcntl.h>
 #include <link.h>
 
 #include <map>
@@ -33,7 +32,7 @@ public:
 private:
     std::unique_ptr<cfi::FrameIndex> make(const std::string& path, const dl_phdr_info& info,
                                           const Module& module) {
-        const Fd fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+        const Fd fd = open_regular(path);
         auto index = std::make_unique<cfi::FrameIndex>();
         const IndexSource source{module.span,
                                  info.dlpi_addr,
