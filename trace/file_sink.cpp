@@ -13,6 +13,9 @@
 namespace sample::trace {
 namespace {
 
+/// A reader that has taken nothing for so long will not.
+constexpr int kPatienceMs = 10'000;
+
 /// Keeps SIGPIPE from this thread while alive, and takes back the one that our write raised.
 /// Source: signal(7), "SIGPIPE is a synchronous, thread-directed signal"; sigtimedwait(2).
 class SigpipeGuard {
@@ -102,7 +105,10 @@ std::size_t FileSink::write_all(std::span<const std::byte> bytes) {
             done += static_cast<std::size_t>(count);
         } else if (count < 0 && errno == EAGAIN) {
             pollfd ready{file_.get(), POLLOUT, 0};
-            poll(&ready, 1, -1);
+            if (poll(&ready, 1, kPatienceMs) == 0) {
+                fail(Error{ErrorCode::system, ETIMEDOUT, "nobody reads the recording any more"});
+                break;
+            }
         } else if (count == 0 || errno != EINTR) {
             errno = count == 0 ? EIO : errno;
             fail(Error::from_errno("cannot write the recording"));

@@ -21,7 +21,8 @@ public:
 
     /// Writes the container's header. A part of it is as good as nothing.
     Result<void> write_header(std::span<const std::byte> header);
-    /// `packets` is a row of whole packets. Blocks until all is written or an error.
+    /// `packets` is a row of whole packets. Blocks until all is written or an error; ETIMEDOUT: a
+    /// descriptor that does not block, and whose reader reads no more.
     Result<void> write_packets(std::span<const std::byte> packets);
 
     /// Bytes in the file.

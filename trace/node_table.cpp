@@ -21,20 +21,34 @@ void NodeTable::grow() {
     slots_.swap(bigger);
 }
 
-NodeId NodeTable::intern(NodeId parent, ModuleId module, std::uint64_t address) {
-    const Key key{address, parent, module};
-    const std::uint64_t ids = (std::uint64_t{parent.value} << 32) | module.value;
-    const std::uint32_t hash = hash_words(address, ids);
+std::uint32_t NodeTable::hash_of(const Key& key) {
+    const std::uint64_t ids = (std::uint64_t{key.parent.value} << 32) | key.module.value;
+    return hash_words(key.address, ids);
+}
+
+std::size_t NodeTable::place_of(const Key& key, std::uint32_t hash) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash & mask;
-    while (slots_[at].id != 0) {
-        if (slots_[at].hash == hash && keys_[slots_[at].id - 1] == key) {
-            return NodeId{slots_[at].id};
-        }
+    while (slots_[at].id != 0 && !(slots_[at].hash == hash && keys_[slots_[at].id - 1] == key)) {
         at = (at + 1) & mask;
     }
+    return at;
+}
+
+NodeId NodeTable::find(NodeId parent, ModuleId module, std::uint64_t address) const {
+    const Key key{address, parent, module};
+    return NodeId{slots_[place_of(key, hash_of(key))].id};
+}
+
+NodeId NodeTable::intern(NodeId parent, ModuleId module, std::uint64_t address) {
+    const Key key{address, parent, module};
+    const std::uint32_t hash = hash_of(key);
+    Slot& slot = slots_[place_of(key, hash)];
+    if (slot.id != 0) {
+        return NodeId{slot.id};
+    }
     keys_.push_back(key);
-    slots_[at] = Slot{size(), hash};
+    slot = Slot{size(), hash};
     if (2 * keys_.size() > slots_.size()) {
         grow();
     }

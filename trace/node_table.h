@@ -17,6 +17,8 @@ public:
 
     /// The node's id, a new one (the next) if it was not known. Amortised O(1).
     NodeId intern(NodeId parent, ModuleId module, std::uint64_t address);
+    /// The node's id; none if it is not known.
+    [[nodiscard]] NodeId find(NodeId parent, ModuleId module, std::uint64_t address) const;
 
     /// How many nodes there are; the ids are 1 to size().
     [[nodiscard]] std::uint32_t size() const noexcept {
@@ -39,6 +41,9 @@ private:
         std::uint32_t hash = 0;
     };
 
+    /// Where the key is, or the free slot that it would get.
+    [[nodiscard]] std::size_t place_of(const Key& key, std::uint32_t hash) const;
+    static std::uint32_t hash_of(const Key& key);
     void grow();
 
     std::vector<Key> keys_;

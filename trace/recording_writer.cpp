@@ -149,6 +149,14 @@ NodeId RecordingWriter::node(NodeId parent, ModuleId module, std::uint64_t addre
     return nodes.intern(parent, module, address);
 }
 
+NodeId RecordingWriter::find_node(NodeId parent, ModuleId module, std::uint64_t address) const {
+    return impl_->samples_.nodes().find(parent, module, address);
+}
+
+std::uint32_t RecordingWriter::nodes() const {
+    return impl_->samples_.nodes().size();
+}
+
 void RecordingWriter::sample(const Sample& sample) {
     impl_->entry(sample, false);
 }

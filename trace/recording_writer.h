@@ -58,6 +58,9 @@ public:
     /// The node below `parent` (0: the empty stack) for an address in `module`: the known id, or a
     /// new one. After a failure: the empty stack. Hot: one hash lookup.
     NodeId node(NodeId parent, ModuleId module, std::uint64_t address);
+    /// The id of a node that is known; else none.
+    [[nodiscard]] NodeId find_node(NodeId parent, ModuleId module, std::uint64_t address) const;
+    [[nodiscard]] std::uint32_t nodes() const;
     /// Times come back floored to whole microseconds, weights (below 2^62 ns) exactly. Samples of
     /// one thread are read back in the order of these calls; those of different threads are not in
     /// the order of time. Hot: no system call but when a buffer of 64 KiB is full.

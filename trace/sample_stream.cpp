@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;
 
+/// Of threads with a batch, which is up to 4 KB of memory.
+constexpr std::size_t kMostFilling = 4096;
+
 // A StackNodes event's data: with its framing it fits into one packet.
 constexpr std::size_t kMaxNodeDataBytes = 4000;
 
@@ -23,6 +26,9 @@ void SampleStream::add_thread(ProcessId process) {
 void SampleStream::add(const Sample& sample, bool is_booking) {
     ThreadState& thread = threads_[sample.thread.value - 1];
     if (!thread.batch) {
+        if (filling_.size() >= kMostFilling) {
+            close_batches([](const ThreadState&) { return true; });
+        }
         filling_.push_back(sample.thread);
     } else if (thread.batch->is_full()) {
         close_batch(sample.thread);
