@@ -30,6 +30,8 @@ Wording wording(StackBreak reason) {
             return {"no_progress", "no progress"};
         case StackBreak::unsupported_rule:
             return {"unsupported_rule", "unsupported rule"};
+        case StackBreak::no_room:
+            return {"no_room", "no room left"};
     }
     return {"unknown", "not recorded"};
 }
@@ -38,6 +40,9 @@ Wording wording(StackBreak reason) {
 std::string place(const callgraph::BrokenStacks& broken) {
     if (!broken.module.empty()) {
         return printable(file_name(broken.module));
+    }
+    if (broken.reason == StackBreak::no_room) {
+        return "the recording";
     }
     return broken.reason == StackBreak::depth_limit ? "-" : "code in no module";
 }
@@ -67,6 +72,9 @@ std::string hint(const callgraph::BrokenStacks& broken) {
         case StackBreak::unsupported_rule:
             return "the unwind tables of " + where +
                    " are damaged, or hold a rule that sample does not know: " + rebuild;
+        case StackBreak::no_room:
+            return "the recording has as many different stacks as it may: a shorter session, or a "
+                   "smaller --max-stack, has fewer";
     }
     return "the recording does not say why: record again with this version of sample";
 }

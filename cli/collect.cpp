@@ -10,14 +10,17 @@
 #include "cli/name_recording.h"
 #include "cli/record_exports.h"
 #include "cli/record_options.h"
+#include "cli/record_signals.h"
 #include "cli/recording_file.h"
 #include "cli/session_options.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/session.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -80,7 +83,8 @@ Result<RecordOptions> options_from_environment() {
 }
 
 Result<std::unique_ptr<collector::Session>> make_session(RecordOptions& options, pid_t root,
-                                                         std::string& file) {
+                                                         int stop_fd, std::string& file,
+                                                         NewRecording& made) {
     if (const auto event = check_event(options); !event) {
         return unexpected(event.error());
     }
@@ -94,9 +98,11 @@ Result<std::unique_ptr<collector::Session>> make_session(RecordOptions& options,
     if (!recording) {
         return unexpected(recording.error());
     }
+    made = std::move(*recording);
     collector::SessionOptions session = session_options_of(options);
     session.command_line = collector::command_line_of(root);
-    return collector::Session::create(std::move(session), std::move(*recording));
+    session.stop_fd = stop_fd;
+    return collector::Session::create(std::move(session), std::move(made.fd));
 }
 
 /// Its names, and what is made of it. False: something of that failed.
@@ -106,9 +112,10 @@ bool finish_recording(const RecordOptions& options, const std::string& file,
         return true;
     }
     const auto cache = user_cache(options.cache);
-    auto named =
-        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()},
-                       times_wanted(options.exports));
+    auto named = name_recording(file,
+                                {true, session.module_files(), options.debug_folders, cache.get(),
+                                 session.module_readers()},
+                                times_wanted(options.exports));
     if (!named) {
         return false;
     }
@@ -120,7 +127,7 @@ bool finish_recording(const RecordOptions& options, const std::string& file,
 
 int run_collect(int fd) {
     // The program's terminal and its supervisor mean the program, not us.
-    for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) {
+    for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) {
         std::signal(signal, SIG_IGN);
     }
     Fd socket{fd};
@@ -129,17 +136,26 @@ int run_collect(int fd) {
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return kExitUsage;
     }
+    // A supervisor that ends everything does not mean us before the program has ended.
+    RecordSignals signals{{SIGTERM}, peer.pid, false};
     auto options = options_from_environment();
     std::string file;
+    NewRecording recording;
     auto session = options
-                       ? make_session(*options, peer.pid, file)
+                       ? make_session(*options, peer.pid, signals.stop_fd(), file, recording)
                        : Result<std::unique_ptr<collector::Session>>{unexpected(options.error())};
     if (!session) {
-        collector::refuse(socket, session.error().message());
+        collector::refuse(socket, printable(session.error().message()));
         return kExitFailure;
     }
-    (*session)->adopt_connection(std::move(socket));
-    const collector::SessionOutcome outcome = (*session)->run(peer.pid);
+    const collector::SessionOutcome outcome = (*session)->run(peer.pid, std::move(socket));
+    signals.command_goes_on();
+    if (outcome.is_empty) {
+        // The agent has said why.
+        recording.discard();
+        (*session)->release_root();
+        return kExitFailure;
+    }
     // Exports are there when the program is gone; names are nothing that it should wait for.
     if (options->exports.empty()) {
         (*session)->release_root();

@@ -1,5 +1,6 @@
 #include "cli/command_check.h"
 
+#include "core/sanitizer_runtime.h"
 #include "sampler/collector/elf_facts.h"
 
 #include <sys/stat.h>
@@ -109,6 +110,8 @@ Result<CommandCheck> check_command(const std::string& word) {
     std::string file = check.path;
     for (int depth = 0; depth < kMaxInterpreters; ++depth) {
         check.cannot_profile = why_not(file);
+        const std::string library = collector::read_elf_facts(file).first_library;
+        check.runtime = is_sanitizer_runtime(library) ? library : "";
         file = interpreter_of(file);
         if (!check.cannot_profile.empty() || file.empty()) {
             break;

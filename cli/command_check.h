@@ -15,6 +15,8 @@ struct CommandCheck {
     std::string path;  ///< The file that execvp would take.
     /// Why the agent cannot be loaded into it, for people; empty: it can.
     std::string cannot_profile;
+    /// A library that has to come before the agent; empty: none.
+    std::string runtime;
 };
 
 /// Looks `word` up as execvp(3) does and reads the file (behind "#!", the interpreter).

@@ -12,7 +12,7 @@
 namespace sample::cli {
 namespace {
 
-/// "perf-script: 2 threads, 12 functions, 1,000 samples, 1.001 s"; notes follow, a line each.
+/// "perf-script: 2 threads, 12 functions, 1,000 samples, 1.001 s"
 std::string what_was_read(const imports::Imported& imported) {
     const callgraph::Profile& profile = imported.profile;
     const callgraph::Truth& truth = profile.truth;
@@ -22,9 +22,6 @@ std::string what_was_read(const imports::Imported& imported) {
     text += ", " + counted(profile.functions.size(), "function") + ", ";
     text += truth.samples != 0 ? counted(truth.samples, "sample") : std::string{"samples unknown"};
     text += ", " + weight_text(profile, root_total_ns(profile));
-    for (const std::string& note : truth.notes) {
-        text += "\nnote: " + printable(note);
-    }
     return text;
 }
 
@@ -50,7 +47,11 @@ int run_import(const ImportOptions& options) {
         print_error(written.error().message());
         return kExitFailure;
     }
-    print_error(what_was_read(*imported));
+    std::vector<std::string> notes;
+    for (const std::string& note : imported->profile.truth.notes) {
+        notes.push_back("note: " + note);
+    }
+    print_error(what_was_read(*imported), notes);
     return kExitOk;
 }
 

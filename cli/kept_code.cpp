@@ -1,6 +1,7 @@
 #include "cli/kept_code.h"
 
 #include "callgraph/key_weights.h"
+#include "core/file_rights.h"
 #include "symbolize/code_reader.h"
 #include "symbolize/source_reader.h"
 #include "trace/code_codec.h"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -116,16 +118,19 @@ std::vector<ModuleShare> by_module(const std::vector<CodeFunction>& functions) {
     return shares;
 }
 
-/// The lines that are wanted of each file.
+using Reader = std::shared_ptr<const FileRights>;
+
+/// The lines that are wanted of each file. It is read as the user whose program names it: a
+/// program's debug information may name any file, and what is read is handed on.
 class WantedLines {
 public:
-    void add(const Symbols& symbols, std::time_t module_time) {
+    void add(const Symbols& symbols, std::time_t module_time, const Reader& reader) {
         for (const SymbolFrame& frame : symbols.frames) {
-            add(symbols.files[frame.file], frame.line, module_time);
+            add({reader, symbols.files[frame.file]}, frame.line, module_time);
         }
         for (const FunctionSymbol& function : symbols.functions) {
-            if (files_.contains(function.source)) {
-                add(function.source, function.line, module_time);
+            if (files_.contains({reader, function.source})) {
+                add({reader, function.source}, function.line, module_time);
             }
         }
     }
@@ -134,8 +139,10 @@ public:
         std::vector<SourceText> texts;
         std::size_t left = budget.source_bytes;
         for (const auto& [file, wanted] : files_) {
+            const auto& [reader, name] = file;
+            const ActingAs acting{reader};
             const auto text = symbolize::read_source(
-                {file, wanted.lines, budget.context_lines, wanted.module_time}, left);
+                {name, wanted.lines, budget.context_lines, wanted.module_time}, left);
             if (text && !text->pieces.empty()) {
                 texts.push_back(*text);
             }
@@ -144,20 +151,21 @@ public:
     }
 
 private:
+    using File = std::pair<Reader, std::string>;
     struct Wanted {
         std::set<std::uint32_t> lines;
         std::time_t module_time = 0;
     };
 
-    void add(const std::string& file, std::uint32_t line, std::time_t module_time) {
-        if (!file.empty() && line != 0) {
+    void add(const File& file, std::uint32_t line, std::time_t module_time) {
+        if (!file.second.empty() && line != 0) {
             Wanted& wanted = files_[file];
             wanted.lines.insert(line);
             wanted.module_time = std::max(wanted.module_time, module_time);
         }
     }
 
-    std::map<std::string, Wanted> files_;
+    std::map<File, Wanted> files_;
 };
 
 }  // namespace
@@ -185,10 +193,12 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
             continue;
         }
         const symbolize::ModuleFile file = module_file(*module, where.files);
+        const auto reader = where.reader_of(share.module);
+        const ActingAs acting{reader};
         symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused, options);
         left -= granted - unused;
         if (!read.code.blocks.empty()) {
-            lines.add(read.code.symbols, symbolize::time_of_file(file.path));
+            lines.add(read.code.symbols, symbolize::time_of_file(file.path), reader);
             kept.modules.emplace(share.module, std::move(read.code));
         }
     }

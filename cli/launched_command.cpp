@@ -1,5 +1,6 @@
 #include "cli/launched_command.h"
 
+#include "core/sanitizer_runtime.h"
 #include "sampler/control/protocol.h"
 
 #include <fcntl.h>
@@ -7,9 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace sample::cli {
 namespace {
@@ -36,19 +37,18 @@ bool read_whole(int fd, void* bytes, std::size_t size) {
 }
 
 void join_environment(const Order& order) {
-    if (order.preload[0] == '\0') {
-        return;
-    }
     const char* before = std::getenv("LD_PRELOAD");
-    const std::string preload = before != nullptr && *before != '\0'
-                                    ? std::string{order.preload} + ":" + before
-                                    : std::string{order.preload};
+    std::string preload = order.preload;
+    if (before != nullptr && *before != '\0') {
+        const std::string_view first = std::string_view{before}.substr(0, ::strcspn(before, ": "));
+        preload =
+            (is_sanitizer_runtime(first) ? std::string{first} + ":" : "") + preload + ":" + before;
+    }
     ::setenv("LD_PRELOAD", preload.c_str(), 1);
     ::setenv(control::kSessionVariable, order.session, 1);
 }
 
-[[noreturn]] void run_child(const std::vector<std::string>& command, const sigset_t& mask,
-                            int order_fd, int failure_fd) {
+[[noreturn]] void run_child(const std::vector<std::string>& command, int order_fd, int failure_fd) {
     Order order;
     if (!read_whole(order_fd, &order, sizeof order)) {
         ::_exit(127);
@@ -60,7 +60,6 @@ void join_environment(const Order& order) {
         arguments.push_back(const_cast<char*>(word.c_str()));
     }
     arguments.push_back(nullptr);
-    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
     ::execvp(arguments[0], arguments.data());
     const int failure = errno;
     const ssize_t written = ::write(failure_fd, &failure, sizeof failure);
@@ -69,8 +68,7 @@ void join_environment(const Order& order) {
 
 }  // namespace
 
-Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command,
-                                              const sigset_t& mask) {
+Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command) {
     int order[2] = {-1, -1};
     int failure[2] = {-1, -1};
     if (::pipe2(order, O_CLOEXEC) != 0 || ::pipe2(failure, O_CLOEXEC) != 0) {
@@ -87,7 +85,7 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
     if (pid == 0) {
         order_write.reset();
         failure_read.reset();
-        run_child(command, mask, order_read.get(), failure_write.get());
+        run_child(command, order_read.get(), failure_write.get());
     }
     return LaunchedCommand{pid, std::move(order_write), std::move(failure_read)};
 }
@@ -108,6 +106,11 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
         return unexpected(Error{ErrorCode::system, exec_errno, "cannot run the command"});
     }
     return {};
+}
+
+void LaunchedCommand::give_up() {
+    order_.reset();
+    static_cast<void>(wait());
 }
 
 int LaunchedCommand::wait() const {

@@ -13,16 +13,18 @@ namespace sample::cli {
 
 class LaunchedCommand {
 public:
-    /// Forks. The child waits for start() or the end of this process, with the caller's signal mask
-    /// at `mask` restored. Call it while this process has one thread.
-    static Result<LaunchedCommand> fork(const std::vector<std::string>& command,
-                                        const sigset_t& mask);
+    /// Forks. The child waits for start() or the end of this process. Call it while this process
+    /// has one thread, and its signal mask is the command's.
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set; both
-    /// empty: as it is. Errors: the exec failed, with its errno.
+    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set.
+    /// Errors: the exec failed, with its errno.
     Result<void> start(const std::string& preload, const std::string& session);
+
+    /// It is not to be started: it ends, and is waited for.
+    void give_up();
 
     /// Waits for its end and returns its wait status.
     [[nodiscard]] int wait() const;

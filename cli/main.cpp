@@ -23,6 +23,7 @@ int run(const Invocation& invocation) {
             } else {
                 // Not for record: the command would inherit the ignored signal.
                 ignore_broken_pipes();
+                ignore_size_limit();
                 if constexpr (std::is_same_v<Options, ReportOptions>) {
                     return run_report(options);
                 } else if constexpr (std::is_same_v<Options, AnnotateOptions>) {
@@ -49,7 +50,12 @@ int main_without_exceptions(const std::vector<std::string>& words) {
     }
     const Result<Invocation> invocation = parse_command_line(words);
     if (!invocation) {
-        print_error(invocation.error().message());
+        // The hint is its last line.
+        const std::string message = invocation.error().message();
+        const std::size_t hint = message.rfind("\nTry: sample ");
+        print_error(message.substr(0, hint),
+                    hint == std::string::npos ? std::vector<std::string>{}
+                                              : std::vector<std::string>{message.substr(hint + 1)});
         return kExitUsage;
     }
     return run(*invocation);

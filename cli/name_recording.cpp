@@ -2,7 +2,7 @@
 
 #include "cli/kept_code.h"
 #include "cli/load_profile.h"
-#include "core/fd.h"
+#include "core/regular_file.h"
 #include "trace/attachments.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ Result<void> keep_names(const std::string& file, const NamedRecording& named, bo
         auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, named.how));
         std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
     }
-    Fd recording{::open(file.c_str(), O_WRONLY | O_CLOEXEC)};
+    Fd recording = open_regular(file, O_WRONLY);
     Result<void> kept = recording.is_open()
                             ? trace::append_attachments(std::move(recording), kept_parts)
                             : Result<void>{unexpected(Error::from_errno("cannot open it"))};

@@ -1,8 +1,9 @@
 #include "cli/output.h"
 
-#include "core/fd.h"
+#include "cli/text.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,19 @@
 
 namespace sample::cli {
 namespace {
+
+constexpr const char* kOwnFiles = "/proc/self/fd/";
+/// A reader that has taken nothing for so long will not.
+constexpr int kPatienceMs = 10'000;
+
+/// Of SIGXFSZ, before it was ignored.
+struct sigaction g_at_size_limit {};
+
+void ignore_signal(int signal) noexcept {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(signal, &ignore, nullptr);
+}
 
 /// "/a/b" → "/a/", "b" → "."
 std::string folder_of(const std::string& path) {
@@ -68,8 +82,6 @@ public:
     }
 
 private:
-    static constexpr const char* kOwnFiles = "/proc/self/fd/";
-
     /// A nameless file can take a name, but no other file's: that is for the move.
     bool give_name() noexcept {
         const Fd found{::mkostemp(path_.data(), O_CLOEXEC)};
@@ -88,11 +100,6 @@ private:
     bool moved_ = false;
 };
 
-Unexpected exists(const std::string& path) {
-    return unexpected(ErrorCode::already_exists,
-                      path + " exists: choose another name, or replace it with --force");
-}
-
 using Write = std::function<Result<void>(int fd)>;
 
 /// A system error says which file.
@@ -100,34 +107,76 @@ Result<void> naming(const std::string& path, Result<void> written) {
     if (written || written.error().code != ErrorCode::system) {
         return written;
     }
+    if (written.error().errno_value == ETIMEDOUT) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path + " is full, and nobody has read it for " +
+                              std::to_string(kPatienceMs / 1000) + " seconds");
+    }
     return unexpected(
         Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
 }
 
 Result<void> write_through(const std::string& path, const Write& write) {
-    const Fd fd{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
-    if (!fd.is_open()) {
-        return unexpected(Error::from_errno("cannot open " + path));
+    const Result<Fd> fd = open_special(path);
+    if (!fd) {
+        return unexpected(fd.error());
     }
-    Result<void> written = write(fd.get());
+    Result<void> written = write(fd->get());
     if (!written && written.error().errno_value == EPIPE) {
         return {};
     }
     return naming(path, std::move(written));
 }
 
+}  // namespace
+
 std::string follow_links(const std::string& path) {
     std::array<char, PATH_MAX> resolved{};
     return ::realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
 }
 
-}  // namespace
+Unexpected already_exists(const std::string& path) {
+    return unexpected(ErrorCode::already_exists,
+                      path + " exists: choose another name, or replace it with --force");
+}
+
+Result<Fd> open_special(const std::string& path) {
+    // What is there is what is opened: no regular file that took its name meanwhile.
+    const Fd place{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+    struct stat info {};
+    if (!place.is_open() || ::fstat(place.get(), &info) != 0) {
+        return unexpected(Error::from_errno("cannot open " + path));
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument, path + " is a directory: name a file in it");
+    }
+    if (S_ISBLK(info.st_mode) || S_ISREG(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path + (S_ISREG(info.st_mode) ? " has just been replaced by a file"
+                                                        : " is a disk: name a file"));
+    }
+    const std::string link = kOwnFiles + std::to_string(place.get());
+    Fd fd{::open(link.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    if (fd.is_open()) {
+        return fd;
+    }
+    if (errno == ENXIO && S_ISFIFO(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument,
+                          path + " is a pipe that nobody reads: start its reader first");
+    }
+    return unexpected(Error::from_errno("cannot open " + path));
+}
 
 Result<void> write_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(fd, bytes.data(), bytes.size());
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
+        } else if (errno == EAGAIN) {
+            pollfd ready{fd, POLLOUT, 0};
+            if (::poll(&ready, 1, kPatienceMs) == 0) {
+                return unexpected(Error{ErrorCode::system, ETIMEDOUT, "cannot write"});
+            }
         } else if (errno != EINTR) {
             return unexpected(Error::from_errno("cannot write"));
         }
@@ -147,24 +196,27 @@ int write_to_stdout(std::string_view text) {
 }
 
 void ignore_broken_pipes() noexcept {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, nullptr);
+    ignore_signal(SIGPIPE);
+}
+
+void ignore_size_limit() noexcept {
+    ::sigaction(SIGXFSZ, nullptr, &g_at_size_limit);
+    ignore_signal(SIGXFSZ);
+}
+
+void obey_size_limit() noexcept {
+    ::sigaction(SIGXFSZ, &g_at_size_limit, nullptr);
 }
 
 Result<void> write_file_atomically(const std::string& path, const Write& write, bool force) {
     const std::string target = follow_links(path);
     struct stat info {};
     if (::stat(target.c_str(), &info) == 0) {
-        if (S_ISDIR(info.st_mode)) {
-            return unexpected(ErrorCode::invalid_argument,
-                              path + " is a directory: name a file in it");
-        }
         if (!S_ISREG(info.st_mode)) {
             return write_through(path, write);
         }
         if (!force) {
-            return exists(path);
+            return already_exists(path);
         }
     }
     TemporaryFile file{target};
@@ -178,17 +230,18 @@ Result<void> write_file_atomically(const std::string& path, const Write& write, 
         return unexpected(Error::from_errno("cannot write " + path));
     }
     if (!file.move_to(target, force)) {
-        return errno == EEXIST ? exists(path)
+        return errno == EEXIST ? already_exists(path)
                                : unexpected(Error::from_errno("cannot create " + path));
     }
     return {};
 }
 
-void print_error(std::string_view text) {
-    std::string line{"sample: "};
-    line += text;
-    line += '\n';
-    (void)write_all(STDERR_FILENO, line);
+void print_error(std::string_view text, const std::vector<std::string>& below) {
+    std::string lines = "sample: " + printable(text) + "\n";
+    for (const std::string& line : below) {
+        lines += printable(line) + "\n";
+    }
+    (void)write_all(STDERR_FILENO, lines);
 }
 
 }  // namespace sample::cli

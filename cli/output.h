@@ -2,16 +2,19 @@
 // either whole or not there.
 #pragma once
 
+#include "core/fd.h"
 #include "core/result.h"
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sample::cli {
 
-/// Writes all of `bytes` to the descriptor, through interruptions and short writes.
-/// Errors: system, with the errno (EPIPE: the reader has gone).
+/// Writes all of `bytes` to the descriptor, through interruptions and short writes. A descriptor
+/// that does not block is waited for as long as somebody reads now and then.
+/// Errors: system, with the errno (EPIPE: the reader has gone; ETIMEDOUT: it reads no more).
 [[nodiscard]] Result<void> write_all(int fd, std::string_view bytes);
 
 /// Writes a verb's result to standard output and returns the verb's exit code: 0, also when the
@@ -21,18 +24,34 @@ namespace sample::cli {
 /// Makes a closed pipe an error of write() instead of a signal. Never before starting the user's
 /// command: it would inherit this.
 void ignore_broken_pipes() noexcept;
+/// Likewise a file that becomes larger than `ulimit -f` allows.
+void ignore_size_limit() noexcept;
+/// As before ignore_size_limit().
+void obey_size_limit() noexcept;
 
 /// Puts what `write` writes to a descriptor into the file `path`, mode 0600: first into a temporary
-/// file beside it, which takes the name only when it is whole. Something that is no regular file (a
-/// pipe, /dev/stdout) is written to directly. A symbolic link is followed.
-/// Errors: already_exists unless `force`; invalid_argument for a directory; system, naming `path`,
+/// file beside it, which takes the name only when it is whole. Something that is no regular file is
+/// written to as open_special() opens it. A symbolic link is followed.
+/// Errors: already_exists unless `force`; those of open_special(); system, naming `path`,
 /// also for a system error of `write`; other errors of `write` as they are. After an error the name
 /// is as it was before.
 [[nodiscard]] Result<void> write_file_atomically(const std::string& path,
                                                  const std::function<Result<void>(int fd)>& write,
                                                  bool force);
 
-/// "sample: TEXT" on standard error.
-void print_error(std::string_view text);
+/// What is there already and is no regular file (a pipe, a terminal, /dev/null), for writing. It
+/// stays as it is, whoever asks, and nothing waits for a reader.
+/// Errors: invalid_argument for a directory or a disk, and for a pipe that nobody reads; system.
+[[nodiscard]] Result<Fd> open_special(const std::string& path);
+
+/// Where symbolic links lead; `path` itself, if to nothing.
+[[nodiscard]] std::string follow_links(const std::string& path);
+
+/// `path` is there, and may be replaced if the user says so.
+[[nodiscard]] Unexpected already_exists(const std::string& path);
+
+/// "sample: TEXT" on standard error, and `below`, each on a line of its own: names of files are in
+/// it, so what a terminal would obey is escaped.
+void print_error(std::string_view text, const std::vector<std::string>& below = {});
 
 }  // namespace sample::cli

@@ -104,9 +104,10 @@ void finish_recording(const RecordOptions& options, const std::string& file,
         return;
     }
     const auto cache = user_cache(options.cache);
-    auto named =
-        name_recording(file, {true, session.module_files(), options.debug_folders, cache.get()},
-                       times_wanted(options.exports));
+    auto named = name_recording(file,
+                                {true, session.module_files(), options.debug_folders, cache.get(),
+                                 session.module_readers()},
+                                times_wanted(options.exports));
     if (!named) {
         print_error(named.error().message());
         return;
@@ -124,16 +125,20 @@ int exec_failure_code(const Error& error) {
     return error.errno_value == ENOENT ? kExitNotFound : kExitNotExecutable;
 }
 
-/// Runs the command as if we were not there.
-int run_unprofiled(LaunchedCommand& command) {
-    if (const auto started = command.start({}, {}); !started) {
-        return exec_failure_code(started.error());
+/// Becomes the command, as if we were not there. Returns if that fails.
+int run_unprofiled(const std::vector<std::string>& command) {
+    std::vector<char*> words;
+    words.reserve(command.size() + 1);
+    for (const std::string& word : command) {
+        words.push_back(const_cast<char*>(word.c_str()));
     }
-    return end_like(command.wait());
+    words.push_back(nullptr);
+    obey_size_limit();
+    ::execvp(words[0], words.data());
+    return exec_failure_code(Error::from_errno("cannot run the command"));
 }
 
-int record_command(RecordOptions options, LaunchedCommand& command, const std::string& agent,
-                   RecordSignals& signals) {
+int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
     const std::string file =
         expand_pattern(options.output.empty() ? kDefaultOutput : options.output, options.command[0],
                        command.pid());
@@ -147,30 +152,39 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         print_error(recording.error().message());
         return kExitUsage;
     }
+    RecordSignals signals{RecordSignals::kOfACommand, command.pid(), true};
     const Countdown countdown{!options.quiet};
     collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = join_words(options.command);
-    session_options.wake_fd = signals.fd();
-    session_options.on_wake = [&] { return signals.handle(command.pid()); };
+    session_options.stop_fd = signals.stop_fd();
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
-    auto session = collector::Session::create(std::move(session_options), std::move(*recording));
+    auto session = collector::Session::create(std::move(session_options), std::move(recording->fd));
     if (!session) {
         print_error(session.error().message() + "; the command runs unprofiled");
-        ::unlink(file.c_str());
-        return run_unprofiled(command);
+        recording->discard();
+        signals.command_goes_on();
+        command.give_up();
+        return run_unprofiled(options.command);
     }
-    if (const auto started = command.start(agent, (*session)->name()); !started) {
-        ::unlink(file.c_str());
+    if (const auto started = command.start(preload, (*session)->name()); !started) {
+        recording->discard();
         return exec_failure_code(started.error());
     }
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
+    // Whatever is made of the recording, and the command if it goes on, a signal ends.
+    signals.command_goes_on();
+    if (outcome.is_empty) {
+        print_error("nothing was recorded: " + outcome.why_empty);
+        recording->discard();
+        session->reset();
+        return end_like(command.wait());
+    }
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
     finish_recording(options, file, **session, !outcome.failure);
     session->reset();
-    signals.command_goes_on();
     return end_like(command.wait());
 }
 
@@ -186,22 +200,24 @@ int run_record(const RecordOptions& options) {
         print_error(event.error().message());
         return kExitUsage;
     }
-    RecordSignals signals;
-    auto command = LaunchedCommand::fork(options.command, signals.mask_before());
-    if (!command) {
-        print_error(command.error().message());
-        return kExitFailure;
-    }
     if (!check->cannot_profile.empty()) {
         print_error(check->cannot_profile + "; it runs unprofiled");
-        return run_unprofiled(*command);
+        return run_unprofiled(options.command);
     }
     const auto agent = find_agent_library();
     if (!agent) {
         print_error(agent.error().message());
         return kExitFailure;
     }
-    return record_command(options, *command, *agent, signals);
+    auto command = LaunchedCommand::fork(options.command);
+    if (!command) {
+        print_error(command.error().message());
+        return kExitFailure;
+    }
+    // The command has got what it inherits.
+    ignore_size_limit();
+    const std::string preload = check->runtime.empty() ? *agent : check->runtime + ":" + *agent;
+    return record_command(options, *command, preload);
 }
 
 }  // namespace sample::cli

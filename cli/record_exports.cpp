@@ -2,6 +2,7 @@
 
 #include "cli/export_profile.h"
 #include "cli/load_profile.h"
+#include "cli/output.h"
 #include "cli/recording_file.h"
 
 #include <sys/stat.h>
@@ -35,10 +36,12 @@ Result<void> check_file(const std::string& path, bool force, bool& is_file) {
     if (exists && S_ISDIR(info.st_mode)) {
         return unexpected(ErrorCode::invalid_argument, path + " is a directory: name a file in it");
     }
+    if (exists && S_ISBLK(info.st_mode)) {
+        return unexpected(ErrorCode::invalid_argument, path + " is a disk: name a file");
+    }
     is_file = !exists || S_ISREG(info.st_mode);
     if (is_file && exists && !force) {
-        return unexpected(ErrorCode::already_exists,
-                          path + " exists: choose another name, or replace it with --force");
+        return already_exists(path);
     }
     const std::size_t slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -1,9 +1,12 @@
-// What `sample record` does with signals while its command runs.
+// What `sample record` and the collector of a preloaded program do with signals while they record.
 //
 //   Ctrl-C, Ctrl-\    the terminal sends them to the command, too: the first one is the command's,
-//   the second
-//                     ends the profiling, later ones are ours as usual
+//                     the second ends the profiling, later ones are ours as usual
 //   SIGTERM, SIGHUP   sent to us alone by timeout, a supervisor, …: passed on to the command
+//
+// A thread of its own takes them, so that each works whatever the others wait for: a disk, a pipe
+// that nobody reads. Once the profiling is to end, or the command has ended of a signal that was
+// passed on, what is left to do has ten seconds; then the signal ends us.
 #pragma once
 
 #include "core/fd.h"
@@ -11,30 +14,46 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <initializer_list>
+#include <thread>
 
 namespace sample::cli {
 
 class RecordSignals {
 public:
-    /// Blocks these signals and reads them from a descriptor. Call it while the process has one
-    /// thread.
-    RecordSignals();
+    /// The command's, and ours.
+    static constexpr std::initializer_list<int> kOfACommand{SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
-    /// The mask that the command is to inherit.
-    [[nodiscard]] const sigset_t& mask_before() const { return before_; }
-    [[nodiscard]] int fd() const { return fd_.get(); }
+    /// Blocks `signals` in this thread, and those that it makes; takes them. `command`: whose end
+    /// is looked at; `passes_on`: it gets what is sent to us.
+    RecordSignals(std::initializer_list<int> signals, pid_t command, bool passes_on);
+    ~RecordSignals();
+    RecordSignals(const RecordSignals&) = delete;
+    RecordSignals& operator=(const RecordSignals&) = delete;
 
-    /// Reads what has come. True: end the profiling now.
-    bool handle(pid_t command);
+    /// Readable when the profiling is to end.
+    [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
     /// The profiling is over, the command may not be: from here on signals end us, as they would
     /// anybody.
     void command_goes_on();
 
 private:
+    void watch();
+    /// Takes one. False: there is none.
+    bool take_one();
+    [[nodiscard]] bool has_command_ended() const;
+
     sigset_t before_{};
-    Fd fd_;
+    pid_t command_;
+    bool passes_on_;
+    Fd command_end_;  ///< A pidfd.
+    Fd signals_;
+    Fd stop_;
+    Fd done_;
     int interrupts_ = 0;
+    int ending_ = 0;  ///< The signal after which all is to end; 0: none yet.
+    std::thread thread_;
 };
 
 }  // namespace sample::cli

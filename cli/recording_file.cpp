@@ -1,11 +1,15 @@
 #include "cli/recording_file.h"
 
+#include "cli/output.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 namespace sample::cli {
 
@@ -43,17 +47,41 @@ std::string expand_pattern(const std::string& pattern, const std::string& execut
     return path;
 }
 
-Result<Fd> open_recording(const std::string& path, bool force) {
-    const int how = force ? O_TRUNC : O_EXCL;
-    Fd fd{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600)};
-    if (fd.is_open()) {
-        ::fchmod(fd.get(), 0600);
-        return fd;
+void NewRecording::discard() const {
+    struct stat info {};
+    if (!created.empty() && ::lstat(created.c_str(), &info) == 0 && info.st_dev == device &&
+        info.st_ino == inode) {
+        ::unlink(created.c_str());
+    }
+}
+
+Result<NewRecording> open_recording(const std::string& path, bool force) {
+    const std::string target = follow_links(path);
+    struct stat info {};
+    if (::stat(target.c_str(), &info) == 0) {
+        if (!S_ISREG(info.st_mode)) {
+            auto special = open_special(path);
+            return special ? Result<NewRecording>{NewRecording{std::move(*special), {}}}
+                           : Result<NewRecording>{unexpected(special.error())};
+        }
+        if (!force) {
+            return already_exists(path);
+        }
+        if (::unlink(target.c_str()) != 0) {
+            return unexpected(Error::from_errno("cannot replace " + path));
+        }
+    }
+    Fd fd{::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    if (fd.is_open() && ::fstat(fd.get(), &info) == 0) {
+        return NewRecording{std::move(fd), target, info.st_dev, info.st_ino};
     }
     if (errno == EEXIST) {
-        return unexpected(
-            ErrorCode::already_exists,
-            path + " exists: choose another name with -o, or replace it with --force");
+        return ::stat(target.c_str(), &info) == 0
+                   ? already_exists(path)
+                   : unexpected(ErrorCode::not_found,
+                                path +
+                                    " is a link that leads to nothing: remove it, or name "
+                                    "another file");
     }
     return unexpected(Error::from_errno("cannot write " + path));
 }

@@ -17,8 +17,20 @@ namespace sample::cli {
 /// The default pattern: sample-<exe>-<pid>.utrace.
 inline constexpr const char* kDefaultOutput = "sample-%n-%p.utrace";
 
-/// Opens `path` for a new recording, mode 0600. Errors: already_exists unless `force`; system.
-[[nodiscard]] Result<Fd> open_recording(const std::string& path, bool force);
+struct NewRecording {
+    Fd fd;
+    std::string created;  ///< The file that was made; empty if `fd` is something else.
+    dev_t device = 0;
+    ino_t inode = 0;
+
+    /// Removes the file that was made, and nothing that has its name by now.
+    void discard() const;
+};
+
+/// Makes the file of a new recording, mode 0600; with `force` an older file of that name is
+/// removed. Something that is no regular file is taken as open_special() opens it.
+/// Errors: already_exists unless `force`; those of open_special(); system.
+[[nodiscard]] Result<NewRecording> open_recording(const std::string& path, bool force);
 
 [[nodiscard]] bool is_regular_file(const std::string& path);
 

@@ -35,8 +35,9 @@ struct Naming {
 struct Job {
     ModuleId id;
     symbolize::ModuleFile module;
-    std::vector<std::uint64_t> addresses;  ///< Without a name as yet.
-    std::vector<std::size_t> places;       ///< Of those.
+    std::shared_ptr<const FileRights> reader;  ///< Of its files; nullptr: ourselves.
+    std::vector<std::uint64_t> addresses;      ///< Without a name as yet.
+    std::vector<std::size_t> places;           ///< Of those.
     std::vector<const trace::Attachment*> blocks;
     std::vector<Part> parts;
     std::string problem;
@@ -56,6 +57,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         if (job.addresses.empty()) {
             job.id = module->id;
             job.module = module_file(*module, options.files);
+            job.reader = options.reader_of(module->id);
         }
         job.addresses.push_back(addresses[place].address);
         job.places.push_back(place);
@@ -117,6 +119,7 @@ void name(Job& job, const Naming& how) {
     if (job.addresses.empty()) {
         return;
     }
+    const ActingAs reader{job.reader};
     symbolize::ModuleSymbols named =
         how.cache != nullptr ? how.cache->symbolize(job.module, job.addresses, how.options)
                              : symbolize::symbolize(job.module, job.addresses, how.options);

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "callgraph/recording.h"
+#include "core/file_rights.h"
 #include "core/symbols.h"
 #include "symbolize/symbolizer.h"
 #include "trace/attachments.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ namespace sample::cli {
 
 /// As collector::Session::module_files() gives them.
 using ModuleFiles = std::map<ModuleId, std::string>;
+/// As collector::Session::module_readers() gives them.
+using ModuleReaders = std::map<ModuleId, std::shared_ptr<const FileRights>>;
 
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
@@ -27,6 +31,12 @@ struct NamingOptions {
     std::vector<std::string> debug_folders = {};
     /// Names that were found before; nullptr: none are kept.
     symbolize::SymbolCache* cache = nullptr;
+    ModuleReaders readers = {};  ///< As whom else than ourselves files of a module are read.
+
+    [[nodiscard]] std::shared_ptr<const FileRights> reader_of(ModuleId module) const {
+        const auto reader = readers.find(module);
+        return reader == readers.end() ? nullptr : reader->second;
+    }
 };
 
 /// Where it makes symbolize/ look.

@@ -70,6 +70,24 @@ constexpr bool is_control(std::uint32_t code) noexcept {
            (code >= 0x2066 && code <= 0x2069);
 }
 
+std::string escaped_byte(char byte) {
+    return format("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+}
+
+/// As in C: "\n", "\x1b", and "\u202e" for what is more than one byte.
+std::string escaped(std::uint32_t code) {
+    switch (code) {
+        case '\n':
+            return "\\n";
+        case '\r':
+            return "\\r";
+        case '\t':
+            return "\\t";
+        default:
+            return code < 0x80 ? escaped_byte(static_cast<char>(code)) : format("\\u%04x", code);
+    }
+}
+
 /// " <inlined at line 22>": the line is its caller's.
 std::string inlining_text(const callgraph::Node& node) {
     switch (node.inlining) {
@@ -159,8 +177,13 @@ std::string printable(std::string_view text) {
     result.reserve(text.size());
     while (!text.empty()) {
         const CodePoint code = decode(text);
-        const bool shown = code.size != 0 && !is_control(code.value);
-        result += shown ? text.substr(0, code.size) : std::string_view{"?"};
+        if (code.size == 0) {
+            result += escaped_byte(text[0]);
+        } else if (is_control(code.value)) {
+            result += escaped(code.value);
+        } else {
+            result += text.substr(0, code.size);
+        }
         text.remove_prefix(std::max<std::size_t>(code.size, 1));
     }
     return result;

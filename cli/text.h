@@ -2,7 +2,7 @@
 //
 // Durations are floored to the unit's last digit shown, so that a child never exceeds its parent.
 // Widths count code points, which is right for all that usually stands in a symbol. Names come from
-// foreign files: whatever a terminal would obey (control characters) becomes '?'.
+// foreign files: whatever a terminal would obey (control characters) is shown escaped.
 #pragma once
 
 #include "callgraph/profile.h"
@@ -34,7 +34,8 @@ namespace sample::cli {
 /// "1 thread", "2 threads".
 [[nodiscard]] std::string counted(std::uint64_t number, std::string_view noun);
 
-/// `text` with everything a terminal would obey, and broken UTF-8, as '?'.
+/// `text` with everything a terminal would obey, and broken UTF-8, escaped: "\n", "\x1b",
+/// "\u202e".
 [[nodiscard]] std::string printable(std::string_view text);
 /// Code points.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
