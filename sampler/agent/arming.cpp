@@ -1,6 +1,9 @@
 #include "sampler/agent/arming.h"
 
+#include "sampler/agent/collector_watch.h"
 #include "sampler/agent/local_socket.h"
+#include "sampler/agent/process_state.h"
+#include "sampler/agent/session_key.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/source/perf_event.h"
@@ -19,12 +22,12 @@ namespace {
 using capture::raw_syscall;
 using control::Source;
 
-constinit std::atomic<Source> g_source{Source::none};
+constexpr std::uint64_t kMostForAThreadNs = 5'000'000'000;
+
 constinit std::uint64_t g_period = 0;
 constinit std::uint32_t g_event_type = 0;
 constinit std::uint64_t g_event_config = 0;
 constinit bool g_kernel_excluded = false;
-constinit bool g_has_sampling_thread = false;
 
 /// Of the threads that existed when the process joined.
 constinit std::array<source::TimerId, control::kMaxPassedFds> g_timers{};
@@ -98,7 +101,7 @@ int make_timers(const ThreadList& threads) noexcept {
 }
 
 int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) noexcept {
-    if (g_has_sampling_thread) {
+    if (process_state().has_sampling_thread) {
         return 0;
     }
     const int folder = source::open_task_folder();
@@ -109,7 +112,7 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
     const int tid = source::start_sampling_thread({&area, welcome.period,
                                                    static_cast<int>(welcome.collector_pid),
                                                    welcome.observes_waits != 0});
-    g_has_sampling_thread = tid >= 0;
+    process_state().has_sampling_thread = tid >= 0;
     return tid < 0 ? tid : 0;
 }
 
@@ -119,20 +122,27 @@ void start_timer(source::TimerId timer) noexcept {
     source::start_timer(timer, 1 + ((mixed >> 32U) * g_period >> 32U), g_period);
 }
 
-void pass_event_on(const char* session_name) noexcept {
-    const int socket = connect_abstract(session_name);
+void pass_event_on() noexcept {
+    if (!may_wait()) {
+        return;
+    }
+    Patience patience{static_cast<int>(collector_pid()), kMostForAThreadNs};
+    const int socket = connect_to_collector(session_name(), patience);
     if (socket < 0) {
         return;
     }
     const int event = open_event(Source::perf, g_kernel_excluded, current_tid());
     if (event >= 0) {
         control::ArmThread message;
+        message.secret = session_secret();
         message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
         message.tid = static_cast<std::uint32_t>(current_tid());
         control::Go go;
         std::size_t fd_count = 0;
-        if (send_message(socket, &message, sizeof message, &event, 1) == 0) {
-            receive_message(socket, &go, sizeof go, nullptr, fd_count);
+        const bool sent = send_message(socket, &message, sizeof message, &event, 1, patience) == 0;
+        if (sent &&
+            receive_message(socket, &go, sizeof go, nullptr, fd_count, patience) == -EAGAIN) {
+            leave_word();
         }
         close_descriptor(event);
     }
@@ -199,7 +209,7 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
         arming.armed.waits_errno = -make_sampling_thread(welcome, area);
     }
     for (const Source source : welcome.sources) {
-        if (source == Source::none) {
+        if (source == Source::none || static_cast<std::size_t>(source) >= control::kSourceCount) {
             break;
         }
         const int result = try_source(source, welcome, threads, area, arming);
@@ -211,7 +221,7 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     }
     const Source source = arming.armed.source;
     g_kernel_excluded = arming.armed.kernel_excluded != 0;
-    g_source.store(source, std::memory_order_release);
+    process_state().source.store(source, std::memory_order_release);
     if (source == Source::thread || source == Source::timer) {
         area.header.gap_ticks = 0;  // they go by the wall's clock: each sample asks the thread's
     }
@@ -232,8 +242,8 @@ void close_events(Arming& arming) noexcept {
 }
 
 void start_sources(bool wanted) noexcept {
-    const Source source = g_source.load(std::memory_order_relaxed);
-    if (g_has_sampling_thread) {
+    const Source source = process_state().source.load(std::memory_order_relaxed);
+    if (process_state().has_sampling_thread) {
         source::release_sampling_thread(wanted, source == Source::thread);
     }
     if (!wanted) {
@@ -251,41 +261,46 @@ void stop_sources(capture::Area& area) noexcept {
     g_timer_count = 0;
     disarm_this_thread();
     area.header.stopped.store(1, std::memory_order_release);
-    if (g_has_sampling_thread) {
-        source::end_sampling_thread();
-    }
-    forget_sources();
+    end_sampling_thread();
+    process_state().source.store(Source::none, std::memory_order_relaxed);
 }
 
 Source current_source() noexcept {
-    return g_source.load(std::memory_order_acquire);
+    return process_state().source.load(std::memory_order_acquire);
 }
 
-bool has_sampling_thread() noexcept {
-    return g_has_sampling_thread;
+bool uses_sampling_thread() noexcept {
+    return process_state().has_sampling_thread;
 }
 
 void forget_sources() noexcept {
-    g_source.store(Source::none, std::memory_order_relaxed);
-    g_has_sampling_thread = false;
+    process_state().source.store(Source::none, std::memory_order_relaxed);
+    process_state().has_sampling_thread = false;
+    source::forget_sampling_thread();
     g_timer_count = 0;
     t_timer_plus_one = 0;
 }
 
-WithoutSamplingThread::WithoutSamplingThread() noexcept
+void end_sampling_thread() noexcept {
     // A vfork child's memory is its parent's, the thread is the parent's, too.
-    : ended_{g_has_sampling_thread && source::end_sampling_thread()} {}
-
-WithoutSamplingThread::~WithoutSamplingThread() {
-    if (ended_) {
-        g_has_sampling_thread = source::start_sampling_thread_again() >= 0;
+    if (process_state().has_sampling_thread && source::end_sampling_thread()) {
+        process_state().has_sampling_thread = false;
     }
 }
 
-void arm_this_thread(const char* session_name) noexcept {
-    const Source source = g_source.load(std::memory_order_acquire);
+WithoutSamplingThread::WithoutSamplingThread(bool wanted) noexcept
+    : paused_{wanted && uses_sampling_thread() && source::pause_sampling_thread()} {}
+
+WithoutSamplingThread::~WithoutSamplingThread() {
+    if (paused_) {
+        source::resume_sampling_thread();
+    }
+}
+
+void arm_this_thread() noexcept {
+    const Source source = process_state().source.load(std::memory_order_acquire);
     if (source == Source::perf) {
-        pass_event_on(session_name);
+        pass_event_on();
     } else if (source == Source::timer) {
         const source::TimerId timer = source::create_thread_timer(
             current_tid(), capture::kAsyncSignal, capture::kSampleCookie);

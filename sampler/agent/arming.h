@@ -5,7 +5,7 @@
 // the collector; the others need nobody.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
 #include "sampler/control/protocol.h"
 
 #include <array>
@@ -50,27 +50,30 @@ void stop_sources(capture::Area& area) noexcept;
 
 /// What samples come by. Async-signal-safe.
 [[nodiscard]] control::Source current_source() noexcept;
-[[nodiscard]] bool has_sampling_thread() noexcept;
+/// Whether there is one, or will be when all who need to be without it have done.
+[[nodiscard]] bool uses_sampling_thread() noexcept;
 
 /// In a forked child: the parent's timers and threads do not exist.
 void forget_sources() noexcept;
 
+/// For good, and waits for its end. Async-signal-safe.
+void end_sampling_thread() noexcept;
+
 /// While it lives there is no sampling thread, so that of the program's threads nobody else exists.
-/// Async-signal-safe.
+/// The one that begins anew has what rights the calling thread has then. Async-signal-safe.
 class WithoutSamplingThread {
 public:
-    WithoutSamplingThread() noexcept;
+    explicit WithoutSamplingThread(bool wanted = true) noexcept;
     ~WithoutSamplingThread();
     WithoutSamplingThread(const WithoutSamplingThread&) = delete;
     WithoutSamplingThread& operator=(const WithoutSamplingThread&) = delete;
 
 private:
-    bool ended_ = false;
+    bool paused_;
 };
 
 /// Gives the calling thread an event or a timer of its own, where the source needs one.
-/// `session_name`: where the collector listens.
-void arm_this_thread(const char* session_name) noexcept;
+void arm_this_thread() noexcept;
 /// Its timer goes.
 void disarm_this_thread() noexcept;
 

@@ -86,7 +86,7 @@ bool find_program(char* path, std::size_t size) noexcept {
 
 }  // namespace
 
-int start_collector(const char*& problem) noexcept {
+int start_collector(int& collector, const char*& problem) noexcept {
     int subreaper = 0;
     raw_syscall(SYS_prctl, PR_GET_CHILD_SUBREAPER, as_argument(&subreaper));
     if (raw_syscall(SYS_getpid) == 1 || subreaper != 0) {
@@ -111,9 +111,11 @@ int start_collector(const char*& problem) noexcept {
     // child here.
     const long child = raw_syscall(SYS_clone, 0, 0, 0, 0, 0);
     if (child == 0) {
-        if (raw_syscall(SYS_clone, 0, 0, 0, 0, 0) == 0) {
+        const long grandchild = raw_syscall(SYS_clone, 0, 0, 0, 0, 0);
+        if (grandchild == 0) {
             become_collector(program, ends[1]);
         }
+        raw_syscall(SYS_write, ends[1], as_argument(&grandchild), sizeof grandchild);
         raw_syscall(SYS_exit_group, 0);
     }
     close_descriptor(ends[1]);
@@ -124,6 +126,16 @@ int start_collector(const char*& problem) noexcept {
     }
     while (raw_syscall(SYS_wait4, child, 0, static_cast<long>(__WALL), 0) == -EINTR) {
     }
+    long grandchild = -1;
+    if (raw_syscall(SYS_recvfrom, ends[0], as_argument(&grandchild), sizeof grandchild,
+                    MSG_DONTWAIT) != sizeof grandchild ||
+        grandchild < 0) {
+        close_descriptor(ends[0]);
+        problem = "no process for a collector could be made";
+        return -1;
+    }
+    collector = static_cast<int>(grandchild);
+    limit_waits(ends[0]);
     return ends[0];
 }
 

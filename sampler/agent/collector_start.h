@@ -3,8 +3,9 @@
 
 namespace sample::agent {
 
-/// Our end of a socket to the new collector, or -1; then `problem` (one line for people) says why.
-/// The program's own wait() never meets a child that it did not make.
-int start_collector(const char*& problem) noexcept;
+/// Our end of a socket to the new collector, whose process is `collector`, or -1; then `problem`
+/// (one line for people) says why. The program's own wait() never meets a child that it did not
+/// make.
+int start_collector(int& collector, const char*& problem) noexcept;
 
 }  // namespace sample::agent

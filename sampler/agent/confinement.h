@@ -1,21 +1,23 @@
-// A program that confines itself with seccomp, and what that forbids us.
+// A program that confines itself, and what that forbids us.
 //
-// The handler, a thread's end, an exec and a joining child make system calls of their own. A filter
-// that does not know them would end the program by our doing. So each filter is tried in advance: a
-// child that shares no memory installs it and makes those calls. What it does not survive is not
-// done: without the handler's calls sampling stops before the filter is set; without those of a
-// joining process the children of this one are left alone, as a filter is inherited by forks and
-// execs. Strict mode allows none of them.
+// The handler, a thread's end, an exec and a joining child make system calls of their own. A
+// seccomp filter that does not know them would end the program by our doing. So each filter is
+// asked in advance what it says of them (seccomp_filter.h, needed_calls.h). Without the handler's
+// calls sampling stops before the filter is set; without those of a joining process the children of
+// this one are left alone, as a filter is inherited by forks and execs. Strict mode allows none of
+// them, and a thread that may not read the time stamp counter can take no sample. A filter that is
+// not known to be harmless, as it looks at what only the run tells, is taken for harmful.
 //
-// What a filter says may depend on the arguments only by value; those of the trial are like the
-// real ones. Source: seccomp(2), prctl(2), Linux kernel/seccomp.c.
+// Source: seccomp(2), prctl(2), Linux kernel/seccomp.c.
 #pragma once
+
+#include "sampler/agent/arming.h"
 
 #include <cstdint>
 
 namespace sample::agent {
 
-/// The program's call: prctl(PR_SET_SECCOMP) or seccomp(2), as it reaches the kernel.
+/// The program's call: prctl or seccomp(2), as it reaches the kernel.
 struct ConfiningCall {
     long number = 0;
     long a = 0;
@@ -23,13 +25,25 @@ struct ConfiningCall {
     long c = 0;
 };
 
-/// Remembers who we are: for whom the library is preloaded. In the constructor, and in a forked
-/// child. Not async-signal-safe.
-void set_up_confinement() noexcept;
+/// Lives around such a call: does before it what its success will make necessary. Of a call that is
+/// seen to fail nothing remains. All other calls pass. Not async-signal-safe.
+class Confining {
+public:
+    explicit Confining(const ConfiningCall& call) noexcept;
+    /// The call is over.
+    void done(bool succeeded) const noexcept;
 
-/// Does what the call's success will make necessary; to be called right before it. A call that is
-/// going to fail changes nothing. Not async-signal-safe.
-void before_confinement(const ConfiningCall& call) noexcept;
+private:
+    void prepare_for_strict_mode() noexcept;
+    void prepare_for_filter(long where) noexcept;
+    bool confines_ = false;
+    bool leaves_children_ = false;
+    bool may_look_ = false;
+    long process_ = 0;  ///< Whose next image starts without us; kEveryImage: this one's and all.
+};
+
+/// Remembers who we are. In the constructor, and in a forked child. Not async-signal-safe.
+void set_up_confinement() noexcept;
 
 /// False: a filter forbids what joining a session, or arming a thread, needs. Async-signal-safe.
 [[nodiscard]] bool may_join() noexcept;
@@ -41,8 +55,14 @@ void before_confinement(const ConfiningCall& call) noexcept;
 /// Async-signal-safe.
 [[nodiscard]] bool must_leave_environment() noexcept;
 
-/// Copies `from` to `to`, which has as many entries, without the variables that make a program
-/// join. Async-signal-safe, for one thread at a time.
-void copy_environment_without_us(char* const* from, char** to) noexcept;
+/// The calling process is about to be traced by its parent: its sampling ends, and its next image
+/// starts without us. Async-signal-safe.
+void before_being_traced() noexcept;
+
+/// Whether the calling process is traced by another one of the session. Async-signal-safe.
+[[nodiscard]] bool is_traced_in_session() noexcept;
+
+/// Ends the sampling of this process for good; the recording says why. Async-signal-safe.
+void stop_sampling(capture::Confinement why) noexcept;
 
 }  // namespace sample::agent

@@ -1,7 +1,9 @@
 #include "sampler/agent/exec_target.h"
 
+#include "core/sanitizer_runtime.h"
+#include "sampler/agent/collector_watch.h"
 #include "sampler/agent/local_socket.h"
-#include "sampler/agent/session_client.h"
+#include "sampler/agent/session_key.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <elf.h>
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -25,6 +28,7 @@ using capture::as_argument;
 using capture::raw_syscall;
 using control::NotProfiled;
 
+constexpr std::uint64_t kMostNs = 1'000'000'000;
 constexpr int kMaxInterpreters = 4;            // of scripts, as many as the kernel's
 constexpr std::size_t kScriptHeadBytes = 256;  // what the kernel reads of a script
 
@@ -98,7 +102,60 @@ NotProfiled reason_of_elf(const Head& file, std::string_view path) noexcept {
                        : NotProfiled::none;
         }
     }
+    if (path.find("/valgrind/") != path.npos) {
+        return NotProfiled::valgrind;
+    }
     return is_loader(path) ? NotProfiled::none : NotProfiled::static_program;
+}
+
+/// Where the file has what is loaded at `address`; 0: nowhere.
+std::uint64_t offset_of(const Head& file, const Elf64_Ehdr& head, std::uint64_t address) noexcept {
+    for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
+        const auto header = file.read<Elf64_Phdr>(head.e_phoff + i * sizeof(Elf64_Phdr));
+        if (header && header->p_type == PT_LOAD && address >= header->p_vaddr &&
+            address - header->p_vaddr < header->p_filesz) {
+            return address - header->p_vaddr + header->p_offset;
+        }
+    }
+    return 0;
+}
+
+/// The library that the file needs first, if that is a sanitizer's runtime. Such a one complains,
+/// or fails, where another library comes before it. Compilers name it first.
+void find_runtime(const Head& file, std::array<char, 64>& out) noexcept {
+    constexpr std::size_t kEntries = 64;
+    const auto head = file.read<Elf64_Ehdr>(0);
+    std::optional<Elf64_Phdr> dynamic;
+    for (std::uint64_t i = 0; head && i < head->e_phnum && !dynamic; ++i) {
+        dynamic = file.read<Elf64_Phdr>(head->e_phoff + i * sizeof(Elf64_Phdr));
+        dynamic = dynamic && dynamic->p_type == PT_DYNAMIC ? dynamic : std::nullopt;
+    }
+    if (!dynamic) {
+        return;
+    }
+    std::uint64_t strings = 0;
+    std::optional<std::uint64_t> name;
+    for (std::size_t i = 0; i < kEntries; ++i) {
+        const auto entry = file.read<Elf64_Dyn>(dynamic->p_offset + i * sizeof(Elf64_Dyn));
+        if (!entry || entry->d_tag == DT_NULL) {
+            break;
+        }
+        if (entry->d_tag == DT_STRTAB) {
+            strings = offset_of(file, *head, entry->d_un.d_ptr);
+        } else if (entry->d_tag == DT_NEEDED && !name) {
+            name = entry->d_un.d_val;
+        }
+    }
+    if (strings == 0 || !name) {
+        return;
+    }
+    const auto text = file.read<std::array<char, sizeof out>>(strings + *name);
+    if (text) {
+        const std::string_view library{text->data(), strnlen(text->data(), text->size())};
+        if (library.size() < out.size() && is_sanitizer_runtime(library)) {
+            memcpy(out.data(), library.data(), library.size());
+        }
+    }
 }
 
 /// Whether the loader of such a file would run in secure mode. Source: ld.so(8), AT_SECURE.
@@ -125,16 +182,67 @@ void inspect(int fd, const struct stat& info, control::Unprofiled& out) noexcept
     out.reason = reason_of_rights(fd, info);
 }
 
+constexpr std::size_t kLinkBytes = 32;
+
+/// "/proc/self/fd/N"
+void link_of(int fd, char (&link)[kLinkBytes]) noexcept {
+    constexpr std::string_view kFolder = "/proc/self/fd/";
+    memcpy(link, kFolder.data(), kFolder.size());
+    std::size_t at = kFolder.size();
+    std::array<char, 12> digits{};
+    std::size_t count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + fd % 10);
+        fd /= 10;
+    } while (fd > 0);
+    while (count > 0) {
+        link[at++] = digits[--count];
+    }
+    link[at] = '\0';
+}
+
+bool is_regular(int fd, struct stat& info) noexcept {
+    return fd >= 0 && raw_syscall(SYS_fstat, fd, as_argument(&info)) == 0 && S_ISREG(info.st_mode);
+}
+
+bool is_same(const struct stat& left, const struct stat& right) noexcept {
+    return left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+}
+
+/// As core/regular_file.h: nothing but a regular file is ever opened, for a device acts when it is.
+/// False: it is none. `fd` -1: it may not be read.
+bool open_regular(int folder, const char* path, int& fd, struct stat& info) noexcept {
+    constexpr int kHow = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    const auto place =
+        static_cast<int>(raw_syscall(SYS_openat, folder, as_argument(path), O_PATH | O_CLOEXEC, 0));
+    const bool is_file = is_regular(place, info);
+    fd = -1;
+    if (is_file) {
+        char link[kLinkBytes];
+        link_of(place, link);
+        fd = static_cast<int>(raw_syscall(SYS_openat, AT_FDCWD, as_argument(link), kHow, 0));
+        if (fd == -ENOENT) {  // No /proc here, as in a small chroot.
+            struct stat again = {};
+            fd = static_cast<int>(raw_syscall(SYS_openat, folder, as_argument(path), kHow, 0));
+            if (fd >= 0 && !(is_regular(fd, again) && is_same(info, again))) {
+                close_descriptor(fd);
+                fd = -1;
+            }
+        }
+    }
+    close_descriptor(place);
+    return is_file;
+}
+
 /// One file; true: `script` has the interpreter to go on with.
-bool inspect_one(int folder, const char* path, control::Unprofiled& out,
+bool inspect_one(int folder, const char* path, ExecTarget& target,
                  char (&script)[kScriptHeadBytes]) noexcept {
+    control::Unprofiled& out = target.program;
     struct stat info = {};
-    if (raw_syscall(SYS_newfstatat, folder, as_argument(path), as_argument(&info), 0) != 0 ||
-        !S_ISREG(info.st_mode)) {
+    int fd = -1;
+    if (!open_regular(folder, path, fd, info)) {
         return false;
     }
-    const int fd = static_cast<int>(raw_syscall(SYS_openat, folder, as_argument(path),
-                                                O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0));
     inspect(fd, info, out);
     bool again = false;
     if (fd >= 0 && out.reason == NotProfiled::none) {
@@ -146,6 +254,7 @@ bool inspect_one(int folder, const char* path, control::Unprofiled& out,
             again = true;
         } else {
             out.reason = reason_of_elf(head, path);
+            find_runtime(head, target.runtime);
         }
     }
     close_descriptor(fd);
@@ -153,21 +262,26 @@ bool inspect_one(int folder, const char* path, control::Unprofiled& out,
 }
 
 void send(control::Unprofiled& program) noexcept {
-    const int socket = connect_abstract(session_name());
+    if (!may_wait()) {
+        return;
+    }
+    Patience patience{static_cast<int>(collector_pid()), kMostNs};
+    const int socket = connect_to_collector(session_name(), patience);
     if (socket >= 0) {
-        send_message(socket, &program, sizeof program, nullptr, 0);
+        program.secret = session_secret();
+        send_message(socket, &program, sizeof program, nullptr, 0, patience);
         close_descriptor(socket);
     }
 }
 
 }  // namespace
 
-control::Unprofiled inspect_program(int folder, const char* path) noexcept {
-    control::Unprofiled out;
+ExecTarget inspect_program(int folder, const char* path) noexcept {
+    ExecTarget out;
     if (path == nullptr) {
         return out;
     }
-    strncpy(out.path.data(), path, out.path.size() - 1);
+    strncpy(out.program.path.data(), path, out.program.path.size() - 1);
     char script[kScriptHeadBytes];
     bool again = inspect_one(folder, path, out, script);
     for (int depth = 0; again && depth < kMaxInterpreters; ++depth) {
@@ -178,29 +292,23 @@ control::Unprofiled inspect_program(int folder, const char* path) noexcept {
     return out;
 }
 
-control::Unprofiled inspect_descriptor(int fd) noexcept {
-    control::Unprofiled out;
+ExecTarget inspect_descriptor(int fd) noexcept {
+    ExecTarget target;
+    control::Unprofiled& out = target.program;
     struct stat info = {};
     if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         inspect(fd, info, out);
         if (out.reason == NotProfiled::none) {
-            out.reason = reason_of_elf(Head{fd}, {});
+            const Head head{fd};
+            out.reason = reason_of_elf(head, {});
+            find_runtime(head, target.runtime);
         }
-        char link[32] = "/proc/self/fd/";
-        std::size_t at = strlen(link);
-        std::array<char, 12> digits{};
-        std::size_t count = 0;
-        do {
-            digits[count++] = static_cast<char>('0' + fd % 10);
-            fd /= 10;
-        } while (fd > 0);
-        while (count > 0) {
-            link[at++] = digits[--count];
-        }
+        char link[kLinkBytes];
+        link_of(fd, link);
         raw_syscall(SYS_readlink, as_argument(link), as_argument(out.path.data()),
                     static_cast<long>(out.path.size() - 1));
     }
-    return out;
+    return target;
 }
 
 bool search_path(const char* file, char (&path)[kMaxPathBytes]) noexcept {

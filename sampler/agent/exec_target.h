@@ -8,6 +8,7 @@
 
 #include "sampler/control/protocol.h"
 
+#include <array>
 #include <cstddef>
 
 namespace sample::agent {
@@ -15,11 +16,18 @@ namespace sample::agent {
 /// Longer paths are not looked at: the stack may be small.
 inline constexpr std::size_t kMaxPathBytes = 1024;
 
-/// What is known of the file; `reason` none: the agent can be loaded, or it is not known.
-[[nodiscard]] control::Unprofiled inspect_program(int folder, const char* path) noexcept;
+struct ExecTarget {
+    /// `reason` none: the agent can be loaded, or it is not known.
+    control::Unprofiled program;
+    /// A library that has to come before every other, as the file names it; empty: none.
+    std::array<char, 64> runtime{};
+};
+
+/// What is known of the file.
+[[nodiscard]] ExecTarget inspect_program(int folder, const char* path) noexcept;
 
 /// Likewise of an open file.
-[[nodiscard]] control::Unprofiled inspect_descriptor(int fd) noexcept;
+[[nodiscard]] ExecTarget inspect_descriptor(int fd) noexcept;
 
 /// Looks `file` up as execvp(3) does. False: not found.
 [[nodiscard]] bool search_path(const char* file, char (&path)[kMaxPathBytes]) noexcept;

@@ -1,10 +1,16 @@
 #include "sampler/agent/gate.h"
 
+#include "sampler/agent/arming.h"
+#include "sampler/agent/collector_watch.h"
 #include "sampler/agent/confinement.h"
+#include "sampler/agent/local_socket.h"
+#include "sampler/agent/process_state.h"
 #include "sampler/agent/signals.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/task_list.h"
+#include "sampler/source/task_state.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -14,7 +20,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 namespace sample::agent {
@@ -24,51 +29,21 @@ using capture::Area;
 using capture::as_argument;
 using capture::raw_syscall;
 
-constexpr long kSliceNs = 50'000'000;
-constexpr int kGateSlices = 40;     // 2 s
-constexpr int kFinishSlices = 200;  // 10 s: a slow disk
+constexpr std::uint64_t kMostAtGateNs = 2'000'000'000;
+constexpr std::uint64_t kMostAtEndNs = 10'000'000'000;  // a long recording's exports
 constexpr std::uint64_t kPageBytes = 4096;
 
-constinit capture::SessionPage* g_page = nullptr;
-constinit std::uint32_t g_collector_pid = 0;
-constinit std::uint32_t g_own_pid = 0;
-constinit bool g_needed = false;
 constinit thread_local bool t_closed_for_fork = false;
 
-void ring_doorbell() noexcept {
-    g_page->doorbell.fetch_add(1, std::memory_order_release);
-    raw_syscall(SYS_futex, as_argument(&g_page->doorbell), FUTEX_WAKE, 1);
-}
-
 bool collector_lives() noexcept {
-    return raw_syscall(SYS_kill, g_collector_pid, 0) != -ESRCH;
-}
-
-/// Waits until `ack` has reached `wanted`. False: the collector died or did not answer.
-bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, int slices) noexcept {
-    for (int slice = 0; slice < slices;) {
-        const std::uint32_t seen = ack.load(std::memory_order_acquire);
-        if (static_cast<std::int32_t>(seen - wanted) >= 0) {
-            return true;
-        }
-        const timespec timeout{0, kSliceNs};
-        const long result =
-            raw_syscall(SYS_futex, as_argument(&ack), FUTEX_WAIT, seen, as_argument(&timeout));
-        if (result == -ETIMEDOUT) {
-            ++slice;
-            if (!collector_lives()) {
-                return false;
-            }
-        }
-    }
-    return false;
+    return raw_syscall(SYS_kill, collector_pid(), 0) != -ESRCH;
 }
 
 bool request_and_wait(Area& area) noexcept {
     const std::uint32_t request =
         area.header.gate_requests.fetch_add(1, std::memory_order_acq_rel) + 1;
     ring_doorbell();
-    return wait_for(area.header.gate_acks, request, kGateSlices);
+    return wait_for(area.header.gate_acks, request, kMostAtGateNs);
 }
 
 void close_gate(Area& area) noexcept {
@@ -137,44 +112,79 @@ void take_sample_here() noexcept {
                 own_signal(), as_argument(info.data()));
 }
 
+/// The program's threads besides the calling one and zombies, which the first thread stays as while
+/// others live on. Without /proc nobody can tell: many.
+std::size_t other_threads(const Area& area) noexcept {
+    const int folder = source::open_task_folder();
+    if (folder < 0) {
+        return SIZE_MAX;
+    }
+    std::size_t others = 0;
+    const long self = raw_syscall(SYS_gettid);
+    const auto ours = static_cast<int>(
+        uses_sampling_thread() ? area.header.observer_tid.load(std::memory_order_relaxed) : 0);
+    source::for_each_task(folder, [&](int tid) {
+        others += tid == self || tid == ours || source::state_letter(folder, tid) == 'Z' ? 0 : 1;
+        return true;
+    });
+    close_descriptor(folder);
+    return others;
+}
+
+/// Of the program's. A thread that was joined may be listed for a moment longer.
+bool is_last_thread(const Area& area) noexcept {
+    const int looks = uses_sampling_thread() ? 20 : 1;
+    for (int look = 0; look < looks; ++look) {
+        if (other_threads(area) == 0) {
+            return true;
+        }
+        const std::uint32_t nobody = 0;
+        const timespec brief{0, 50'000};
+        raw_syscall(SYS_futex, as_argument(&nobody), FUTEX_WAIT, 0, as_argument(&brief));
+    }
+    return false;
+}
+
 }  // namespace
 
 bool is_own_process() noexcept {
-    return static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) == g_own_pid;
+    const std::uint32_t joined = process_state().pid.load(std::memory_order_relaxed);
+    // Without an area nobody asks the kernel: a filter may kill for it.
+    return joined != 0 && capture::current_area() != nullptr &&
+           static_cast<std::uint32_t>(raw_syscall(SYS_getpid)) == joined;
 }
 
-void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept {
-    g_page = page;
-    g_collector_pid = collector_pid;
-    g_own_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-    g_needed = needed;
+void set_up_gate(bool needed) noexcept {
+    ProcessState& state = process_state();
+    state.gate_is_needed = needed;
+    state.pid.store(static_cast<std::uint32_t>(raw_syscall(SYS_getpid)));
 }
 
 ClosedGate::ClosedGate() noexcept {
-    Area* area = capture::current_area();
-    if (area == nullptr || !is_own_process()) {
-        return;
-    }
-    area_ = area;
-    area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
-                                   std::memory_order_relaxed);
-    if (g_needed) {
-        close_gate(*area);
-        if (!request_and_wait(*area) && collector_lives()) {
-            ignore_own_signal();
-            ignoring_trap_ = true;
+    bool answered = true;
+    if (Area* area = capture::current_area(); area != nullptr && is_own_process()) {
+        area_ = area;
+        area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+                                       std::memory_order_relaxed);
+        if (process_state().gate_is_needed) {
+            close_gate(*area);
+            answered = request_and_wait(*area) || !collector_lives();
         }
     }
-    show_program_dispositions();
+    shown_ = show_program_dispositions();
+    if (!answered) {
+        ignore_own_signal();
+        shown_.is_ignored = true;
+    }
 }
 
 ClosedGate::~ClosedGate() {
+    restore_own_dispositions(shown_);
     if (area_ == nullptr) {
         return;
     }
-    restore_own_dispositions();
     area_->header.last_cpu_ns.store(0, std::memory_order_relaxed);
-    if (g_needed) {
+    if (process_state().gate_is_needed) {
         open_gate(*area_);
     }
 }
@@ -205,10 +215,6 @@ void forget_fork() noexcept {
     t_closed_for_fork = false;
 }
 
-std::uint32_t collector_pid() noexcept {
-    return g_collector_pid;
-}
-
 void close_gate_for_good() noexcept {
     Area* area = capture::current_area();
     if (area == nullptr || !is_own_process()) {
@@ -223,13 +229,12 @@ void close_gate_for_good() noexcept {
 void finish_session(Area& area) noexcept {
     area.header.finish_request.store(1, std::memory_order_release);
     ring_doorbell();
-    wait_for(area.header.finish_ack, 1, kFinishSlices);
+    wait_for(area.header.finish_ack, 1, kMostAtEndNs);
 }
 
 void note_exit(int status) noexcept {
     capture::Area* area = capture::current_area();
     // A vfork child's exit is not its parent's, whose memory this is.
-    // Nor has a child that was made past our fork handler the area mapped.
     if (area == nullptr || !is_own_process() || area->header.stopped.load() != 0) {
         return;
     }
@@ -238,6 +243,15 @@ void note_exit(int status) noexcept {
     area->header.exit_known.store(1, std::memory_order_release);
     if (area->header.is_root != 0) {
         finish_session(*area);
+    }
+}
+
+void note_thread_exit(int status) noexcept {
+    // Where a filter or strict mode was set, looking at the threads may be what it kills for.
+    const Area* area = capture::current_area();
+    if (area != nullptr && !is_confined() && is_last_thread(*area)) {
+        note_exit(status);
+        end_sampling_thread();
     }
 }
 

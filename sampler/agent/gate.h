@@ -5,21 +5,20 @@
 // request up, ring the session's doorbell (a futex), wait for the acknowledgement (another futex).
 // This works whatever the process did to its descriptors, namespaces, root directory or user id. If
 // the collector is dead its descriptors are closed and the events with them. If it does not answer
-// (it is stopped), SIGTRAP is ignored for the new image: a small change of the program, but no
-// death.
+// (it is stopped; see agent/patience.h), SIGTRAP is ignored for the new image: a small change of
+// the program, but no death.
 //
-// In a vfork or posix_spawn child the memory is the parent's and no event is: nothing is done
+// In a vfork or posix_spawn child the memory is the parent's and no event is: no gate is closed
 // there.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
-
-#include <cstdint>
+#include "sampler/agent/signals.h"
+#include "sampler/capture/area.h"
 
 namespace sample::agent {
 
-/// Called once when the process has joined a session; not async-signal-safe.
-void set_up_gate(capture::SessionPage* page, std::uint32_t collector_pid, bool needed) noexcept;
+/// Called once when the process has joined a session, behind set_up_watch().
+void set_up_gate(bool needed) noexcept;
 
 /// False in a vfork child, whose memory is its parent's, and in a forked child that has joined no
 /// session. Async-signal-safe.
@@ -35,7 +34,7 @@ public:
 
 private:
     capture::Area* area_ = nullptr;
-    bool ignoring_trap_ = false;
+    ShownDispositions shown_;
 };
 
 /// Events off while a big process forks: each expiry lengthens the copying of its page tables. Both
@@ -49,15 +48,20 @@ void forget_fork() noexcept;
 /// Events off until the process ends. Async-signal-safe.
 void close_gate_for_good() noexcept;
 
-/// The process that answers; 0 before set_up_gate(). Async-signal-safe.
-[[nodiscard]] std::uint32_t collector_pid() noexcept;
-
-/// Asks the collector to take everything in before this process exits, and waits for it, at most a
-/// few seconds. Only for the process that started the session. Async-signal-safe.
+/// Asks the collector to take everything in before this process exits, and waits for it as long as
+/// it makes progress, at most ten seconds. Only for the process that started the session.
+/// Async-signal-safe.
 void finish_session(capture::Area& area) noexcept;
 
 /// The process is about to exit with `status`: leaves the clock and the status in the area, and
 /// lets the session finish if it is this process's. Async-signal-safe.
 void note_exit(int status) noexcept;
+
+/// The calling thread is about to end by a system call of its own. If it is the last one, so is the
+/// process, with its status: ours must not end after it. Async-signal-safe.
+void note_thread_exit(int status) noexcept;
+
+/// In the constructor, for quick_exit.
+void set_up_quick_exit() noexcept;
 
 }  // namespace sample::agent

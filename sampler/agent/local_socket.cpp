@@ -18,46 +18,61 @@ using capture::raw_syscall;
 
 constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * control::kMaxPassedFds);
 
+/// Until it has an answer, or the patience is at its end.
 template <class Call>
-long retry_interrupted(Call call) noexcept {
+long retry(Patience& patience, Call call) noexcept {
     for (;;) {
         const long result = call();
-        if (result != -EINTR) {
+        if ((result != -EINTR && result != -EAGAIN) || !patience.goes_on()) {
             return result;
         }
     }
 }
 
+/// Who made the socket listen: the kernel noted it then. Source: unix(7), SO_PEERCRED.
+bool is_trusted(int socket, Patience& patience) noexcept {
+    ucred listener{};
+    socklen_t size = sizeof listener;
+    if (raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_argument(&listener),
+                    as_argument(&size)) != 0) {
+        return false;
+    }
+    patience.set_collector(listener.pid);
+    return listener.uid == 0 || listener.uid == static_cast<uid_t>(raw_syscall(SYS_geteuid));
+}
+
 }  // namespace
 
-int connect_abstract(const char* name) noexcept {
+void limit_waits(int socket) noexcept {
+    const timeval slice{0, Patience::kSliceNs / 1000};
+    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
+        raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, option, as_argument(&slice), sizeof slice);
+    }
+}
+
+int connect_to_collector(const char* name, Patience& patience) noexcept {
     const int fd =
         static_cast<int>(raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (fd < 0) {
         return fd;
     }
-    // A collector that is stopped must not stop the program: give up after a while.
-    const timeval patience{5, 0};
-    for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO}) {
-        raw_syscall(SYS_setsockopt, fd, SOL_SOCKET, option, as_argument(&patience),
-                    sizeof patience);
-    }
+    limit_waits(fd);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::size_t length = strnlen(name, sizeof address.sun_path - 1);
     memcpy(address.sun_path + 1, name, length);
     const auto size = static_cast<long>(offsetof(sockaddr_un, sun_path) + 1 + length);
-    const long result = retry_interrupted(
-        [&] { return raw_syscall(SYS_connect, fd, as_argument(&address), size); });
-    if (result < 0) {
+    const long result =
+        retry(patience, [&] { return raw_syscall(SYS_connect, fd, as_argument(&address), size); });
+    if (result < 0 || !is_trusted(fd, patience)) {
         close_descriptor(fd);
-        return static_cast<int>(result);
+        return result < 0 ? static_cast<int>(result) : -EACCES;
     }
     return fd;
 }
 
 int send_message(int socket, const void* bytes, std::size_t size, const int* fds,
-                 std::size_t fd_count) noexcept {
+                 std::size_t fd_count, Patience& patience) noexcept {
     iovec part{const_cast<void*>(bytes), size};
     msghdr message{};
     message.msg_iov = &part;
@@ -72,13 +87,14 @@ int send_message(int socket, const void* bytes, std::size_t size, const int* fds
         head->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
         memcpy(CMSG_DATA(head), fds, sizeof(int) * fd_count);
     }
-    const long result = retry_interrupted(
-        [&] { return raw_syscall(SYS_sendmsg, socket, as_argument(&message), MSG_NOSIGNAL); });
+    const long result = retry(patience, [&] {
+        return raw_syscall(SYS_sendmsg, socket, as_argument(&message), MSG_NOSIGNAL);
+    });
     return result < 0 ? static_cast<int>(result) : 0;
 }
 
-long receive_message(int socket, void* bytes, std::size_t size, int* fds,
-                     std::size_t& fd_count) noexcept {
+long receive_message(int socket, void* bytes, std::size_t size, int* fds, std::size_t& fd_count,
+                     Patience& patience) noexcept {
     iovec part{bytes, size};
     msghdr message{};
     message.msg_iov = &part;
@@ -86,8 +102,9 @@ long receive_message(int socket, void* bytes, std::size_t size, int* fds,
     alignas(cmsghdr) char control[kControlBytes] = {};
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    const long result = retry_interrupted(
-        [&] { return raw_syscall(SYS_recvmsg, socket, as_argument(&message), MSG_CMSG_CLOEXEC); });
+    const long result = retry(patience, [&] {
+        return raw_syscall(SYS_recvmsg, socket, as_argument(&message), MSG_CMSG_CLOEXEC);
+    });
     const std::size_t room = fd_count;
     fd_count = 0;
     if (result < 0) {

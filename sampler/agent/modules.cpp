@@ -1,5 +1,6 @@
 #include "sampler/agent/modules.h"
 
+#include "sampler/agent/process_state.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/ring_records.h"
@@ -145,12 +146,13 @@ const unwind::ModuleTable* module_table() noexcept {
     return &g_tables[g_generation % g_tables.size()];
 }
 
-const unwind::ModuleTable* next_generation() noexcept {
+void begin_unload() noexcept {
+    const source::Locked locked{process_state().unload_lock};
     const unwind::ModuleTable& last = *module_table();
     ++g_generation;
     unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
     next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
-    return &next;
+    capture::begin_unload(&next);
 }
 
 const unwind::IndexBudget& index_budget() noexcept {

@@ -18,9 +18,9 @@ namespace sample::agent {
 /// The current table, built at the first call. Not async-signal-safe.
 [[nodiscard]] const unwind::ModuleTable* module_table() noexcept;
 
-/// The same modules under a new generation. Handlers may still read the last one. Callers take
-/// turns.
-[[nodiscard]] const unwind::ModuleTable* next_generation() noexcept;
+/// A library is about to be unloaded: the same modules go on under a new generation, until
+/// capture::end_unload().
+void begin_unload() noexcept;
 
 /// What the modules' indexes take, and what did not fit, since the table was built.
 [[nodiscard]] const unwind::IndexBudget& index_budget() noexcept;

@@ -2,7 +2,7 @@
 // descriptor away.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
 
 namespace sample::agent {
 
@@ -18,7 +18,7 @@ void join_session(JoinKind kind) noexcept;
 /// The calling thread is a new one: it gets what the session's source wants of each.
 void begin_thread() noexcept;
 
-/// Empty: none was joined.
-[[nodiscard]] const char* session_name() noexcept;
+/// This process is about to trace `pid`: the collector stops its events first. Async-signal-safe.
+void announce_tracing(int pid) noexcept;
 
 }  // namespace sample::agent

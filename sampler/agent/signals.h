@@ -1,13 +1,12 @@
 // Our signal, and the program's view of it.
 //
-// The kernel's disposition and mask of the sampling signal are ours: the handler stays installed
-// and the signal stays unblocked. What the program sets for it is kept here and shown back to it; a
-// signal of that number which is not a sample is treated as the program asked for. See
-// wrap_signals.cpp for the calls.
+// The kernel's disposition and mask of the sampling signal are ours: the handler stays installed,
+// always for the alternate stack (alternate_stack.h), and the signal stays unblocked. What the
+// program sets for it is kept here and shown back to it; a signal of that number which is not a
+// sample is treated as the program asked for. See wrap_signals.cpp for the calls.
 #pragma once
 
 #include <csignal>
-#include <cstddef>
 
 namespace sample::agent {
 
@@ -26,12 +25,6 @@ void signals_after_fork() noexcept;
 
 /// The program sets an action of our signal. Async-signal-safe.
 void set_own_action(const struct sigaction& action) noexcept;
-/// Whether our signal has to wait while a handler of this action runs.
-[[nodiscard]] bool leaves_no_room(const struct sigaction& action) noexcept;
-/// A thread takes an alternate stack of so many bytes. Where ours and the program's handler have no
-/// room together, ours waits for the end of the program's; where not even ours has, it never runs
-/// there. Async-signal-safe.
-void note_alternate_stack(std::size_t bytes) noexcept;
 /// The calling thread jumps somewhere else, taking the mask with it that was saved there: if it
 /// leaves a handler of our signal, the program's view is as before that. Async-signal-safe.
 void note_jump() noexcept;
@@ -43,11 +36,20 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
 /// Async-signal-safe.
 void give_signal_back() noexcept;
 
-/// Before an exec: what the program set becomes real, as the new image inherits it.
-/// Async-signal-safe.
-void show_program_dispositions() noexcept;
+/// What show_program_dispositions() changed.
+struct ShownDispositions {
+    bool is_ignored = false;
+    bool is_blocked = false;
+    bool is_unblocked = false;
+};
+/// Before an exec: what the program set becomes real, as the new image inherits it. Also in a vfork
+/// child, for itself alone, unless it has set something else meanwhile. Async-signal-safe.
+[[nodiscard]] ShownDispositions show_program_dispositions() noexcept;
 /// After a failed exec. Async-signal-safe.
-void restore_own_dispositions() noexcept;
+void restore_own_dispositions(ShownDispositions shown) noexcept;
+/// A process that shares its parent's memory, and view, has set a mask of its own.
+/// Async-signal-safe.
+void note_mask_of_child() noexcept;
 /// The kernel drops our signal from here on. Async-signal-safe.
 void ignore_own_signal() noexcept;
 
@@ -57,5 +59,13 @@ void set_program_blocks_own_signal(bool blocked) noexcept;
 
 /// In the kernel's mask of the calling thread. Async-signal-safe.
 void unblock_own_signal() noexcept;
+void block_own_signal() noexcept;
+/// From now on no sample is taken of the calling thread: our signal stays blocked in it.
+/// Async-signal-safe.
+void leave_unsampled() noexcept;
+[[nodiscard]] bool is_left_unsampled() noexcept;
+
+/// Ends the process by `signal`, as the kernel would have without us. Async-signal-safe.
+void die_by(int signal) noexcept;
 
 }  // namespace sample::agent

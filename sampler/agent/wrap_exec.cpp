@@ -3,7 +3,6 @@
 //
 // glibc's exec family calls execve internally, past any wrapper of it, so each name is wrapped. The
 // variadic ones collect their arguments and go on as the vector ones.
-#include "sampler/agent/child_environment.h"
 #include "sampler/agent/exec_plan.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/gate.h"
@@ -20,46 +19,40 @@ namespace {
 
 using Strings = char* const*;
 
-constinit Real<int(const char*, Strings, Strings)> g_execve{"execve"};
-constinit Real<int(const char*, Strings, Strings)> g_execvpe{"execvpe"};
-constinit Real<int(int, Strings, Strings)> g_fexecve{"fexecve"};
-constinit Real<int(int, const char*, Strings, Strings, int)> g_execveat{"execveat"};
+SAMPLE_REAL constinit Real<int(const char*, Strings, Strings)> g_execve{"execve"};
+SAMPLE_REAL constinit Real<int(const char*, Strings, Strings)> g_execvpe{"execvpe"};
+SAMPLE_REAL constinit Real<int(int, Strings, Strings)> g_fexecve{"fexecve"};
+SAMPLE_REAL constinit Real<int(int, const char*, Strings, Strings, int)> g_execveat{"execveat"};
 
 /// Calls `exec` with the environment that the new image is to have, behind the gate.
-template <class Exec>
-[[gnu::noinline]] int replace_image(ExecPlan& plan, Strings envp, Exec exec) noexcept {
-    const std::size_t room = environment_room(envp, plan.inherit);
-    if (room != 0) {
-        envp = make_environment(envp, plan.inherit, alloca(room));
-    }
-    announce(plan.target, 0);
-    int result = -1;
-    {
-        const ClosedGate gate;
-        result = exec(envp);
-    }
-    take_back(plan.target);
-    return result;
+template <class Look, class Exec>
+int replace_image(Look look, Strings envp, Exec exec) noexcept {
+    return start_program(is_own_process(), true, look, envp,
+                         [&](Workplace& place, control::Unprofiled& target, Strings with) {
+                             place.run([&] { announce(target, 0); });
+                             int result = -1;
+                             {
+                                 const ClosedGate gate;
+                                 result = exec(with);
+                             }
+                             place.run([&] { take_back(target); });
+                             return result;
+                         });
 }
 
 int exec_file(const char* path, Strings argv, Strings envp) noexcept {
-    ExecPlan plan{is_own_process()};
-    plan.look_at(AT_FDCWD, path);
-    return replace_image(plan, envp,
+    return replace_image([&](ExecPlan& plan) { plan.look_at(AT_FDCWD, path); }, envp,
                          [&](Strings with) { return g_execve.get()(path, argv, with); });
 }
 
 int exec_found(const char* file, Strings argv, Strings envp) noexcept {
-    ExecPlan plan{is_own_process()};
-    plan.look_for(file);
-    return replace_image(plan, envp,
+    return replace_image([&](ExecPlan& plan) { plan.look_for(file); }, envp,
                          [&](Strings with) { return g_execvpe.get()(file, argv, with); });
 }
 
 int exec_descriptor(int fd, Strings argv, Strings envp) noexcept {
-    ExecPlan plan{is_own_process()};
-    plan.look_at(fd);
-    return replace_image(plan, envp, [&](Strings with) { return g_fexecve.get()(fd, argv, with); });
+    return replace_image([&](ExecPlan& plan) { plan.look_at(fd); }, envp,
+                         [&](Strings with) { return g_fexecve.get()(fd, argv, with); });
 }
 
 struct FileAt {
@@ -69,13 +62,8 @@ struct FileAt {
 };
 
 int exec_at(const FileAt& file, Strings argv, Strings envp) noexcept {
-    ExecPlan plan{is_own_process()};
-    if ((file.flags & AT_EMPTY_PATH) != 0 && file.path != nullptr && *file.path == '\0') {
-        plan.look_at(file.folder);
-    } else {
-        plan.look_at(file.folder, file.path);
-    }
-    return replace_image(plan, envp, [&](Strings with) {
+    const auto look = [&](ExecPlan& plan) { plan.look_at(file.folder, file.path, file.flags); };
+    return replace_image(look, envp, [&](Strings with) {
         return g_execveat.get()(file.folder, file.path, argv, with, file.flags);
     });
 }

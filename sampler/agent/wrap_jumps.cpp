@@ -14,8 +14,8 @@ namespace {
 
 using Jump = void(__jmp_buf_tag*, int);
 
-constinit Real<Jump> g_longjmp{"longjmp"};
-constinit Real<Jump> g_longjmp_chk{"__longjmp_chk"};
+SAMPLE_REAL constinit Real<Jump> g_longjmp{"longjmp"};
+SAMPLE_REAL constinit Real<Jump> g_longjmp_chk{"__longjmp_chk"};
 
 [[noreturn]] void jump(Real<Jump>& real, __jmp_buf_tag* target, int value) noexcept {
     if (target->__mask_was_saved != 0 && own_signal() != 0) {

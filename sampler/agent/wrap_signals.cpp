@@ -2,15 +2,19 @@
 //
 // Our signal is taken out of what reaches the kernel and put back into what the program is shown.
 // All other signals pass through untouched. Numbers that the calls see:
-//   sigaction, signal & kin   our number: kept in ProgramView; others: only their sa_mask is
-//   cleaned mask calls                our bit is kept per thread (signals.h) sigwait & kin our
-//   number is waited for by ProgramView's pending flag, in short slices signalfd our bit is
-//   dropped: a program's own signal of that number is not seen there
+//   sigaction, signal & kin: our number is kept in ProgramView; of others only the sa_mask is
+//       cleaned, and handlers on the alternate stack are relayed (signal_relay.h)
+//   sigaltstack: kept beside ours (alternate_stack.h)
+//   mask calls: our bit is kept per thread (signals.h)
+//   sigwait & kin: our number is waited for by ProgramView's pending flag, in short slices
+//   signalfd: our bit is dropped; a program's own signal of that number is not seen there
+#include "sampler/agent/alternate_stack.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/real.h"
+#include "sampler/agent/signal_calls.h"
+#include "sampler/agent/signal_relay.h"
 #include "sampler/agent/signals.h"
-#include "sampler/capture/capture.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -24,152 +28,40 @@
 namespace sample::agent {
 namespace {
 
-constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction{"sigaction"};
-constinit Real<int(int, const sigset_t*, sigset_t*)> g_pthread_sigmask{"pthread_sigmask"};
-constinit Real<int(int, const sigset_t*, sigset_t*)> g_sigprocmask{"sigprocmask"};
-constinit Real<int(const sigset_t*)> g_sigsuspend{"sigsuspend"};
-constinit Real<int(const sigset_t*, int*)> g_sigwait{"sigwait"};
-constinit Real<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait{"sigtimedwait"};
-constinit Real<int(int, const sigset_t*, int)> g_signalfd{"signalfd"};
-constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll{"ppoll"};
-constinit Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> g_pselect{
-    "pselect"};
-constinit Real<int(int, epoll_event*, int, int, const sigset_t*)> g_epoll_pwait{"epoll_pwait"};
-constinit Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_epoll_pwait2{
-    "epoll_pwait2"};
+SAMPLE_REAL constinit Real<int(int, const struct sigaction*, struct sigaction*)> g_sigaction{
+    "sigaction"};
+SAMPLE_REAL constinit Real<int(int, const sigset_t*, sigset_t*)> g_pthread_sigmask{
+    "pthread_sigmask"};
+SAMPLE_REAL constinit Real<int(int, const sigset_t*, sigset_t*)> g_sigprocmask{"sigprocmask"};
+SAMPLE_REAL constinit Real<int(const sigset_t*)> g_sigsuspend{"sigsuspend"};
+SAMPLE_REAL constinit Real<int(const sigset_t*, int*)> g_sigwait{"sigwait"};
+SAMPLE_REAL constinit Real<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait{
+    "sigtimedwait"};
+SAMPLE_REAL constinit Real<int(int, const sigset_t*, int)> g_signalfd{"signalfd"};
+SAMPLE_REAL constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll{"ppoll"};
+SAMPLE_REAL constinit Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)>
+    g_pselect{"pselect"};
+SAMPLE_REAL constinit Real<int(int, epoll_event*, int, int, const sigset_t*)> g_epoll_pwait{
+    "epoll_pwait"};
+SAMPLE_REAL constinit Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)>
+    g_epoll_pwait2{"epoll_pwait2"};
 
-constinit Real<int(const stack_t*, stack_t*)> g_sigaltstack{"sigaltstack"};
-constinit Real<int(sigset_t*)> g_sigpending{"sigpending"};
-constinit Real<int(int, int)> g_siginterrupt{"siginterrupt"};
-constinit Real<sighandler_t(int, sighandler_t)> g_signal{"signal"};
-constinit Real<sighandler_t(int, sighandler_t)> g_sysv_signal{"__sysv_signal"};
+SAMPLE_REAL constinit Real<int(sigset_t*)> g_sigpending{"sigpending"};
+SAMPLE_REAL constinit Real<int(int, int)> g_siginterrupt{"siginterrupt"};
+SAMPLE_REAL constinit Real<sighandler_t(int, sighandler_t)> g_signal{"signal"};
+SAMPLE_REAL constinit Real<sighandler_t(int, sighandler_t)> g_sysv_signal{"__sysv_signal"};
 
 /// siginterrupt() of our signal, for those who call signal() afterwards.
 constinit std::atomic<bool> g_own_interrupts{false};
-
-constexpr long kWaitSliceNs = 20'000'000;
-
-/// A copy of a set without our signal, or the set itself where it does not hold it.
-class WithoutOwn {
-public:
-    explicit WithoutOwn(const sigset_t* set) noexcept : set_{set} {
-        const int own = own_signal();
-        if (set != nullptr && own != 0 && sigismember(set, own) == 1) {
-            copy_ = *set;
-            sigdelset(&copy_, own);
-            set_ = &copy_;
-            held_ = true;
-        }
-    }
-    ~WithoutOwn() = default;
-    WithoutOwn(const WithoutOwn&) = delete;
-    WithoutOwn& operator=(const WithoutOwn&) = delete;
-    [[nodiscard]] const sigset_t* get() const noexcept { return set_; }
-    [[nodiscard]] bool held() const noexcept { return held_; }
-
-private:
-    const sigset_t* set_;
-    sigset_t copy_{};
-    bool held_ = false;
-};
-
-template <class Call>
-int change_mask(int how, const sigset_t* set, sigset_t* old, Call* real) noexcept {
-    const WithoutOwn cleaned{set};
-    const bool blocked_before = program_blocks_own_signal();
-    const int own = own_signal();
-    // A vfork child has a mask of its own, but its parent's view.
-    const bool passes = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
-    const int result = real(how, passes ? set : cleaned.get(), old);
-    if (result != 0 || own == 0) {
-        return result;
-    }
-    if (old != nullptr && blocked_before) {
-        sigaddset(old, own);
-    }
-    if (set != nullptr && !passes) {
-        if (how == SIG_SETMASK || cleaned.held()) {
-            set_program_blocks_own_signal(how == SIG_UNBLOCK ? false : cleaned.held());
-        }
-        deliver_pending();
-    }
-    return result;
-}
-
-timespec now_monotonic() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now;
-}
-
-bool is_before(const timespec& a, const timespec& b) noexcept {
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
-timespec add(timespec a, const timespec& b) noexcept {
-    a.tv_sec += b.tv_sec;
-    a.tv_nsec += b.tv_nsec;
-    if (a.tv_nsec >= 1'000'000'000) {
-        ++a.tv_sec;
-        a.tv_nsec -= 1'000'000'000;
-    }
-    return a;
-}
-
-/// sigtimedwait for a set that holds our signal: the others are waited for in slices, ours is
-/// looked up in between. `timeout` null: for ever.
-int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* timeout) noexcept {
-    const timespec end = timeout != nullptr ? add(now_monotonic(), *timeout) : timespec{};
-    for (;;) {
-        siginfo_t own_info{};
-        if (program_view().take_pending(&own_info)) {
-            if (info != nullptr) {
-                *info = own_info;
-            }
-            return own_signal();
-        }
-        const timespec slice{0, kWaitSliceNs};
-        const int result = g_sigtimedwait.get()(others, info, &slice);
-        if (result >= 0 || errno != EAGAIN) {
-            return result;
-        }
-        if (timeout != nullptr && !is_before(now_monotonic(), end)) {
-            errno = EAGAIN;
-            return -1;
-        }
-    }
-}
-
-int change_own_action(const struct sigaction* action, struct sigaction* old) noexcept {
-    const int own = own_signal();
-    const struct sigaction before = program_view().action();
-    int result = 0;
-    if (action != nullptr && is_owner()) {
-        set_own_action(*action);
-    } else if (action != nullptr) {
-        result = real_sigaction(own, action, nullptr);
-    }
-    if (result == 0 && old != nullptr) {
-        *old = before;
-    }
-    return result;
-}
-
-/// Once our signal is given back, our handler stays in the place of the default (signals.h).
-void hide_own_handler(struct sigaction* action) noexcept {
-    if (action != nullptr && action->sa_sigaction == capture::on_signal) {
-        *action = {};
-    }
-}
 
 /// As libc does it, which knows what siginterrupt() said.
 sighandler_t set_other(Real<sighandler_t(int, sighandler_t)>& real, int number,
                        sighandler_t handler) noexcept {
     const sighandler_t old = real.get()(number, handler);
     if (old != SIG_ERR && own_signal() != 0) {
-        program_view().set_mask_held(number, false);
+        note_mask_held(number, false);
     }
-    return old;
+    return program_handler(number, old);
 }
 
 }  // namespace
@@ -186,42 +78,7 @@ extern "C" {
 
 SAMPLE_WRAPPER int sigaction(int signal, const struct sigaction* action,
                              struct sigaction* old) noexcept {
-    const int own = agent::own_signal();
-    if (own == 0) {
-        const int result = agent::real_sigaction(signal, action, old);
-        agent::hide_own_handler(old);
-        return result;
-    }
-    if (signal == own) {
-        return agent::change_own_action(action, old);
-    }
-    if (signal < 1 || signal > 64) {
-        return agent::real_sigaction(signal, action, old);
-    }
-    struct sigaction passed {};
-    bool held = false;
-    if (action != nullptr) {
-        passed = *action;
-        held = sigismember(&action->sa_mask, own) == 1;
-        if (agent::leaves_no_room(passed)) {
-            sigaddset(&passed.sa_mask, own);
-        } else {
-            sigdelset(&passed.sa_mask, own);
-        }
-    }
-    const bool held_before = agent::program_view().mask_held(signal);
-    const int result = agent::real_sigaction(signal, action != nullptr ? &passed : nullptr, old);
-    if (result == 0 && action != nullptr) {
-        agent::program_view().set_mask_held(signal, held);
-    }
-    if (result == 0 && old != nullptr) {
-        if (held_before) {
-            sigaddset(&old->sa_mask, own);
-        } else {
-            sigdelset(&old->sa_mask, own);
-        }
-    }
-    return result;
+    return agent::set_action(signal, action, old, agent::real_sigaction);
 }
 
 SAMPLE_WRAPPER sighandler_t signal(int number, sighandler_t handler) noexcept {
@@ -234,7 +91,8 @@ SAMPLE_WRAPPER sighandler_t signal(int number, sighandler_t handler) noexcept {
     action.sa_handler = handler;
     action.sa_flags = agent::g_own_interrupts.load() ? 0 : SA_RESTART;
     sigaddset(&action.sa_mask, number);
-    return agent::change_own_action(&action, &old) == 0 ? old.sa_handler : SIG_ERR;
+    return agent::set_action(number, &action, &old, agent::real_sigaction) == 0 ? old.sa_handler
+                                                                                : SIG_ERR;
 }
 
 SAMPLE_WRAPPER sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
@@ -254,7 +112,8 @@ SAMPLE_WRAPPER sighandler_t __sysv_signal(int number, sighandler_t handler) noex
     struct sigaction old {};
     action.sa_handler = handler;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
-    return agent::change_own_action(&action, &old) == 0 ? old.sa_handler : SIG_ERR;
+    return agent::set_action(number, &action, &old, agent::real_sigaction) == 0 ? old.sa_handler
+                                                                                : SIG_ERR;
 }
 
 SAMPLE_WRAPPER sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
@@ -270,24 +129,25 @@ SAMPLE_WRAPPER int siginterrupt(int number, int interrupts) noexcept {
     struct sigaction action = agent::program_view().action();
     action.sa_flags =
         interrupts != 0 ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
-    return agent::change_own_action(&action, nullptr);
+    return agent::set_action(number, &action, nullptr, agent::real_sigaction);
 }
 
 SAMPLE_WRAPPER int sigpending(sigset_t* set) noexcept {
     const int result = agent::g_sigpending.get()(set);
-    const int own = agent::own_signal();
-    if (result == 0 && own != 0 && agent::program_blocks_own_signal() &&
-        agent::program_view().is_pending()) {
-        sigaddset(set, own);
+    if (result == 0) {
+        agent::add_pending(*set);
     }
     return result;
 }
 
 SAMPLE_WRAPPER int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
-    if (stack != nullptr && (stack->ss_flags & SS_DISABLE) == 0) {
-        agent::note_alternate_stack(stack->ss_size);
+    const long result = agent::program_sigaltstack(
+        stack, old, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
+    if (result != 0) {
+        errno = static_cast<int>(-result);
+        return -1;
     }
-    return agent::g_sigaltstack.get()(stack, old);
+    return 0;
 }
 
 SAMPLE_WRAPPER int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
@@ -299,7 +159,8 @@ SAMPLE_WRAPPER int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) 
 }
 
 SAMPLE_WRAPPER int sigsuspend(const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set};
+    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
+    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     return agent::g_sigsuspend.get()(cleaned.get());
 }
 
@@ -308,7 +169,7 @@ SAMPLE_WRAPPER int sigtimedwait(const sigset_t* set, siginfo_t* info, const time
     if (!cleaned.held()) {
         return agent::g_sigtimedwait.get()(set, info, timeout);
     }
-    return agent::wait_in_slices(cleaned.get(), info, timeout);
+    return agent::wait_in_slices(cleaned.get(), info, timeout, agent::g_sigtimedwait.get());
 }
 
 SAMPLE_WRAPPER int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
@@ -321,7 +182,8 @@ SAMPLE_WRAPPER int sigwait(const sigset_t* set, int* number) {
         return agent::g_sigwait.get()(set, number);
     }
     for (;;) {
-        const int result = agent::wait_in_slices(cleaned.get(), nullptr, nullptr);
+        const int result =
+            agent::wait_in_slices(cleaned.get(), nullptr, nullptr, agent::g_sigtimedwait.get());
         if (result > 0) {
             *number = result;
             return 0;
@@ -338,25 +200,29 @@ SAMPLE_WRAPPER int signalfd(int fd, const sigset_t* set, int flags) noexcept {
 }
 
 SAMPLE_WRAPPER int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set};
+    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
+    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     return agent::g_ppoll.get()(fds, count, timeout, cleaned.get());
 }
 
 SAMPLE_WRAPPER int pselect(int count, fd_set* read, fd_set* write, fd_set* except,
                            const timespec* timeout, const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set};
+    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
+    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     return agent::g_pselect.get()(count, read, write, except, timeout, cleaned.get());
 }
 
 SAMPLE_WRAPPER int epoll_pwait(int fd, epoll_event* events, int count, int timeout,
                                const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set};
+    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
+    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     return agent::g_epoll_pwait.get()(fd, events, count, timeout, cleaned.get());
 }
 
 SAMPLE_WRAPPER int epoll_pwait2(int fd, epoll_event* events, int count, const timespec* timeout,
                                 const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set};
+    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
+    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     auto* real = agent::g_epoll_pwait2.get();
     if (real == nullptr) {
         errno = ENOSYS;

@@ -6,30 +6,29 @@
 // their rest is booked when the process ends. Start arguments pass through a fixed pool: the
 // program's heap is not touched. Threads that exist before the process joins came through here as
 // well.
+#include "sampler/agent/alternate_stack.h"
 #include "sampler/agent/arming.h"
 #include "sampler/agent/export.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/session_client.h"
 #include "sampler/agent/signals.h"
 #include "sampler/agent/threads.h"
+#include "sampler/agent/workplace.h"
 #include "sampler/capture/capture.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <threads.h>
 
 #include <array>
-#include <cstdarg>
 
 namespace sample::agent {
 namespace {
 
 using Start = void* (*)(void*);
 
-constinit Real<int(pthread_t*, const pthread_attr_t*, Start, void*)> g_pthread_create{
+SAMPLE_REAL constinit Real<int(pthread_t*, const pthread_attr_t*, Start, void*)> g_pthread_create{
     "pthread_create"};
-constinit Real<int(thrd_t*, thrd_start_t, void*)> g_thrd_create{"thrd_create"};
-constinit Real<int(int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*)> g_clone{"clone"};
+SAMPLE_REAL constinit Real<int(thrd_t*, thrd_start_t, void*)> g_thrd_create{"thrd_create"};
 
 /// What the new thread is to do. One of the two starts is set.
 struct ThreadStart {
@@ -81,10 +80,17 @@ void on_thread_end(void* first) {
         pthread_setspecific(g_end_key, &kAgain);
         return;
     }
-    if (own_signal() != 0) {
+    const bool is_sampled = own_signal() != 0;
+    if (is_sampled) {
         disarm_this_thread();
     }
     capture::end_thread();
+    free_workplace_of_children();
+    if (is_sampled) {
+        // Later destructors run on without an alternate stack of ours.
+        leave_unsampled();
+        give_alternate_stack_back();
+    }
 }
 
 /// In the new thread. Returns a copy of its start; the pool's entry is free again.
@@ -96,7 +102,9 @@ ThreadStart begin(ThreadStart* entry) noexcept {
     const auto high = static_cast<std::uint64_t>(pthread_self());
     capture::set_stack_bounds(high - start.stack_bytes, high);
     set_program_blocks_own_signal(start.blocks_own_signal);
-    if (start.unblock) {
+    if (gives_alternate_stacks() && !take_alternate_stack()) {
+        leave_unsampled();
+    } else if (start.unblock) {
         unblock_own_signal();
     }
     if (g_key_state.load(std::memory_order_acquire) == 2) {
@@ -196,19 +204,6 @@ SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argumen
         agent::free_start(entry);
     }
     return result;
-}
-
-SAMPLE_WRAPPER int clone(int (*run)(void*), void* stack, int flags, void* argument, ...) noexcept {
-    va_list list;
-    va_start(list, argument);
-    auto* parent_tid = va_arg(list, pid_t*);
-    auto* locals = va_arg(list, void*);
-    auto* child_tid = va_arg(list, pid_t*);
-    va_end(list);
-    if ((flags & (CLONE_THREAD | CLONE_SETTLS)) == CLONE_THREAD) {
-        sample::capture::share_thread_locals();
-    }
-    return agent::g_clone.get()(run, stack, flags, argument, parent_tid, locals, child_tid);
 }
 
 }  // extern "C"

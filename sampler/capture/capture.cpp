@@ -5,8 +5,10 @@
 #include "sampler/capture/library_guard.h"
 #include "sampler/capture/library_records.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/signal_stacks.h"
 #include "sampler/capture/thread_slots.h"
 #include "sampler/capture/weight.h"
+#include "sampler/capture/wiped_on_fork.h"
 #include "unwind/walk/walk.h"
 
 #include <ucontext.h>
@@ -18,7 +20,10 @@ namespace {
 /// only the leaf's end is walked, so that such walks take a small part of a thread's time.
 constexpr std::uint64_t kDeepWalkPause = 8;
 
-constinit std::atomic<Area*> g_area{nullptr};
+/// A child has it no more: the area is not mapped there.
+constinit WipedOnFork<std::atomic<Area*>> g_area;
+/// The process is sampled, or is the child of one that is and has not joined yet.
+constinit std::atomic<bool> g_is_attached{false};
 constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::atomic<bool> g_is_withdrawn{false};
@@ -85,9 +90,8 @@ bool has_thread_locals() noexcept {
 
 /// Of the calling thread, so far: they are not the next sample's.
 void forget_own_events(const AreaHeader& header) noexcept {
-    if (t_thread.slot != nullptr && t_thread.busy == 0 && kernel_counts(header)) {
-        t_thread.slot->accounted_ns.store(thread_count(header.kernel_count),
-                                          std::memory_order_relaxed);
+    if (t_thread.state != nullptr && t_thread.busy == 0 && kernel_counts(header)) {
+        t_thread.state->accounted_ns = thread_count(header.kernel_count);
     }
 }
 
@@ -99,23 +103,23 @@ void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
                  get(REG_R12), get(REG_R13), get(REG_R14), get(REG_R15), get(REG_RIP)};
 }
 
-bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::WalkResult walked,
-                    bool named, std::uint64_t ticks) noexcept {
+bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
+                    unwind::WalkResult walked, bool named, std::uint64_t ticks) noexcept {
     constexpr std::uint32_t kHeadWords = sizeof(SampleRecord) / 8;
-    const std::span<const FrameAddress> frames = slot.memo.root_first();
-    Reservation room = reserve(area, slot, kHeadWords + walked.depth - slot.unchanged);
+    const std::span<const FrameAddress> frames = thread.memo.root_first();
+    Reservation room = reserve(thread, kHeadWords + walked.depth - thread.unchanged);
     if (room.words == nullptr) {
-        if (!change_chunk(area, slot)) {
+        if (!change_chunk(area, thread)) {
             return false;
         }
-        slot.unchanged = 0;
-        room = reserve(area, slot, kHeadWords + walked.depth);
+        room = reserve(thread, kHeadWords + walked.depth);
+        thread.cursor.enough = enough_of_chunk(room.size_words * 8);
     }
     SampleRecord record;
-    const std::uint32_t new_frames = walked.depth - slot.unchanged;
+    const std::uint32_t new_frames = walked.depth - thread.unchanged;
     record.head = {RecordKind::sample, static_cast<std::uint16_t>(room.size_words),
                    static_cast<std::uint16_t>(new_frames),
-                   static_cast<std::uint16_t>(slot.unchanged)};
+                   static_cast<std::uint16_t>(thread.unchanged)};
     record.ticks = ticks;
     record.weight_ns = weight.seen_ns;
     record.unseen_ns =
@@ -125,12 +129,12 @@ bool publish_sample(Area& area, ThreadSlot& slot, const Weight& weight, unwind::
     for (std::uint32_t i = 0; i < new_frames; ++i) {
         room.words[kHeadWords + i] = frames[walked.depth - 1 - i].bits();
     }
-    commit(area, slot, room);
+    commit(thread, room);
 
-    slot.unchanged = walked.depth;
-    slot.last_ticks = ticks;
-    slot.accounted_ns.store(weight.accounted_ns, std::memory_order_relaxed);
-    add_relaxed(slot.samples, std::uint64_t{1});
+    thread.unchanged = walked.depth;
+    thread.last_ticks = ticks;
+    thread.accounted_ns = weight.accounted_ns;
+    add_relaxed(thread.slot->samples, std::uint64_t{1});
     return true;
 }
 
@@ -138,8 +142,8 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
                  std::uint64_t ticks) noexcept {
     unwind::Registers registers;
     load_registers(context, registers);
-    ThreadSlot* slot = own_slot(area, registers.sp(), ticks);
-    if (slot == nullptr) {
+    ThreadState* thread = own_thread(area, registers.sp(), ticks);
+    if (thread == nullptr) {
         area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
         return;
     }
@@ -148,60 +152,78 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     unwind::StackMemory memory = unwind::StackMemory::live(
         {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
-    slot->memo.set_reach(ticks < slot->deep_walk_ticks ? unwind::Reach::leaf_half
-                                                       : unwind::Reach::whole);
-    const unwind::WalkResult walked = unwind::walk(modules, rows, registers, memory, slot->memo,
-                                                   max_depth == 0 ? kMaxDepth : max_depth);
-    if (walked.too_deep && ticks >= slot->deep_walk_ticks) {
+    thread->memo.set_reach(ticks < thread->deep_walk_ticks ? unwind::Reach::leaf_half
+                                                           : unwind::Reach::whole);
+    const unwind::WalkResult walked =
+        unwind::walk(modules, rows, registers, memory, thread->memo,
+                     max_depth == 0 || max_depth > kMaxDepth ? kMaxDepth : max_depth);
+    if (walked.too_deep && ticks >= thread->deep_walk_ticks) {
         const std::uint64_t now = read_ticks();
-        slot->deep_walk_ticks = now + kDeepWalkPause * (now - ticks);
+        thread->deep_walk_ticks = now + kDeepWalkPause * (now - ticks);
     }
-    slot->unchanged = slot->unchanged < slot->memo.kept() ? slot->unchanged : slot->memo.kept();
-    forget_unloaded_libraries(area, *slot, modules.generation());
+    thread->unchanged =
+        thread->unchanged < thread->memo.kept() ? thread->unchanged : thread->memo.kept();
+    forget_unloaded_libraries(area, *thread, modules.generation());
     if (reader.allowed()) {
-        report_new_libraries(area, *slot, modules,
-                             slot->memo.root_first().subspan(slot->memo.kept()));
+        report_new_libraries(area, *thread, modules,
+                             thread->memo.root_first().subspan(thread->memo.kept()));
     }
-    const bool published = publish_sample(area, *slot, weigh(area.header, *slot, ticks), walked,
+    const bool published = publish_sample(area, *thread, weigh(area.header, *thread, ticks), walked,
                                           reader.allowed(), ticks);
     if (!reader.allowed()) {
         // Libraries on this stack are still to be reported: the next one counts as new.
-        slot->memo.reset();
+        thread->memo.reset();
     }
     if (!published) {
-        add_relaxed(slot->lost, std::uint64_t{1});
+        add_relaxed(thread->slot->lost, std::uint64_t{1});
         return;
     }
     const std::uint64_t spent = read_ticks() - ticks;
-    add_relaxed(slot->handler_ticks, spent);
-    add_relaxed(slot->handler_histogram[histogram_class(spent)], std::uint32_t{1});
+    add_relaxed(thread->slot->handler_ticks, spent);
+    add_relaxed(thread->slot->handler_histogram[histogram_class(spent)], std::uint32_t{1});
 }
 
 }  // namespace
 
+void set_up_for_forks() noexcept {
+    g_area.set_up();
+}
+
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
-    g_area.store(area, std::memory_order_release);
+    g_is_attached.store(true, std::memory_order_relaxed);
+    g_area->store(area, std::memory_order_release);
 }
 
 void withdraw() noexcept {
     g_is_withdrawn.store(true, std::memory_order_relaxed);
-    g_area.store(nullptr, std::memory_order_release);
+    g_is_attached.store(false, std::memory_order_relaxed);
+    g_area->store(nullptr, std::memory_order_release);
     wait_until_all_are_out();
 }
 
-void detach_after_fork() noexcept {
-    g_area.store(nullptr, std::memory_order_release);
+bool detach_after_fork() noexcept {
+    g_area->store(nullptr, std::memory_order_release);
     reset_library_guard();
     forget_threads();
     for (auto& word : g_perf_descriptors) {
         word.store(0, std::memory_order_relaxed);
     }
+    return g_is_attached.exchange(false, std::memory_order_relaxed);
 }
 
 Area* current_area() noexcept {
-    return g_area.load(std::memory_order_acquire);
+    return g_area->load(std::memory_order_acquire);
+}
+
+void limit_address_space(std::size_t bytes) noexcept {
+    // A thread's state is needed before its chunks.
+    const std::size_t for_states = bytes / 2;
+    thread_states().limit_growth(for_states / ThreadStates::kGroupBytes);
+    if (Area* area = current_area(); area != nullptr) {
+        area->limit_growth(static_cast<std::uint32_t>((bytes - for_states) / Area::kGrowthBytes));
+    }
 }
 
 void add_perf_descriptor(int fd) noexcept {
@@ -239,7 +261,7 @@ void end_unload() noexcept {
 }
 
 bool report_module(const ModuleDescription& module) noexcept {
-    Area* area = g_area.load(std::memory_order_acquire);
+    Area* area = g_area->load(std::memory_order_acquire);
     if (area == nullptr) {
         return false;
     }
@@ -247,11 +269,11 @@ bool report_module(const ModuleDescription& module) noexcept {
     self.busy = 1;
     asm volatile("" ::: "memory");
     bool done = false;
-    if (self.slot == nullptr) {
-        self.slot = claim_slot(*area, read_ticks());
+    if (self.state == nullptr) {
+        self.state = claim_thread(*area, read_ticks());
     }
-    if (self.slot != nullptr) {
-        done = write_module(*area, *self.slot, module);
+    if (self.state != nullptr) {
+        done = write_module(*area, *self.state, module);
     }
     asm volatile("" ::: "memory");
     self.busy = 0;
@@ -267,12 +289,15 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     const LibraryReader reader;
-    Area* area = g_area.load(std::memory_order_acquire);
+    Area* area = g_area->load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
         if (info->si_code == SI_TIMER && !g_is_withdrawn.load(std::memory_order_relaxed)) {
             raw_syscall(SYS_timer_delete, info->si_timerid);
         }
         return;
+    }
+    if (stack_t& stack = static_cast<ucontext_t*>(context)->uc_stack; stack.ss_size == 0) {
+        adopt_interrupted_thread(stack);
     }
     const bool is_own = is_own_event(area->header, *info);
     if (!has_thread_locals()) {

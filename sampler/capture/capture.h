@@ -6,7 +6,8 @@
 // makes it faster or safer, not possible.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
+#include "sampler/capture/thread_state.h"
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/row_cache.h"
 #include "unwind/walk/walk.h"
@@ -44,6 +45,9 @@ inline constexpr std::size_t kMaxEarlyThreads = 64;
 inline constexpr std::size_t kRowCacheEntries = 16384;
 inline constexpr std::size_t kRowCacheBytes = kRowCacheEntries * sizeof(unwind::RowCache::Entry);
 
+/// From here on a forked child, however it was made, has no area. Async-signal-safe.
+void set_up_for_forks() noexcept;
+
 /// Makes `area` the one that samples go to. Not async-signal-safe: called once before the events
 /// are armed.
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept;
@@ -52,11 +56,16 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
 /// when no thread is inside it that still might: bounded by the longest handler.
 void withdraw() noexcept;
 
-/// Forgets area and slot: the calling thread is the only one of a forked child, where neither
-/// exists. Async-signal-safe.
-void detach_after_fork() noexcept;
+/// Forgets slot, guards and descriptors: the calling thread is the only one of a forked child,
+/// where none of them exists. True if the parent was sampled. Async-signal-safe.
+bool detach_after_fork() noexcept;
 
+/// Null also in a child that was made past our fork handlers. Async-signal-safe.
 [[nodiscard]] Area* current_area() noexcept;
+
+/// Takes at most so much more of the program's addresses, whatever is sampled; 0: none.
+/// Async-signal-safe.
+void limit_address_space(std::size_t bytes) noexcept;
 
 /// Not async-signal-safe: before the events are armed.
 void add_early_thread(EarlyThread thread) noexcept;
@@ -77,7 +86,7 @@ void share_thread_locals() noexcept;
 void begin_thread() noexcept;
 
 /// A slot for the calling thread, which runs no handler. Null: all are in use.
-[[nodiscard]] ThreadSlot* claim_observer_slot(Area& area) noexcept;
+[[nodiscard]] ThreadState* claim_observer_slot(Area& area) noexcept;
 
 /// The calling thread will run no more code of the program: books its rest and gives its slot back.
 /// Async-signal-safe.

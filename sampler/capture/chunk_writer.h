@@ -1,9 +1,9 @@
-// Places records into the calling thread's chunk. Async-signal-safe: no system calls, bounded
-// loops.
+// Places records into the calling thread's chunk. Async-signal-safe: bounded loops, and no system
+// call unless more chunks are in use at once than ever before.
 #pragma once
 
 #include "sampler/capture/ring_records.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,59 +16,85 @@ struct Reservation {
     std::uint32_t size_words = 0;
 };
 
-/// Room in the chunk that the slot has; null if it has none or the record does not fit.
-inline Reservation reserve(Area& area, ThreadSlot& slot, std::uint32_t size_words) noexcept {
-    if (slot.chunk >= kMaxChunks) {
+/// Room in the chunk that the thread has; null if it has none or the record does not fit.
+inline Reservation reserve(const ThreadState& thread, std::uint32_t size_words) noexcept {
+    const ChunkCursor& at = thread.cursor;
+    if (at.chunk == nullptr || at.used >= at.enough ||
+        at.used + std::size_t{size_words} * 8 > Chunk::kDataBytes) {
         return {};
     }
-    Chunk& chunk = area.chunks[slot.chunk];
-    const std::uint32_t used = chunk.committed.load(std::memory_order_relaxed);
-    if (used + size_words * 8 > Chunk::kDataBytes) {
-        return {};
-    }
-    return {reinterpret_cast<std::uint64_t*>(chunk.data.data() + used), size_words};
+    return {reinterpret_cast<std::uint64_t*>(at.chunk->data.data() + at.used), size_words};
 }
 
-/// Leaves the slot's chunk to the collector and claims a new one. False: all chunks are in use.
-inline bool change_chunk(Area& area, ThreadSlot& slot) noexcept {
-    const std::uint32_t index = claim_bit(area.header.free_chunks);
-    if (index == kNoIndex) {
-        return false;
-    }
-    if (slot.chunk < kMaxChunks) {
+/// How much of a chunk is used that begins with a stack of so many bytes: all of it would be
+/// filled, and stay in memory, for nothing. But each chunk begins with a whole stack, which has to
+/// be a small part of it.
+constexpr std::uint32_t enough_of_chunk(std::uint32_t stack_bytes) noexcept {
+    constexpr std::uint32_t kLeast = 32 * 1024;
+    const std::uint32_t wanted = stack_bytes * 16;
+    return wanted < kLeast ? kLeast : wanted;
+}
+
+/// Leaves the thread's chunk to the collector.
+inline void leave_chunk(ThreadState& thread) noexcept {
+    if (thread.cursor.chunk != nullptr) {
         // Pairs with the acquire in the collector, which then sees the last `committed`.
-        area.chunks[slot.chunk].full.store(1, std::memory_order_release);
+        thread.cursor.chunk->full.store(1, std::memory_order_release);
+        thread.cursor.chunk = nullptr;
     }
-    Chunk& chunk = area.chunks[index];
-    chunk.slot = static_cast<std::uint32_t>(&slot - area.slots.data());
-    chunk.sequence = slot.next_sequence++;
-    slot.chunk = index;
+}
+
+/// Leaves the thread's chunk and claims a new one, which begins with a whole stack. False: all
+/// chunks are in use.
+inline bool change_chunk(Area& area, ThreadState& thread) noexcept {
+    std::uint32_t index = claim_bit(area.header.free_chunks, area.mapped_chunks());
+    while (index == kNoIndex) {
+        if (!area.grow()) {
+            return false;
+        }
+        index = claim_bit(area.header.free_chunks, area.mapped_chunks());
+    }
+    leave_chunk(thread);
+    ChunkCursor& at = thread.cursor;
+    at.chunk = area.chunk(index);
+    at.chunk->slot = area.index_of(*thread.slot);
+    at.chunk->sequence = at.next_sequence++;
+    at.used = 0;
+    at.enough = enough_of_chunk(0);
+    thread.unchanged = 0;
+    thread.slot->chunk.store(index, std::memory_order_relaxed);
     return true;
 }
 
 /// Makes a filled reservation visible.
-inline void commit(Area& area, ThreadSlot& slot, const Reservation& room) noexcept {
-    Chunk& chunk = area.chunks[slot.chunk];
-    const std::uint32_t used = chunk.committed.load(std::memory_order_relaxed);
+inline void commit(ThreadState& thread, const Reservation& room) noexcept {
+    ChunkCursor& at = thread.cursor;
+    at.used += room.size_words * 8;
     // The one release store of a sample: pairs with the collector's acquire load.
-    chunk.committed.store(used + room.size_words * 8, std::memory_order_release);
+    at.chunk->committed.store(at.used, std::memory_order_release);
+}
+
+/// The same room in a new chunk, if there is none in this one. Null words: no room anywhere.
+inline Reservation reserve_anywhere(Area& area, ThreadState& thread,
+                                    std::uint32_t size_words) noexcept {
+    Reservation room = reserve(thread, size_words);
+    if (room.words == nullptr && change_chunk(area, thread)) {
+        room = reserve(thread, size_words);
+    }
+    return room;
 }
 
 /// Writes a fixed-size record with nothing behind it. False: no room anywhere.
 template <class Record>
-bool write_record(Area& area, ThreadSlot& slot, Record record) noexcept {
+bool write_record(Area& area, ThreadState& thread, Record record) noexcept {
     constexpr std::uint32_t kWords = sizeof(Record) / 8;
-    Reservation room = reserve(area, slot, kWords);
+    const Reservation room = reserve_anywhere(area, thread, kWords);
     if (room.words == nullptr) {
-        if (!change_chunk(area, slot)) {
-            return false;
-        }
-        slot.unchanged = 0;
-        room = reserve(area, slot, kWords);
+        return false;
     }
     record.head.size_words = kWords;
     __builtin_memcpy(room.words, &record, sizeof(Record));
-    commit(area, slot, room);
+    commit(thread, room);
     return true;
 }
 

@@ -5,6 +5,8 @@
 // waits for whoever reads: at most as long as a handler takes. Async-signal-safe.
 #pragma once
 
+#include <cstddef>
+
 namespace sample::capture {
 
 /// Holds off unloads while it lives, if none is under way. The first thing that a sample makes:
@@ -19,6 +21,7 @@ public:
     [[nodiscard]] bool allowed() const noexcept { return allowed_; }
 
 private:
+    std::size_t index_;
     bool allowed_ = false;
 };
 

@@ -7,7 +7,7 @@
 #include <link.h>
 
 namespace sample::capture {
-bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept {
+bool write_module(Area& area, ThreadState& thread, const ModuleDescription& module) noexcept {
     constexpr std::uint32_t kMaxPath = 1023;
     constexpr std::uint32_t kHeadWords = sizeof(ModuleRecord) / 8;
     ModuleRecord record;
@@ -28,13 +28,9 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
     const std::uint32_t words = kHeadWords + (path_bytes + 7) / 8;
     record.head = {RecordKind::module, static_cast<std::uint16_t>(words),
                    static_cast<std::uint16_t>(path_bytes), id_bytes};
-    Reservation room = reserve(area, slot, words);
+    const Reservation room = reserve_anywhere(area, thread, words);
     if (room.words == nullptr) {
-        if (!change_chunk(area, slot)) {
-            return false;
-        }
-        slot.unchanged = 0;
-        room = reserve(area, slot, words);
+        return false;
     }
     __builtin_memcpy(room.words, &record, sizeof record);
     for (std::uint32_t i = kHeadWords; i < words; ++i) {
@@ -46,18 +42,18 @@ bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module)
         }
         room.words[i] = word;
     }
-    commit(area, slot, room);
+    commit(thread, room);
     return true;
 }
 
-void forget_unloaded_libraries(Area& area, ThreadSlot& slot, std::uint64_t generation) noexcept {
-    if (slot.libraries.generation() != generation) {
-        slot.libraries.reset(generation);
-        write_record(area, slot, UnloadRecord{});
+void forget_unloaded_libraries(Area& area, ThreadState& thread, std::uint64_t generation) noexcept {
+    if (thread.libraries.generation() != generation) {
+        thread.libraries.reset(generation);
+        write_record(area, thread, UnloadRecord{});
     }
 }
 
-void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
+void report_new_libraries(Area& area, ThreadState& thread, const unwind::ModuleTable& modules,
                           std::span<const FrameAddress> frames) noexcept {
     for (const FrameAddress frame : frames) {
         const std::uint64_t pc = frame.lookup_pc().value;
@@ -68,14 +64,14 @@ void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTabl
             continue;
         }
         const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-        if (slot.libraries.add(start)) {
+        if (thread.libraries.add(start)) {
             ModuleDescription module;
             module.start = start;
             module.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
             module.bias = found.dlfo_link_map->l_addr;
             module.flags = kModulePlugin;
             module.path = found.dlfo_link_map->l_name;
-            write_module(area, slot, module);
+            write_module(area, thread, module);
         }
     }
 }

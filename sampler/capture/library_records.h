@@ -4,7 +4,7 @@
 
 #include "core/address.h"
 #include "sampler/capture/capture.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 #include "unwind/walk/module_table.h"
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace sample::capture {
 
-/// One module record in the slot's chunk. False: no room anywhere.
-bool write_module(Area& area, ThreadSlot& slot, const ModuleDescription& module) noexcept;
+/// One module record in the thread's chunk. False: no room anywhere.
+bool write_module(Area& area, ThreadState& thread, const ModuleDescription& module) noexcept;
 
-/// If libraries may have gone since the slot's last sample: it has reported none.
-void forget_unloaded_libraries(Area& area, ThreadSlot& slot, std::uint64_t generation) noexcept;
+/// If libraries may have gone since the thread's last sample: it has reported none.
+void forget_unloaded_libraries(Area& area, ThreadState& thread, std::uint64_t generation) noexcept;
 
 /// Writes a record for every library that one of the frames lies in, that is
-/// not in the table and that this slot has not reported yet. Reads the loader's
+/// not in the table and that this thread has not reported yet. Reads the loader's
 /// tables: hold a LibraryReader.
-void report_new_libraries(Area& area, ThreadSlot& slot, const unwind::ModuleTable& modules,
+void report_new_libraries(Area& area, ThreadState& thread, const unwind::ModuleTable& modules,
                           std::span<const FrameAddress> frames) noexcept;
 
 }  // namespace sample::capture

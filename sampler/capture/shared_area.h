@@ -1,10 +1,10 @@
 // The memory that one process of the session shares with the collector: what the handler writes and
 // the collector drains.
 //
-// One area a process, made by the collector as a sealed memfd, mapped by the agent. It is large in
-// addresses and small in memory: pages are touched as threads and samples come. Layout:
+// One file a process, made by the collector as a sealed memfd, mapped by the agent as far as it is
+// needed (area.h). Its pages are touched as threads and samples come. Layout:
 //
-//   AreaHeader | ThreadSlot × kMaxThreads | Chunk × kMaxChunks
+//   AreaHeader | ThreadSlot × kMaxThreads | Chunk × kChunksPerGroup | Chunk × kChunksPerGroup | …
 //
 // A thread owns one slot and fills one chunk at a time. A chunk is claimed from a bitmap (lowest
 // free bit, so that few pages are touched), filled with records, and given back by the collector.
@@ -12,13 +12,12 @@
 //
 // Who writes what: the thread that owns the slot writes slot and chunk; `committed` is its release
 // store, and pairs with the collector's acquire load. The collector only writes `stopped`, gate
-// acknowledgements, and a chunk that it gives back. The collector trusts nothing it reads here: a
-// wild write of the program must not harm it.
+// acknowledgements, and a chunk that it gives back. Neither side trusts the other's words: a wild
+// write of the program must not harm the collector, and where the agent goes on writing it knows
+// from memory of its own (thread_state.h).
 //
 // Functions here are async-signal-safe: no system calls, bounded loops.
 #pragma once
-
-#include "unwind/walk/stack_memo.h"
 
 #include <array>
 #include <atomic>
@@ -31,8 +30,11 @@ inline constexpr std::uint32_t kAreaMagic = 0x324c4d53;  // "SML2"
 inline constexpr std::size_t kMaxThreads = 4096;
 inline constexpr std::size_t kMaxChunks = 4096;
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
+/// Chunks are mapped together.
+inline constexpr std::size_t kChunksPerGroup = 8;
+inline constexpr std::size_t kMaxGroups = kMaxChunks / kChunksPerGroup;
 /// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
-inline constexpr std::size_t kMaxDepth = unwind::StackMemo::kMaxFrames;
+inline constexpr std::size_t kMaxDepth = 8192;
 static_assert(kMaxDepth * 8 + 4096 < kChunkBytes);
 /// The least that max_depth may be: both ends of an elided stack still tell something.
 inline constexpr std::size_t kLeastMaxDepth = 64;
@@ -54,12 +56,15 @@ inline constexpr const char* kSamplingThreadName = "sample-agent";
 
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
-/// Clears the lowest set bit and returns its index, or kNoIndex. Lock-free.
-inline std::uint32_t claim_bit(Bitmap& bitmap) noexcept {
-    for (std::uint32_t word = 0; word < bitmap.size(); ++word) {
+/// Clears the lowest set bit of the first `limit`, and returns its index, or kNoIndex. Lock-free.
+inline std::uint32_t claim_bit(Bitmap& bitmap, std::uint32_t limit = kMaxChunks) noexcept {
+    for (std::uint32_t word = 0; word < bitmap.size() && word * 64 < limit; ++word) {
         std::uint64_t bits = bitmap[word].load(std::memory_order_relaxed);
         while (bits != 0) {
             const auto bit = static_cast<std::uint32_t>(__builtin_ctzll(bits));
+            if (word * 64 + bit >= limit) {
+                return kNoIndex;
+            }
             // Acquire pairs with the release in return_bit(): what the bit guards is reset by then.
             if (bitmap[word].compare_exchange_weak(bits, bits & (bits - 1),
                                                    std::memory_order_acquire,
@@ -79,7 +84,10 @@ inline void return_bit(Bitmap& bitmap, std::uint32_t index) noexcept {
 enum class Confinement : std::uint32_t {
     none = 0,
     children_left_out = 1,  ///< No process or image after this one can join.
-    stopped = 2             ///< Sampling is over as well.
+    unwatched = 2,          ///< The sampling thread could not go on with the program's rights.
+    stopped = 3,            ///< Sampling is over as well.
+    no_ticks = 4,           ///< It is, as the time stamp counter may not be read.
+    traced = 5,             ///< It is, as the process asked to be traced by its parent.
 };
 
 /// Process-wide part. Plain fields are written by the collector before the agent sees the area.
@@ -115,7 +123,9 @@ struct AreaHeader {
     std::atomic<std::uint64_t> last_cpu_ns;   ///< Process CPU time at exit or exec; 0 before.
     std::atomic<std::int32_t> exit_status;    ///< Valid once last_cpu_ns is set by an exit.
     std::atomic<std::uint32_t> exit_known;
-    std::atomic<std::uint32_t> confinement;  ///< What seccomp has ended, see Confinement.
+    std::atomic<std::uint32_t> confinement;  ///< What the program's confining itself has ended.
+
+    std::atomic<std::uint32_t> traced;  ///< By another process of the session.
 
     std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
     std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.
@@ -126,57 +136,15 @@ struct AreaHeader {
     Bitmap free_chunks;
 };
 
-/// The libraries outside of the module table that a thread's records have named, by their first
-/// byte. Each thread names them for itself: its records are read in their order, others' are not,
-/// and another library may lie there by then.
-class ReportedLibraries {
-public:
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
-    void reset(std::uint64_t generation) noexcept {
-        generation_ = generation;
-        starts_ = {};
-    }
-    /// True if it was not in the set, which then has it, if there is room near its place.
-    [[nodiscard]] bool add(std::uint64_t start) noexcept {
-        const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 57;
-        for (std::size_t probe = 0; probe < 16; ++probe) {
-            std::uint64_t& entry = starts_[(home + probe) % starts_.size()];
-            if (entry == start) {
-                return false;
-            }
-            if (entry == 0) {
-                entry = start;
-                return true;
-            }
-        }
-        return true;
-    }
-
-private:
-    std::uint64_t generation_;
-    std::array<std::uint64_t, 128> starts_;
-};
-
-/// What one thread keeps between samples. Written by that thread alone, but for `tid` when it is
+/// What the collector knows of one thread. Written by that thread alone, but for `tid` when it is
 /// reclaimed.
 struct ThreadSlot {
-    std::atomic<std::uint32_t> tid;  ///< 0: free. Released last when claimed.
-    std::uint32_t chunk = kNoIndex;
-    std::uint32_t next_sequence = 0;
-    /// Frames, from the root, that every stack since the last published one has had in common with
-    /// it.
-    std::uint32_t unchanged = 0;
-    std::uint64_t last_ticks = 0;
-    std::uint64_t deep_walk_ticks =
-        0;  ///< Until then no stack is walked deeper than is kept of it.
-    std::atomic<std::uint64_t>
-        accounted_ns;  ///< CPU time of the thread that samples stand for so far.
+    std::atomic<std::uint32_t> tid;    ///< 0: free. Released last when claimed.
+    std::atomic<std::uint32_t> chunk;  ///< That it fills, or kNoIndex.
     std::atomic<std::uint64_t> samples;
     std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
-    unwind::StackMemo memo;       ///< The last stack that was walked.
-    ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };
 
 struct Chunk {
@@ -189,11 +157,20 @@ struct Chunk {
 };
 static_assert(sizeof(Chunk) == kChunkBytes);
 
-struct Area {
+struct ChunkGroup {
+    std::array<Chunk, kChunksPerGroup> chunks;
+};
+
+/// What the file begins with. Groups of chunks follow to its end.
+struct AreaStart {
     AreaHeader header;
     alignas(4096) std::array<ThreadSlot, kMaxThreads> slots;
-    alignas(4096) std::array<Chunk, kMaxChunks> chunks;
 };
+static_assert(sizeof(AreaStart) % 4096 == 0);
+
+constexpr std::size_t area_bytes(std::size_t chunk_groups) noexcept {
+    return sizeof(AreaStart) + chunk_groups * sizeof(ChunkGroup);
+}
 
 /// The histogram class of a duration: quarter octaves. Its lower bound is histogram_floor(class).
 constexpr std::size_t histogram_class(std::uint64_t ticks) noexcept {
@@ -213,10 +190,14 @@ constexpr std::uint64_t histogram_floor(std::size_t index) noexcept {
     return (std::uint64_t{4} + index % 4) << (octave - 2);
 }
 
-/// The session's page, shared by the collector and every process: one futex that wakes the
-/// gatekeeper.
+/// The session's page, shared by the collector and every process, also over a fork. Nothing in it
+/// is believed by the collector.
 struct SessionPage {
-    std::atomic<std::uint32_t> doorbell;
+    std::atomic<std::uint32_t> doorbell;  ///< A futex that wakes the gatekeeper.
+    std::atomic<std::uint32_t> pings;     ///< Counted up by agents that ask for a sign of life,
+    std::atomic<std::uint32_t> pongs;     ///< and what the gatekeeper has seen of it; a futex.
+    /// Set by an agent that has waited in vain: nobody waits while it is. The collector clears it.
+    std::atomic<std::uint32_t> stalled;
 };
 
 }  // namespace sample::capture

@@ -5,6 +5,7 @@
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include <array>
@@ -16,6 +17,7 @@ constinit std::atomic<bool> g_shares_locals{false};
 
 namespace {
 
+constinit ThreadStates g_states;
 constinit std::array<EarlyThread, kMaxEarlyThreads> g_early_threads{};
 constinit std::size_t g_early_thread_count = 0;
 
@@ -36,19 +38,19 @@ std::uint64_t early_cpu_ns(std::uint32_t tid) noexcept {
     return 0;
 }
 
-bool write_thread_record(Area& area, ThreadSlot& slot, RecordKind kind, std::uint64_t cpu_ns,
+bool write_thread_record(Area& area, ThreadState& thread, RecordKind kind, std::uint64_t cpu_ns,
                          std::uint64_t ticks) noexcept {
     ThreadRecord record;
     record.head.kind = kind;
-    record.tid = slot.tid.load(std::memory_order_relaxed);
+    record.tid = thread.slot->tid.load(std::memory_order_relaxed);
     record.ticks = ticks;
     record.cpu_ns = cpu_ns;
     raw_syscall(SYS_prctl, PR_GET_NAME, as_argument(record.name.data()));
-    return write_record(area, slot, record);
+    return write_record(area, thread, record);
 }
 
-/// The slot of a thread that shares another one's thread-local storage. Null: there are too many.
-ThreadSlot* guest_slot(Area& area, std::uint32_t tid, std::uint64_t ticks) noexcept {
+/// The state of a thread that shares another one's thread-local storage. Null: there are too many.
+ThreadState* guest_state(Area& area, std::uint32_t tid, std::uint64_t ticks) noexcept {
     std::atomic<std::uint64_t>* free_guest = nullptr;
     std::uint64_t free_entry = 0;
     for (std::atomic<std::uint64_t>& guest : g_guests) {
@@ -57,7 +59,7 @@ ThreadSlot* guest_slot(Area& area, std::uint32_t tid, std::uint64_t ticks) noexc
         const bool lives =
             entry != 0 && area.slots[index].tid.load(std::memory_order_relaxed) == entry >> 32U;
         if (lives && entry >> 32U == tid) {
-            return &area.slots[index];
+            return g_states.claimed(index);
         }
         if (!lives && free_guest == nullptr) {
             free_guest = &guest;
@@ -67,63 +69,125 @@ ThreadSlot* guest_slot(Area& area, std::uint32_t tid, std::uint64_t ticks) noexc
     if (free_guest == nullptr) {
         return nullptr;
     }
-    ThreadSlot* slot = claim_slot(area, ticks);
-    if (slot != nullptr) {
-        const auto index = static_cast<std::uint64_t>(slot - area.slots.data());
+    ThreadState* thread = claim_thread(area, ticks);
+    if (thread != nullptr) {
+        const std::uint64_t index = area.index_of(*thread->slot);
         free_guest->compare_exchange_strong(free_entry, std::uint64_t{tid} << 32U | (index + 1),
                                             std::memory_order_relaxed);
     }
-    return slot;
+    return thread;
 }
 
 void claim_own_slot(Area& area) noexcept {
     ThreadLocal& self = t_thread;
-    if (self.slot != nullptr) {
+    if (self.state != nullptr) {
         return;
     }
     self.busy = 1;
     asm volatile("" ::: "memory");
-    self.slot = claim_slot(area, read_ticks());
+    self.state = claim_thread(area, read_ticks());
     asm volatile("" ::: "memory");
     self.busy = 0;
 }
 
 }  // namespace
 
-ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept {
+ThreadStates::Group* ThreadStates::map_group() noexcept {
+    if (mapped_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed)) {
+        return nullptr;
+    }
+    const long mapped = raw_syscall(SYS_mmap, 0, sizeof(Group), PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (is_failure(mapped)) {
+        return nullptr;
+    }
+    // Neither locked nor filled, whatever the program wants of its own memory: mlockall(2).
+    raw_syscall(SYS_munlock, mapped, sizeof(Group));
+    for (const int advice : {MADV_DONTNEED, MADV_DONTFORK, MADV_DONTDUMP}) {
+        raw_syscall(SYS_madvise, mapped, sizeof(Group), advice);
+    }
+    return reinterpret_cast<Group*>(mapped);
+}
+
+ThreadState* ThreadStates::claim(std::uint32_t index) noexcept {
+    std::atomic<Group*>& place = groups_[index / kTogether];
+    Group* group = place.load(std::memory_order_acquire);
+    if (group == nullptr) {
+        Group* const mapped = map_group();
+        if (mapped == nullptr) {
+            return nullptr;
+        }
+        // Acquire and release: who comes second takes what the first one has mapped.
+        if (place.compare_exchange_strong(group, mapped, std::memory_order_acq_rel)) {
+            group = mapped;
+            mapped_.fetch_add(1, std::memory_order_relaxed);
+        } else {
+            raw_syscall(SYS_munmap, as_argument(mapped), sizeof(Group));
+        }
+    }
+    return &group->states[index % kTogether];
+}
+
+ThreadState* ThreadStates::claimed(std::uint32_t index) const noexcept {
+    Group* group = groups_[index / kTogether].load(std::memory_order_acquire);
+    return group == nullptr ? nullptr : &group->states[index % kTogether];
+}
+
+void ThreadStates::forget() noexcept {
+    for (auto& group : groups_) {
+        group.store(nullptr, std::memory_order_relaxed);
+    }
+    mapped_.store(0, std::memory_order_relaxed);
+    limit_.store(kMaxGroups, std::memory_order_relaxed);
+}
+
+ThreadStates& thread_states() noexcept {
+    return g_states;
+}
+
+ThreadState* claim_thread(Area& area, std::uint64_t ticks) noexcept {
     const std::uint32_t index = claim_bit(area.header.free_slots);
     if (index == kNoIndex) {
+        return nullptr;
+    }
+    ThreadState* const thread = g_states.claim(index);
+    if (thread == nullptr) {
+        return_bit(area.header.free_slots, index);
         return nullptr;
     }
     ThreadSlot& slot = area.slots[index];
     const std::uint32_t tid = current_tid();
     const std::uint64_t spent = early_cpu_ns(tid);
-    slot.chunk = kNoIndex;
-    slot.unchanged = 0;
-    slot.memo.reset();
-    slot.libraries.reset(0);
-    slot.last_ticks = 0;
-    slot.deep_walk_ticks = 0;
-    slot.accounted_ns.store(spent, std::memory_order_relaxed);
+    thread->slot = &slot;
+    thread->cursor.chunk = nullptr;
+    thread->unchanged = 0;
+    thread->memo.reset();
+    thread->libraries.reset(0);
+    thread->last_ticks = 0;
+    thread->deep_walk_ticks = 0;
+    thread->accounted_ns = spent;
+    slot.chunk.store(kNoIndex, std::memory_order_relaxed);
     slot.tid.store(tid, std::memory_order_release);
-    write_thread_record(area, slot, RecordKind::thread_start, spent, ticks);
-    return &slot;
+    write_thread_record(area, *thread, RecordKind::thread_start, spent, ticks);
+    return thread;
 }
 
-ThreadSlot* look_up_own_slot(Area& area, std::uint64_t ticks) noexcept {
+ThreadState* look_up_own_thread(Area& area, std::uint64_t ticks) noexcept {
     ThreadLocal& self = t_thread;
-    if (self.slot == nullptr) {
-        self.slot = claim_slot(area, ticks);
-        return self.slot;
+    if (self.state == nullptr) {
+        self.state = claim_thread(area, ticks);
+        return self.state;
     }
     const std::uint32_t tid = current_tid();
-    return self.slot->tid.load(std::memory_order_relaxed) == tid ? self.slot
-                                                                 : guest_slot(area, tid, ticks);
+    return self.state->slot->tid.load(std::memory_order_relaxed) == tid
+               ? self.state
+               : guest_state(area, tid, ticks);
 }
 
 void forget_threads() noexcept {
     g_early_thread_count = 0;
-    t_thread.slot = nullptr;
+    t_thread.state = nullptr;
+    g_states.forget();
     t_thread.busy = 0;
     g_shares_locals.store(false, std::memory_order_relaxed);
     for (auto& guest : g_guests) {
@@ -157,8 +221,8 @@ void share_thread_locals() noexcept {
     }
 }
 
-ThreadSlot* claim_observer_slot(Area& area) noexcept {
-    return claim_slot(area, read_ticks());
+ThreadState* claim_observer_slot(Area& area) noexcept {
+    return claim_thread(area, read_ticks());
 }
 
 void end_thread() noexcept {
@@ -170,15 +234,12 @@ void end_thread() noexcept {
     self.busy = kEnding;
     asm volatile("" ::: "memory");
     const std::uint64_t ticks = read_ticks();
-    if (self.slot == nullptr) {
-        self.slot = claim_slot(*area, ticks);
+    if (self.state == nullptr) {
+        self.state = claim_thread(*area, ticks);
     }
-    if (self.slot != nullptr) {
-        ThreadSlot& slot = *self.slot;
-        write_thread_record(*area, slot, RecordKind::thread_end, thread_cpu_ns(), ticks);
-        if (slot.chunk < kMaxChunks) {
-            area->chunks[slot.chunk].full.store(1, std::memory_order_release);
-        }
+    if (self.state != nullptr) {
+        write_thread_record(*area, *self.state, RecordKind::thread_end, thread_cpu_ns(), ticks);
+        leave_chunk(*self.state);
     }
 }
 

@@ -5,7 +5,7 @@
 // buffer would destroy it. Async-signal-safe.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 
 #include <atomic>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace sample::capture {
 inline constexpr std::uint32_t kEnding = 2;
 
 struct ThreadLocal {
-    ThreadSlot* slot = nullptr;
+    ThreadState* state = nullptr;
     std::uint64_t stack_low = 0;
     std::uint64_t stack_high = 0;
     std::uint32_t busy = 0;
@@ -29,25 +29,28 @@ extern constinit thread_local ThreadLocal t_thread;
 extern constinit std::atomic<bool> g_shares_locals;
 // NOLINTEND(bugprone-dynamic-static-initializers)
 
-/// Gives the calling thread a slot. Null: all are in use.
-[[nodiscard]] ThreadSlot* claim_slot(Area& area, std::uint64_t ticks) noexcept;
+/// Gives the calling thread a slot and its state. Null: all are in use, or no memory is to be had.
+[[nodiscard, gnu::cold]] ThreadState* claim_thread(Area& area, std::uint64_t ticks) noexcept;
 
 /// A new thread's, or a guest's: asks the kernel who runs.
-[[nodiscard, gnu::cold]] ThreadSlot* look_up_own_slot(Area& area, std::uint64_t ticks) noexcept;
+[[nodiscard, gnu::cold]] ThreadState* look_up_own_thread(Area& area, std::uint64_t ticks) noexcept;
 
-/// The calling thread's slot, where its stack pointer is `sp`. On the known stack nobody is asked.
-/// Null: all are in use.
-inline ThreadSlot* own_slot(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept {
+/// The calling thread's state, where its stack pointer is `sp`. On the known stack nobody is asked.
+/// Null: as claim_thread().
+inline ThreadState* own_thread(Area& area, std::uint64_t sp, std::uint64_t ticks) noexcept {
     const ThreadLocal& self = t_thread;
     const bool on_known_stack = sp >= self.stack_low && sp < self.stack_high;
-    if (self.slot != nullptr && on_known_stack &&
+    if (self.state != nullptr && on_known_stack &&
         !g_shares_locals.load(std::memory_order_relaxed)) {
-        return self.slot;
+        return self.state;
     }
-    return look_up_own_slot(area, ticks);
+    return look_up_own_thread(area, ticks);
 }
 
 /// In a forked child, whose only thread is the calling one: nobody has a slot.
 void forget_threads() noexcept;
+
+/// Of the process's threads.
+[[nodiscard]] ThreadStates& thread_states() noexcept;
 
 }  // namespace sample::capture

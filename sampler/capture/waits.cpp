@@ -20,16 +20,13 @@ WaitRecord record_of(const WaitSighting& seen, WaitKind kind) noexcept {
     return record;
 }
 
-void write_stack(Area& area, ThreadSlot& slot, WaitRecord record,
+void write_stack(Area& area, ThreadState& thread, WaitRecord record,
                  std::span<const FrameAddress> frames) noexcept {
     constexpr std::uint32_t kHeadWords = sizeof(WaitRecord) / 8;
     const auto words = static_cast<std::uint32_t>(kHeadWords + frames.size());
-    Reservation room = reserve(area, slot, words);
+    const Reservation room = reserve_anywhere(area, thread, words);
     if (room.words == nullptr) {
-        if (!change_chunk(area, slot)) {
-            return;
-        }
-        room = reserve(area, slot, words);
+        return;
     }
     record.head.size_words = static_cast<std::uint16_t>(words);
     record.head.a = static_cast<std::uint16_t>(frames.size());
@@ -37,7 +34,7 @@ void write_stack(Area& area, ThreadSlot& slot, WaitRecord record,
     for (std::size_t i = 0; i < frames.size(); ++i) {
         room.words[kHeadWords + i] = frames[i].bits();
     }
-    commit(area, slot, room);
+    commit(thread, room);
 }
 
 /// rbp is unknown. Where a caller's rule needs it, the place that leads to the root is taken; a few
@@ -71,25 +68,26 @@ unwind::WalkResult walk_waiting(const unwind::ModuleTable& modules,
 
 }  // namespace
 
-unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting& seen,
+unwind::StopReason report_wait(Area& area, ThreadState& thread, const WaitSighting& seen,
                                const unwind::Registers& registers, unwind::StackMemory& memory,
                                std::span<FrameAddress> frames) noexcept {
     const LibraryReader reader;
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
     const unwind::WalkResult walked = walk_waiting(modules, registers, memory, frames);
     const std::span<const FrameAddress> found = frames.first(walked.depth);
-    forget_unloaded_libraries(area, slot, modules.generation());
+    forget_unloaded_libraries(area, thread, modules.generation());
     if (reader.allowed()) {
-        report_new_libraries(area, slot, modules, found);
+        report_new_libraries(area, thread, modules, found);
     }
     WaitRecord record = record_of(seen, WaitKind::stack);
     record.stop = stop_word(walked, reader.allowed());
-    write_stack(area, slot, record, found);
+    write_stack(area, thread, record, found);
     return walked.reason;
 }
 
-void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, WaitKind kind) noexcept {
-    write_record(area, slot, record_of(seen, kind));
+void report_clocks(Area& area, ThreadState& thread, const WaitSighting& seen,
+                   WaitKind kind) noexcept {
+    write_record(area, thread, record_of(seen, kind));
 }
 
 }  // namespace sample::capture

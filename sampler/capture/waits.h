@@ -7,7 +7,7 @@
 #pragma once
 
 #include "sampler/capture/ring_records.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 #include "unwind/walk/registers.h"
 #include "unwind/walk/stack_memory.h"
 #include "unwind/walk/walk.h"
@@ -27,11 +27,12 @@ struct WaitSighting {
 /// The thread waits in the stack that begins at `registers` and lies in `memory`. `frames` is room
 /// for the walk. Returns why the walk ended; a report for which there is no room is lost, and its
 /// time goes to the next.
-unwind::StopReason report_wait(Area& area, ThreadSlot& slot, const WaitSighting& seen,
+unwind::StopReason report_wait(Area& area, ThreadState& thread, const WaitSighting& seen,
                                const unwind::Registers& registers, unwind::StackMemory& memory,
                                std::span<FrameAddress> frames) noexcept;
 
 /// Its clocks, and what `kind` says of the wait that was reported last.
-void report_clocks(Area& area, ThreadSlot& slot, const WaitSighting& seen, WaitKind kind) noexcept;
+void report_clocks(Area& area, ThreadState& thread, const WaitSighting& seen,
+                   WaitKind kind) noexcept;
 
 }  // namespace sample::capture

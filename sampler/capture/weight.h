@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sampler/capture/clocks.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 
 #include <cstdint>
 
@@ -20,29 +20,29 @@ inline bool kernel_counts(const AreaHeader& header) noexcept {
 struct Weight {
     std::uint64_t seen_ns = 0;
     std::uint64_t unseen_ns = 0;
-    std::uint64_t accounted_ns = 0;  ///< The slot's new value, once the sample is published.
+    std::uint64_t accounted_ns = 0;  ///< The thread's new value, once the sample is published.
 };
 
 /// What happened since the thread's last sample, where the kernel says; else a period.
-inline Weight weigh_event(const AreaHeader& header, const ThreadSlot& slot) noexcept {
+inline Weight weigh_event(const AreaHeader& header, const ThreadState& thread) noexcept {
     if (!kernel_counts(header)) {
         return {header.period_ns, 0, 0};
     }
     const std::uint64_t now = thread_count(header.kernel_count);
-    if (slot.last_ticks == 0) {
+    if (thread.last_ticks == 0) {
         return {header.period_ns, 0, now};  // how many before the events were on is not known
     }
-    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
+    const std::uint64_t accounted = thread.accounted_ns;
     return {now > accounted ? now - accounted : 0, 0, now};
 }
 
-inline Weight weigh(const AreaHeader& header, const ThreadSlot& slot,
+inline Weight weigh(const AreaHeader& header, const ThreadState& thread,
                     std::uint64_t ticks) noexcept {
     if (header.gap_ticks == kCountsEvents) {
-        return weigh_event(header, slot);
+        return weigh_event(header, thread);
     }
-    const std::uint64_t accounted = slot.accounted_ns.load(std::memory_order_relaxed);
-    if (ticks - slot.last_ticks < header.gap_ticks) {
+    const std::uint64_t accounted = thread.accounted_ns;
+    if (ticks - thread.last_ticks < header.gap_ticks) {
         return {header.period_ns, 0, accounted + header.period_ns};
     }
     const std::uint64_t now = thread_cpu_ns();

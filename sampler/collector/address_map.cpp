@@ -18,9 +18,9 @@ constexpr std::uint64_t kLookPauseNs = 1'000'000'000;
 
 }  // namespace
 
-void AddressRanges::add(std::uint64_t start, const Range& range) {
+bool AddressRanges::add(std::uint64_t start, const Range& range) {
     if (range.end <= start) {
-        return;
+        return true;
     }
     // What lay there before is gone: the address space was used again.
     auto at = ranges_.lower_bound(start);
@@ -30,7 +30,7 @@ void AddressRanges::add(std::uint64_t start, const Range& range) {
     while (at != ranges_.end() && at->first < range.end) {
         at = ranges_.erase(at);
     }
-    ranges_.emplace(start, range);
+    return ranges_.size() < kMost && ranges_.emplace(start, range).second;
 }
 
 const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
@@ -49,9 +49,18 @@ JitCode& AddressMap::jit(pid_t pid, Recorder& recorder) {
     return *jit_;
 }
 
-InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) const {
+const std::shared_ptr<const FileRights>& AddressMap::rights(pid_t pid) {
+    if (!has_rights_) {
+        rights_ = lesser_rights_of(pid, std::move(rights_));
+        has_rights_ = true;
+    }
+    return rights_;
+}
+
+InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) {
+    const ActingAs its_user{rights(process.pid)};
     if (jit_ != nullptr) {
-        return {jit_->maps_for_child(), now_ns};
+        return jit_->for_child(now_ns);
     }
     InheritedCode code{inherited_.maps, now_ns};
     // Its own code need not have been sampled: a server that only forks does not run it.
@@ -59,13 +68,14 @@ InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) c
                             std::to_string(process.own_pid) + ".map";
     if (::access(map.c_str(), F_OK) == 0) {
         for (FilePart& own : PerfMapPlace{process.pid}.snapshot()) {
-            code.maps.push_back(std::move(own));
+            code.add(std::move(own));
         }
     }
     return code;
 }
 
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
+    const ActingAs its_user{rights(pid)};
     for (const Mapping& mapping : mappings_of(pid)) {
         if (mapping.executable) {
             take_mapping(mapping, pid, recorder);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/address.h"
+#include "core/file_rights.h"
 #include "sampler/collector/jit_code.h"
 #include "sampler/collector/recorder.h"
 
@@ -37,8 +38,13 @@ public:
         bool is_agent = false;
     };
 
-    void add(std::uint64_t start, const Range& range);
+    /// As many as a process can have mappings, and some that are gone.
+    static constexpr std::size_t kMost = std::size_t{1} << 17U;
+
+    /// False: there is no room.
+    bool add(std::uint64_t start, const Range& range);
     void clear() { ranges_.clear(); }
+    [[nodiscard]] std::size_t size() const { return ranges_.size(); }
     /// O(log ranges). Null: in none.
     [[nodiscard]] const Range* find(std::uint64_t address) const;
 
@@ -48,7 +54,10 @@ private:
 
 class AddressMap {
 public:
-    void add(std::uint64_t start, const AddressRanges::Range& range) { ranges_.add(start, range); }
+    /// False: there is no room.
+    bool add(std::uint64_t start, const AddressRanges::Range& range) {
+        return ranges_.add(start, range);
+    }
     /// The process has unloaded a library: files that /proc names are no longer believed, as
     /// another one may lie there by now.
     void forget_files() {
@@ -69,10 +78,17 @@ public:
     };
     /// What the process whose map this is hands on to a child that it forks now. One system call
     /// where no code of that kind was met, and no perf map is there.
-    [[nodiscard]] InheritedCode for_child(const Pids& process, std::uint64_t now_ns) const;
+    [[nodiscard]] InheritedCode for_child(const Pids& process, std::uint64_t now_ns);
+
+    /// Whose rights on files count while files of the process's choosing are opened: its user's,
+    /// where these are less than ours. Asked for once between two calls of read_on().
+    [[nodiscard]] const std::shared_ptr<const FileRights>& rights(pid_t pid);
+    /// What they are, of a process that may be gone soon.
+    void set_rights(std::shared_ptr<const FileRights> rights) { rights_ = std::move(rights); }
 
     /// Takes in what is told of code made at run time. Nothing where there is none.
     void read_on() {
+        has_rights_ = false;
         if (jit_ != nullptr) {
             jit_->read_on();
         }
@@ -80,8 +96,9 @@ public:
     /// Goes up when answers that are dated may have changed.
     [[nodiscard]] std::uint64_t changes() const { return jit_ == nullptr ? 0 : jit_->changes(); }
     /// The process has ended, or will be another program: its names are taken.
-    void finish() {
+    void finish(pid_t pid) {
         if (jit_ != nullptr) {
+            const ActingAs its_user{rights(pid)};
             jit_->finish();
         }
     }
@@ -99,6 +116,8 @@ private:
     AddressRanges ranges_;
     AddressRanges files_;  ///< What only /proc has named.
     bool believes_files_ = true;
+    std::shared_ptr<const FileRights> rights_;
+    bool has_rights_ = false;  ///< Of late.
     std::uint64_t next_read_ns_ = 0;
     std::uint64_t next_look_ns_ = 0;  ///< For a dump.
     InheritedCode inherited_;

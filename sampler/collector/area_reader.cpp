@@ -9,7 +9,6 @@ namespace sample::collector {
 namespace {
 
 using capture::Chunk;
-using capture::kMaxChunks;
 using capture::kMaxDepth;
 using capture::RecordHead;
 using capture::RecordKind;
@@ -41,13 +40,15 @@ void AreaReader::drain(RecordSink& sink) {
         std::uint32_t slot;
         std::uint32_t sequence;
         std::uint32_t index;
+        Chunk* chunk;
     };
     std::vector<Ready> ready;
     for_each_used(area_.header.free_chunks, [&](std::uint32_t index) {
-        const Chunk& chunk = area_.chunks[index];
-        if (chunk.committed.load(std::memory_order_acquire) > cursors_[index].offset ||
-            chunk.full.load(std::memory_order_relaxed) != 0) {
-            ready.push_back({chunk.slot, chunk.sequence, index});
+        Chunk* const chunk = area_.reach_chunk(index);
+        if (chunk != nullptr &&
+            (chunk->committed.load(std::memory_order_acquire) > cursors_[index].offset ||
+             chunk->full.load(std::memory_order_relaxed) != 0)) {
+            ready.push_back({chunk->slot, chunk->sequence, index, chunk});
         }
     });
     // What was seen of a thread comes before what it says itself, which may be its end.
@@ -62,15 +63,14 @@ void AreaReader::drain(RecordSink& sink) {
         return a.slot != b.slot ? a.slot < b.slot : a.sequence < b.sequence;
     });
     for (const Ready& chunk : ready) {
-        drain_chunk(chunk.index, sink);
+        drain_chunk(chunk.index, *chunk.chunk, sink);
     }
     for (const std::uint32_t slot : std::exchange(ended_slots_, {})) {
         free_slot(slot);
     }
 }
 
-void AreaReader::drain_chunk(std::uint32_t index, RecordSink& sink) {
-    Chunk& chunk = area_.chunks[index];
+void AreaReader::drain_chunk(std::uint32_t index, Chunk& chunk, RecordSink& sink) {
     Cursor& cursor = cursors_[index];
     // Full before committed: then the owner writes no more, and what is committed is all.
     const bool full = chunk.full.load(std::memory_order_acquire) != 0;
@@ -95,7 +95,7 @@ void AreaReader::drain_chunk(std::uint32_t index, RecordSink& sink) {
         // What else is committed to this chunk starts nowhere that is known.
         ++corrupt_chunks_;
         cursor.offset = Chunk::kDataBytes;
-        stacks_.erase(slot);
+        forget_stack(slot);
     }
     if (full) {
         cursors_.erase(index);
@@ -120,7 +120,7 @@ bool AreaReader::take_record(std::uint32_t slot, std::span<const std::uint64_t> 
             }
             record.name.back() = '\0';
             if (head.kind == RecordKind::thread_start) {
-                stacks_[slot].clear();
+                forget_stack(slot);
                 sink.on_thread_start(slot, record);
             } else {
                 sink.on_thread_end(slot, record);
@@ -177,6 +177,13 @@ bool AreaReader::take_sample(std::uint32_t slot, std::span<const std::uint64_t> 
         std::size_t{record.head.a} + record.head.b > kMaxDepth) {
         return false;
     }
+    frames_ += record.head.b + fresh.size() - stack.size();
+    if (frames_ > kMostFrames) {
+        // The others' next samples lack their beginning until a chunk starts anew.
+        std::erase_if(stacks_, [slot](const auto& other) { return other.first != slot; });
+        frames_ = record.head.b + fresh.size();
+        sink.on_stacks_dropped();
+    }
     stack.resize(record.head.b);
     stack.insert(stack.end(), fresh.rbegin(), fresh.rend());
     sink.on_sample(slot, {record.ticks, record.weight_ns, record.unseen_ns, record.stop,
@@ -184,16 +191,24 @@ bool AreaReader::take_sample(std::uint32_t slot, std::span<const std::uint64_t> 
     return true;
 }
 
+void AreaReader::forget_stack(std::uint32_t slot) {
+    if (const auto at = stacks_.find(slot); at != stacks_.end()) {
+        frames_ -= at->second.size();
+        stacks_.erase(at);
+    }
+}
+
 void AreaReader::free_killed(std::uint32_t index) {
     // A thread that ends by itself leaves its chunk full; a killed one leaves it half written.
-    const std::uint32_t chunk = area_.slots[index].chunk;
-    if (chunk < kMaxChunks && area_.chunks[chunk].slot == index) {
-        const std::uint64_t free_bits = area_.header.free_chunks[chunk / 64].load();
-        if (((free_bits >> (chunk % 64)) & 1) == 0) {
-            cursors_.erase(chunk);
-            area_.chunks[chunk].committed.store(0, std::memory_order_relaxed);
-            area_.chunks[chunk].full.store(0, std::memory_order_relaxed);
-            capture::return_bit(area_.header.free_chunks, chunk);
+    const std::uint32_t number = area_.slots[index].chunk.load(std::memory_order_relaxed);
+    Chunk* const chunk = area_.chunk(number);
+    if (chunk != nullptr && chunk->slot == index) {
+        const std::uint64_t free_bits = area_.header.free_chunks[number / 64].load();
+        if (((free_bits >> (number % 64)) & 1) == 0) {
+            cursors_.erase(number);
+            chunk->committed.store(0, std::memory_order_relaxed);
+            chunk->full.store(0, std::memory_order_relaxed);
+            capture::return_bit(area_.header.free_chunks, number);
         }
     }
     free_slot(index);
@@ -202,7 +217,7 @@ void AreaReader::free_killed(std::uint32_t index) {
 void AreaReader::free_slot(std::uint32_t index) {
     capture::ThreadSlot& slot = area_.slots[index];
     fold(slot, ended_);
-    slot.chunk = capture::kNoIndex;
+    slot.chunk.store(capture::kNoIndex, std::memory_order_relaxed);
     slot.tid.store(0, std::memory_order_relaxed);
     slot.samples.store(0, std::memory_order_relaxed);
     slot.lost.store(0, std::memory_order_relaxed);
@@ -210,7 +225,7 @@ void AreaReader::free_slot(std::uint32_t index) {
     for (auto& count : slot.handler_histogram) {
         count.store(0, std::memory_order_relaxed);
     }
-    stacks_.erase(index);
+    forget_stack(index);
     capture::return_bit(area_.header.free_slots, index);
 }
 

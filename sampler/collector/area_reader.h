@@ -6,8 +6,8 @@
 // thread's own records.
 #pragma once
 
+#include "sampler/capture/area.h"
 #include "sampler/capture/ring_records.h"
-#include "sampler/capture/shared_area.h"
 
 #include <cstdint>
 #include <span>
@@ -47,6 +47,8 @@ public:
     virtual void on_unload(std::uint32_t slot) = 0;
     /// `slot` is that of the thread which has seen it.
     virtual void on_wait(std::uint32_t slot, const DrainedWait& wait) = 0;
+    /// There was no room for all threads' last stacks: what is kept of them may go, too.
+    virtual void on_stacks_dropped() {}
 };
 
 /// What the slots of ended threads had counted, and those of live ones added on demand.
@@ -59,6 +61,9 @@ struct HandlerTotals {
 
 class AreaReader {
 public:
+    /// Frames of the threads' last stacks, together: 512 for each of as many threads as may be.
+    static constexpr std::size_t kMostFrames = 512 * capture::kMaxThreads;
+
     explicit AreaReader(capture::Area& area) : area_{area} {}
 
     /// Hands everything that is committed to `sink`. Cost: one pass over the chunks in use.
@@ -82,18 +87,20 @@ private:
     struct Cursor {
         std::uint32_t offset = 0;
     };
-    void drain_chunk(std::uint32_t index, RecordSink& sink);
+    void drain_chunk(std::uint32_t index, capture::Chunk& chunk, RecordSink& sink);
     bool take_record(std::uint32_t slot, std::span<const std::uint64_t> words, RecordSink& sink);
     static bool take_wait(std::uint32_t slot, std::span<const std::uint64_t> words,
                           RecordSink& sink);
     bool take_sample(std::uint32_t slot, std::span<const std::uint64_t> words, RecordSink& sink);
     void free_slot(std::uint32_t index);
+    void forget_stack(std::uint32_t slot);
     void fold(const capture::ThreadSlot& slot, HandlerTotals& totals) const;
 
     capture::Area& area_;
     std::unordered_map<std::uint32_t, Cursor> cursors_;
     std::unordered_map<std::uint32_t, std::vector<std::uint64_t>>
-        stacks_;  ///< By slot, root first.
+        stacks_;              ///< By slot, root first.
+    std::size_t frames_ = 0;  ///< Of all of them.
     std::vector<std::uint32_t> ended_slots_;
     HandlerTotals ended_;
     std::uint64_t corrupt_chunks_ = 0;

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -13,6 +14,12 @@ namespace sample::collector {
 namespace {
 
 using Bytes = std::span<const std::byte>;
+
+// A file may be made so that reading all that its headers speak of takes days.
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestNotes = std::size_t{64} << 10U;
+constexpr std::size_t kLongestBuildId = 64;
+constexpr unsigned kMostNoteSegments = 16;
 
 template <class T>
 std::optional<T> read_at(Bytes file, std::uint64_t offset) {
@@ -36,7 +43,7 @@ std::string_view text_at(Bytes bytes, std::uint64_t offset) {
         return {};
     }
     const auto* begin = reinterpret_cast<const char*>(bytes.data()) + offset;
-    return {begin, ::strnlen(begin, bytes.size() - offset)};
+    return {begin, ::strnlen(begin, std::min(bytes.size() - offset, kLongestText))};
 }
 
 std::vector<std::uint8_t> build_id_of(Bytes notes) {
@@ -46,7 +53,8 @@ std::vector<std::uint8_t> build_id_of(Bytes notes) {
         const std::uint64_t bytes =
             name + ((std::uint64_t{note->n_namesz} + 3) & ~std::uint64_t{3});
         if (note->n_type == NT_GNU_BUILD_ID && text_at(notes, name) == "GNU") {
-            const Bytes id = slice(notes, bytes, note->n_descsz);
+            const Bytes id =
+                slice(notes, bytes, std::min<std::size_t>(note->n_descsz, kLongestBuildId));
             const auto* begin = reinterpret_cast<const std::uint8_t*>(id.data());
             return {begin, begin + id.size()};
         }
@@ -55,7 +63,40 @@ std::vector<std::uint8_t> build_id_of(Bytes notes) {
     return {};
 }
 
+std::uint64_t offset_of(const ElfFacts& facts, std::uint64_t address) {
+    for (const ElfSegment& segment : facts.segments) {
+        if (address >= segment.address && address - segment.address < segment.file_size) {
+            return segment.offset + (address - segment.address);
+        }
+    }
+    return 0;
+}
+
+std::string first_library_of(Bytes file, Bytes dynamic, const ElfFacts& facts) {
+    std::uint64_t strings = 0;
+    std::optional<std::uint64_t> name;
+    for (std::uint64_t at = 0; const auto entry = read_at<Elf64_Dyn>(dynamic, at);
+         at += sizeof(Elf64_Dyn)) {
+        if (entry->d_tag == DT_NULL) {
+            break;
+        }
+        if (entry->d_tag == DT_STRTAB) {
+            strings = offset_of(facts, entry->d_un.d_ptr);
+        } else if (entry->d_tag == DT_NEEDED && !name) {
+            name = entry->d_un.d_val;
+        }
+    }
+    constexpr std::uint64_t kMostBytes = 256;
+    if (strings == 0 || !name || *name > file.size() || strings > file.size() - *name) {
+        return {};
+    }
+    const std::uint64_t at = strings + *name;
+    return std::string{text_at(slice(file, at, std::min(kMostBytes, file.size() - at)), 0)};
+}
+
 void read_program_headers(Bytes file, const Elf64_Ehdr& head, ElfFacts& facts) {
+    unsigned note_segments = 0;
+    Bytes dynamic;
     for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
         const auto header = read_at<Elf64_Phdr>(file, head.e_phoff + i * sizeof(Elf64_Phdr));
         if (!header) {
@@ -65,10 +106,15 @@ void read_program_headers(Bytes file, const Elf64_Ehdr& head, ElfFacts& facts) {
             facts.segments.push_back({header->p_offset, header->p_vaddr, header->p_filesz});
         } else if (header->p_type == PT_INTERP) {
             facts.interpreter = text_at(slice(file, header->p_offset, header->p_filesz), 0);
-        } else if (header->p_type == PT_NOTE && facts.build_id.empty()) {
-            facts.build_id = build_id_of(slice(file, header->p_offset, header->p_filesz));
+        } else if (header->p_type == PT_NOTE && facts.build_id.empty() &&
+                   ++note_segments <= kMostNoteSegments) {
+            const Bytes notes = slice(file, header->p_offset, header->p_filesz);
+            facts.build_id = build_id_of(notes.first(std::min(notes.size(), kLongestNotes)));
+        } else if (header->p_type == PT_DYNAMIC) {
+            dynamic = slice(file, header->p_offset, header->p_filesz);
         }
     }
+    facts.first_library = first_library_of(file, dynamic, facts);
 }
 
 bool has_section(Bytes file, const Elf64_Ehdr& head, std::string_view wanted) {

@@ -21,7 +21,8 @@ struct ElfSegment {
 struct ElfFacts {
     bool is_elf = false;
     bool is_x86_64 = false;
-    std::string interpreter;  ///< Empty: statically linked.
+    std::string interpreter;    ///< Empty: statically linked.
+    std::string first_library;  ///< The first that it needs.
     bool is_go = false;
     std::vector<std::uint8_t> build_id;
     std::vector<ElfSegment> segments;  ///< PT_LOAD

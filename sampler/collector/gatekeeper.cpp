@@ -1,7 +1,9 @@
 #include "sampler/collector/gatekeeper.h"
 
 #include "sampler/collector/profiled_process.h"
+#include "sampler/collector/shared_memory.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -9,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <new>
@@ -40,14 +43,15 @@ EventTimes Gatekeeper::read_events(const Entry& entry) {
 }
 
 Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
-    Fd fd{::memfd_create("sample-session", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    if (!fd.is_open() || ::ftruncate(fd.get(), kPageBytes) != 0) {
+    Fd fd = make_shared_memory("sample-session", kPageBytes);
+    if (!fd.is_open()) {
         return unexpected(Error::from_errno("cannot make the session's page"));
     }
     void* address = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (address == MAP_FAILED) {
         return unexpected(Error::from_errno("cannot map the session's page"));
     }
+    ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     auto* page = new (address) capture::SessionPage{};
     return std::unique_ptr<Gatekeeper>{new Gatekeeper{std::move(fd), page, std::move(on_finish)}};
 }
@@ -76,6 +80,11 @@ void Gatekeeper::run() {
         if (stopping_.load()) {
             return;
         }
+        const std::uint32_t pings = page_->pings.load(std::memory_order_acquire);
+        if (pings != page_->pongs.load(std::memory_order_relaxed)) {
+            page_->pongs.store(pings, std::memory_order_release);
+            futex_wake(page_->pongs);
+        }
         {
             const std::lock_guard lock{mutex_};
             for (Entry& entry : entries_) {
@@ -103,15 +112,19 @@ void Gatekeeper::answer(Entry& entry) {
         header.gate_acks.store(request, std::memory_order_release);
         futex_wake(header.gate_acks);
     }
-    if (header.finish_request.load(std::memory_order_acquire) == 1) {
+    if (entry.who.may_finish && header.finish_request.load(std::memory_order_acquire) == 1) {
         header.finish_request.store(2, std::memory_order_relaxed);
         on_finish_();
     }
 }
 
-void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
+bool Gatekeeper::clear_stalled() {
+    return page_->stalled.exchange(0, std::memory_order_relaxed) != 0;
+}
+
+void Gatekeeper::add(const Who& who, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events) {
     Entry entry;
-    entry.pid = pid;
+    entry.who = who;
     entry.mapping = std::move(mapping);
     for (Fd& event : events) {
         entry.events.push_back({std::move(event), 0});
@@ -125,15 +138,15 @@ void Gatekeeper::add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vecto
 
 void Gatekeeper::add_event(pid_t pid, Fd event, pid_t tid) {
     const std::lock_guard lock{mutex_};
-    for (Entry& entry : entries_) {
-        if (entry.pid == pid) {
-            if (entry.open) {
-                ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
-            }
-            entry.events.push_back({std::move(event), tid});
-            return;
-        }
+    const auto latest = std::find_if(entries_.rbegin(), entries_.rend(),
+                                     [pid](const Entry& entry) { return entry.who.pid == pid; });
+    if (latest == entries_.rend()) {
+        return;
     }
+    if (latest->open) {
+        ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
+    }
+    latest->events.push_back({std::move(event), tid});
 }
 
 void Gatekeeper::close_ended_events() {
@@ -141,7 +154,7 @@ void Gatekeeper::close_ended_events() {
     for (Entry& entry : entries_) {
         std::erase_if(entry.events, [&entry](const Event& event) {
             const bool ended = event.tid != 0 &&
-                               ::syscall(SYS_tgkill, entry.pid, event.tid, 0) != 0 &&
+                               ::syscall(SYS_tgkill, entry.who.pid, event.tid, 0) != 0 &&
                                errno == ESRCH;
             if (ended) {
                 entry.ended += read_event(event.fd.get());
@@ -151,27 +164,49 @@ void Gatekeeper::close_ended_events() {
     }
 }
 
-bool Gatekeeper::hold(pid_t pid, bool held) {
+bool Gatekeeper::hold(const AreaMapping& image, bool held) {
     const std::lock_guard lock{mutex_};
     for (Entry& entry : entries_) {
-        if (entry.pid == pid && entry.held != held) {
-            entry.held = held;
-            switch_if_needed(entry);
-            return true;
+        if (entry.mapping.get() != &image || entry.held == held) {
+            continue;
         }
+        if (!held && entry.awaited_tracer > 0) {
+            --entry.awaited_tracer;
+            return false;
+        }
+        entry.held = held;
+        if (!held) {
+            entry.mapping->area().header.traced.store(0);
+        }
+        switch_if_needed(entry);
+        return true;
     }
     return false;
 }
 
-EventTimes Gatekeeper::remove(pid_t pid) {
+void Gatekeeper::hold_for_tracer(pid_t pid) {
+    constexpr int kLooks = 2;
+    const std::lock_guard lock{mutex_};
+    for (Entry& entry : entries_) {
+        if (entry.who.pid == pid) {
+            entry.awaited_tracer = kLooks;
+            entry.held = true;
+            entry.mapping->area().header.traced.store(1);
+            switch_if_needed(entry);
+        }
+    }
+}
+
+EventTimes Gatekeeper::remove(const AreaMapping& image) {
     EventTimes times;
     const std::lock_guard lock{mutex_};
-    entries_.remove_if([pid, &times](const Entry& entry) {
-        if (entry.pid == pid) {
+    entries_.remove_if([&](const Entry& entry) {
+        const bool is_it = entry.mapping.get() == &image;
+        if (is_it) {
             switch_events(entry, PERF_EVENT_IOC_DISABLE);
             times += read_events(entry);
         }
-        return entry.pid == pid;
+        return is_it;
     });
     return times;
 }

@@ -7,7 +7,7 @@
 
 #include "core/fd.h"
 #include "core/result.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
 #include "sampler/collector/throttling.h"
 
 #include <sys/types.h>
@@ -26,8 +26,8 @@ class AreaMapping;
 
 class Gatekeeper {
 public:
-    /// `on_finish` is called, from the gatekeeper's thread, when a process asks for the session's
-    /// end.
+    /// `on_finish` is called, from the gatekeeper's thread, when a process that may asks for the
+    /// session's end.
     static Result<std::unique_ptr<Gatekeeper>> start(std::function<void()> on_finish);
     ~Gatekeeper();
     Gatekeeper(const Gatekeeper&) = delete;
@@ -36,18 +36,28 @@ public:
     /// The page to pass to the agents.
     [[nodiscard]] int page_fd() const { return page_fd_.get(); }
 
+    /// The agents may wait for us again. True: they did in vain.
+    bool clear_stalled();
+
+    struct Who {
+        pid_t pid = 0;
+        bool may_finish = false;  ///< Its end is the session's.
+    };
     /// Takes the events over and switches them on.
-    void add(pid_t pid, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
-    /// One more event for a process that is known.
+    void add(const Who& who, std::shared_ptr<AreaMapping> mapping, std::vector<Fd> events);
+    /// One more event for a process that is known: for its latest image.
     /// It is that of the thread `tid` alone; 0: not known.
     void add_event(pid_t pid, Fd event, pid_t tid);
     /// Closes the events of threads that have ended: each is a descriptor. Now and then.
     void close_ended_events();
-    /// The events of `pid` off, whatever its gate says, or (`held` false) as that says. Returns
+    /// The events of an image off, whatever its gate says, or (`held` false) as that says. Returns
     /// whether this changed.
-    bool hold(pid_t pid, bool held);
-    /// Switches the events of `pid` off and closes them. Returns what they have said, together.
-    EventTimes remove(pid_t pid);
+    bool hold(const AreaMapping& image, bool held);
+    /// Another process of the session is about to trace this one: holds its latest image, until
+    /// hold() has released it more often than the tracer may need to attach.
+    void hold_for_tracer(pid_t pid);
+    /// Switches the events of an image off and closes them. Returns what they have said, together.
+    EventTimes remove(const AreaMapping& image);
     void remove_all();
 
 private:
@@ -56,12 +66,13 @@ private:
         pid_t tid = 0;  ///< Whose alone it is; 0: others may have inherited it.
     };
     struct Entry {
-        pid_t pid = 0;
+        Who who;
         std::shared_ptr<AreaMapping> mapping;
         std::vector<Event> events;
         bool open = true;
         bool held = false;
-        EventTimes ended;  ///< Of the events that are closed.
+        int awaited_tracer = 0;  ///< Releases that are not heeded yet.
+        EventTimes ended;        ///< Of the events that are closed.
     };
 
     Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish);

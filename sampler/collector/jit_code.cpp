@@ -1,5 +1,7 @@
 #include "sampler/collector/jit_code.h"
 
+#include "core/regular_file.h"
+
 #include <fcntl.h>
 
 #include <algorithm>
@@ -49,11 +51,10 @@ Fd JitCode::open_dump(const Mapping& mapping) const {
     std::snprintf(range, sizeof range, "/map_files/%llx-%llx",
                   static_cast<unsigned long long>(mapping.start),
                   static_cast<unsigned long long>(mapping.end));
-    Fd file{::open(("/proc/" + std::to_string(pid_) + range).c_str(),
-                   O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    Fd file = open_regular("/proc/" + std::to_string(pid_) + range);
     if (!file.is_open() && place_.root().is_open()) {
         file =
-            open_in(place_.root(), path_without_mark(mapping.path).c_str(), O_RDONLY | O_NONBLOCK);
+            open_regular(open_in(place_.root(), path_without_mark(mapping.path).c_str(), O_PATH));
     }
     return place_.is_trusted(file) ? std::move(file) : Fd{};
 }
@@ -132,12 +133,12 @@ JitCode::Place JitCode::locate(Pc pc, std::uint64_t time_ns) {
     return {module_, pc.value, JitHistory::kForever};
 }
 
-std::vector<FilePart> JitCode::maps_for_child() const {
-    std::vector<FilePart> maps = inherited_.maps;
+InheritedCode JitCode::for_child(std::uint64_t now_ns) const {
+    InheritedCode code{inherited_.maps, now_ns};
     for (FilePart& own : place_.snapshot()) {
-        maps.push_back(std::move(own));
+        code.add(std::move(own));
     }
-    return maps;
+    return code;
 }
 
 void JitCode::take_map() {

@@ -36,6 +36,15 @@ namespace sample::collector {
 
 /// What a process got from its parent when it was forked.
 struct InheritedCode {
+    /// Maps are descriptors, and each fork may add one: of more only the latest.
+    static constexpr std::size_t kMostMaps = 16;
+    void add(FilePart map) {
+        if (maps.size() == kMostMaps) {
+            maps.erase(maps.begin());
+        }
+        maps.push_back(std::move(map));
+    }
+
     std::vector<FilePart> maps;   ///< Of its ancestors, the oldest first.
     std::uint64_t forked_ns = 0;  ///< When; 0: it was not forked.
 };
@@ -67,7 +76,7 @@ public:
     /// The process has ended, or will be another program: hands the names to the recorder.
     void finish();
     /// What a child has in maps that the process forks now.
-    [[nodiscard]] std::vector<FilePart> maps_for_child() const;
+    [[nodiscard]] InheritedCode for_child(std::uint64_t now_ns) const;
 
 private:
     [[nodiscard]] Fd open_dump(const Mapping& mapping) const;

@@ -23,7 +23,7 @@ struct Received {
     std::vector<Fd> fds;
 };
 
-/// One datagram, without waiting for it. Nothing: the peer is gone.
+/// One datagram, without waiting for it. Nothing: the peer is gone, or has said nothing.
 [[nodiscard]] std::optional<Received> receive(int socket);
 
 /// The message, if it is one of that kind.
@@ -36,7 +36,7 @@ bool parse(const Received& received, control::MessageKind kind, Message& out) {
     return out.kind == kind;
 }
 
-/// False: the peer is gone, or does not read.
+/// Never blocks. False: the peer is gone, or does not read.
 bool send_with_fds(int socket, const void* bytes, std::size_t size, std::array<int, 2> fds,
                    std::size_t fd_count);
 
@@ -46,7 +46,16 @@ void copy_text(std::span<char> out, const std::string& text);
 /// Answers a Hello that was read with a no; an empty reason: silently not wanted.
 void send_refusal(const Fd& socket, const std::string& why);
 
-/// Turns away, with the reason for people, whoever says Hello on `socket`. Blocks until it has.
+/// Turns away, with the reason for people, whoever says Hello on `socket`. Waits for that, ten
+/// seconds at most.
 void refuse(const Fd& socket, const std::string& why);
+
+/// Closes `socket` and whatever was passed over it and not received. A descriptor can be such that
+/// its last close takes as long as its maker has chosen; here it does not.
+void turn_away(Fd socket);
+
+/// Whether a descriptor that came from another process is a perf event: reading it or asking it by
+/// ioctl() cannot block.
+[[nodiscard]] bool is_perf_event(int fd);
 
 }  // namespace sample::collector

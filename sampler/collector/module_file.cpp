@@ -1,13 +1,12 @@
 #include "sampler/collector/module_file.h"
 
+#include "core/regular_file.h"
 #include "sampler/collector/elf_facts.h"
+#include "sampler/collector/perf_map_place.h"
 #include "sampler/collector/proc_files.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -21,24 +20,14 @@ namespace {
 constexpr std::string_view kDeleted = " (deleted)";
 /// Larger files are not copied: their process waits for us.
 constexpr off_t kMostCopied = off_t{32} << 20;
-constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 std::string proc_path(pid_t pid, const std::string& file) {
     return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-Fd open_here(const std::string& path) {
-    return Fd{::open(path.c_str(), kFlags)};
-}
-
 Fd open_in_root_of(pid_t pid, const std::string& path) {
     const Fd root{::open(proc_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    open_how how{};
-    how.flags = static_cast<std::uint64_t>(kFlags);
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return root.is_open() ? Fd{static_cast<int>(
-                                ::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how))}
-                          : Fd{};
+    return root.is_open() ? open_regular(open_in(root, path.c_str(), O_PATH)) : Fd{};
 }
 
 /// What is mapped at `start` under one of the names, which may lie deeper as we see it, if the
@@ -51,7 +40,7 @@ Fd open_mapping(pid_t pid, std::uint64_t start, const std::array<std::string, 2>
             std::snprintf(range, sizeof range, "map_files/%llx-%llx",
                           static_cast<unsigned long long>(mapping.start),
                           static_cast<unsigned long long>(mapping.end));
-            return open_here(proc_path(pid, range));
+            return open_regular(proc_path(pid, range));
         }
     }
     return Fd{};
@@ -66,16 +55,11 @@ std::string name_of(const trace::Module& module) {
 Fd open_executable(const trace::Module& module, pid_t pid) {
     const std::string executable = executable_of(pid);
     const bool is_it = executable == module.path || executable == name_of(module).append(kDeleted);
-    return is_it ? open_here(proc_path(pid, "exe")) : Fd{};
-}
-
-bool is_regular(const Fd& file) {
-    struct stat info {};
-    return file.is_open() && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+    return is_it ? open_regular(proc_path(pid, "exe")) : Fd{};
 }
 
 bool is_build(const Fd& file, const trace::Module& module) {
-    return is_regular(file) &&
+    return file.is_open() &&
            read_build_id("/proc/self/fd/" + std::to_string(file.get())) == module.build_id;
 }
 
@@ -91,7 +75,7 @@ Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start)
     using Way = std::function<Fd()>;
     const std::string name = name_of(module);
     const Way in_root = [&] { return open_in_root_of(pid, name); };
-    const Way here = [&] { return open_here(name); };
+    const Way here = [&] { return open_regular(name); };
     const Way mapped = [&] {
         return open_mapping(pid, start, {name, name + std::string{kDeleted}});
     };
@@ -102,7 +86,7 @@ Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start)
                                                   : std::array{&mapped, &executed, &in_root, &here};
     for (const Way* way : ways) {
         Fd file = (*way)();
-        if (has_id ? is_build(file, module) : is_regular(file)) {
+        if (has_id ? is_build(file, module) : file.is_open()) {
             return file;
         }
     }

@@ -1,5 +1,6 @@
 #include "sampler/collector/perf_map_place.h"
 
+#include "core/regular_file.h"
 #include "sampler/collector/proc_files.h"
 
 #include <fcntl.h>
@@ -58,13 +59,13 @@ std::string PerfMapPlace::path() const {
 }
 
 Fd PerfMapPlace::open() const {
-    return Fd{
-        ::openat(temporary_.get(), name().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    return open_regular(
+        Fd{::openat(temporary_.get(), name().c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)});
 }
 
 bool PerfMapPlace::is_trusted(const Fd& file) const {
     struct stat info = {};
-    return file.is_open() && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) &&
+    return file.is_open() && ::fstat(file.get(), &info) == 0 &&
            (info.st_uid == owner_ || info.st_uid == 0);
 }
 

@@ -27,9 +27,9 @@ public:
 
     [[nodiscard]] std::string name() const;
     [[nodiscard]] std::string path() const;
-    /// Not open if there is none; not through a symbolic link, and no FIFO blocks.
+    /// Not open if there is no regular file of that name itself.
     [[nodiscard]] Fd open() const;
-    /// Whether it is a regular file of the process's user, or root's, as perf demands.
+    /// Whether it is a file of the process's user, or root's, as perf demands.
     [[nodiscard]] bool is_trusted(const Fd& file) const;
     /// Nobody removes maps, and numbers of processes are used again: whether it was written to last
     /// before the process was there.

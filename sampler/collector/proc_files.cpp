@@ -32,6 +32,15 @@ std::string read_small_file(const std::string& path) {
     return text;
 }
 
+/// The number behind `line` in the status of a process or thread; 0: there is none.
+pid_t pid_in_status(pid_t pid, std::string_view line) {
+    const std::string status = read_small_file(proc_path(pid, "status"));
+    const std::size_t at = status.find(line);
+    return at == std::string::npos
+               ? 0
+               : static_cast<pid_t>(std::atoi(status.c_str() + at + line.size()));
+}
+
 struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -76,10 +85,16 @@ std::string thread_name_of(pid_t pid, pid_t tid) {
     return name;
 }
 
+pid_t process_of_thread(pid_t tid) {
+    return pid_in_status(tid, "\nTgid:\t");
+}
+
+pid_t tracer_of(pid_t pid) {
+    return pid_in_status(pid, "\nTracerPid:\t");
+}
+
 bool is_traced(pid_t pid) {
-    const std::string status = read_small_file(proc_path(pid, "status"));
-    const std::size_t at = status.find("TracerPid:\t");
-    return at != std::string::npos && std::atoi(status.c_str() + at + 11) != 0;
+    return tracer_of(pid) != 0;
 }
 
 std::optional<std::int64_t> start_time_ns(pid_t pid) {
@@ -103,12 +118,7 @@ std::optional<std::int64_t> start_time_ns(pid_t pid) {
 }
 
 pid_t parent_of(pid_t pid) {
-    constexpr std::string_view kLine = "\nPPid:\t";
-    const std::string status = read_small_file(proc_path(pid, "status"));
-    const std::size_t at = status.find(kLine);
-    return at == std::string::npos
-               ? 0
-               : static_cast<pid_t>(std::atoi(status.c_str() + at + kLine.size()));
+    return pid_in_status(pid, "\nPPid:\t");
 }
 
 std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid) {

@@ -15,6 +15,10 @@ namespace sample::collector {
 [[nodiscard]] std::string command_line_of(pid_t pid);
 [[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
 [[nodiscard]] bool is_traced(pid_t pid);
+/// The process that the thread `tid` belongs to; 0: there is none.
+[[nodiscard]] pid_t process_of_thread(pid_t tid);
+/// 0: nobody, or nobody that this namespace knows.
+[[nodiscard]] pid_t tracer_of(pid_t pid);
 
 /// By the clock that files are dated by, in nanoseconds; off by up to the kernel's tick of 10 ms.
 /// An exec does not change it. Source: proc(5), field 22 of stat.

@@ -1,8 +1,11 @@
 #include "sampler/collector/process_end.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
 
 namespace sample::collector {
@@ -41,6 +44,15 @@ ProcessFate fate_of(pid_t pid, int pidfd) {
         return from_status(exit_info.exit_code);
     }
     return {};
+}
+
+bool has_died(pid_t pid, int pidfd) {
+    if (pidfd >= 0) {
+        pollfd end{pidfd, POLLIN, 0};
+        return ::poll(&end, 1, 0) > 0;
+    }
+    return fate_of(pid, -1).kind != trace::EndKind::unknown ||
+           (::kill(pid, 0) != 0 && errno == ESRCH);
 }
 
 }  // namespace sample::collector

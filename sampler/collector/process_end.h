@@ -17,4 +17,7 @@ struct ProcessFate {
 /// PIDFD_GET_INFO (Linux 6.15) may tell.
 [[nodiscard]] ProcessFate fate_of(pid_t pid, int pidfd);
 
+/// Whether it has ended. Without a pidfd (-1) `pid` must not have been used again.
+[[nodiscard]] bool has_died(pid_t pid, int pidfd);
+
 }  // namespace sample::collector

@@ -2,6 +2,7 @@
 
 #include "sampler/collector/module_file.h"
 #include "sampler/collector/proc_files.h"
+#include "sampler/collector/shared_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,9 +15,19 @@
 #include <cmath>
 #include <csignal>
 #include <new>
+#include <span>
+#include <utility>
 
 namespace sample::collector {
 namespace {
+
+constexpr const char* kFurtherThreads = "[further threads]";
+
+/// Where libraries lie as each thread has named them, together. Some 20 MB.
+constexpr std::size_t kMostLibraries = std::size_t{1} << 18U;
+
+/// Thread ids whose end is remembered.
+constexpr std::size_t kMostEnded = std::size_t{1} << 16U;
 
 bool thread_exists(pid_t pid, std::uint32_t tid) {
     return ::syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
@@ -44,19 +55,27 @@ std::uint64_t percentile_99(const HandlerTotals& totals, double ticks_per_ns) {
 Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns,
                                                          double ticks_per_ns, bool is_root,
                                                          std::uint32_t max_depth) {
-    Fd fd{::memfd_create("sample", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    if (!fd.is_open() || ::ftruncate(fd.get(), sizeof(capture::Area)) != 0) {
-        return unexpected(Error::from_errno("cannot make the shared sample buffers"));
+    std::size_t groups = capture::kMaxGroups;
+    Fd fd;
+    do {
+        fd = make_shared_memory("sample", capture::area_bytes(groups));
+        groups /= fd.is_open() ? 1 : 2;
+    } while (!fd.is_open() && errno == EFBIG && groups != 0);
+    if (!fd.is_open()) {
+        return unexpected(Error::from_errno(
+            errno == EFBIG ? "cannot make the shared sample buffers, for which ulimit -f is "
+                             "too low"
+                           : "cannot make the shared sample buffers"));
     }
     // The target cannot shrink it under us (SIGBUS).
     ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-    void* address = ::mmap(nullptr, sizeof(capture::Area), PROT_READ | PROT_WRITE,
+    void* address = ::mmap(nullptr, capture::Area::kFirstBytes, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
     if (address == MAP_FAILED) {
         return unexpected(Error::from_errno("cannot map the shared sample buffers"));
     }
-    auto* area = static_cast<capture::Area*>(address);
-    capture::AreaHeader& header = *new (&area->header) capture::AreaHeader{};
+    auto* start = static_cast<capture::AreaStart*>(address);
+    capture::AreaHeader& header = *new (&start->header) capture::AreaHeader{};
     header.is_root = is_root ? 1 : 0;
     header.period_ns = period_ns;
     header.max_depth = max_depth;
@@ -68,11 +87,12 @@ Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns
         header.free_slots[word].store(~std::uint64_t{0}, std::memory_order_relaxed);
         header.free_chunks[word].store(~std::uint64_t{0}, std::memory_order_release);
     }
-    return std::make_shared<AreaMapping>(std::move(fd), area);
+    return std::make_shared<AreaMapping>(std::move(fd), *start, groups);
 }
 
 AreaMapping::~AreaMapping() {
-    ::munmap(area_, sizeof(capture::Area));
+    area_.for_each_mapping(
+        [](std::span<std::byte> memory) { ::munmap(memory.data(), memory.size()); });
 }
 
 std::uint64_t AreaMapping::resident_bytes() const {
@@ -90,6 +110,7 @@ ProfiledProcess::ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping>
       stacks_{identity_.pid, addresses_, recorder, clock},
       started_ns_{monotonic_ns()} {
     addresses_.inherit(identity_.inherited);
+    addresses_.set_rights(identity_.rights);
 }
 
 void ProfiledProcess::begin() {
@@ -127,7 +148,7 @@ void ProfiledProcess::drain() {
 void ProfiledProcess::take_names() {
     if (recorder_.has_begun()) {
         drain();
-        addresses_.finish();
+        addresses_.finish(identity_.pid);
     }
 }
 
@@ -145,7 +166,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
         return;
     }
     drain();
-    addresses_.finish();
+    addresses_.finish(identity_.pid);
     refresh_thread_names();
     const std::uint64_t now = monotonic_ns();
     book_observer(now);
@@ -170,6 +191,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     end.code = code;
     end.end_ns = now;
     end.cpu_ns = image_cpu;
+    recorder_.beyond().damaged += reader_.corrupt_chunks();
     end.lost = totals.lost;
     end.handler_count = totals.samples;
     end.handler_sum_ns =
@@ -196,6 +218,7 @@ void ProfiledProcess::book_rest_of_process(std::uint64_t whole, std::uint64_t ti
 }
 
 void ProfiledProcess::collect_dead_threads() {
+    forget_ended();
     if (!identity_.same_pid_namespace) {
         return;
     }
@@ -212,7 +235,7 @@ void ProfiledProcess::collect_dead_threads() {
                 }
                 threads_.erase(at);
                 slots_.erase(tid);
-                ended_ns_[tid] = monotonic_ns();
+                note_end(tid, monotonic_ns());
             }
             reader_.free_killed(slot);
         }
@@ -220,9 +243,10 @@ void ProfiledProcess::collect_dead_threads() {
 }
 
 void ProfiledProcess::refresh_thread_names() {
+    static_cast<void>(addresses_.rights(identity_.pid));
     for (auto& [slot, thread] : threads_) {
         std::string name = thread_name_of(identity_.pid, static_cast<pid_t>(thread.tid));
-        if (!name.empty() && name != thread.name) {
+        if (!name.empty() && name != thread.name && thread.id != further_) {
             thread.name = name;
             recorder_.writer().thread_name({thread.id, std::move(name)});
         }
@@ -293,6 +317,14 @@ ProfiledProcess::ThreadState ProfiledProcess::new_thread(std::uint32_t tid, std:
                                                          std::uint64_t time_ns) {
     ThreadState thread;
     thread.tid = tid;
+    if (!recorder_.has_room_for_threads()) {
+        ++recorder_.beyond().threads;
+        if (further_.is_none()) {
+            further_ = recorder_.add_thread({ThreadId{}, id_, 0, time_ns, kFurtherThreads});
+        }
+        thread.id = further_;
+        return thread;
+    }
     thread.id = recorder_.add_thread({ThreadId{}, id_, tid, time_ns, name});
     thread.name = std::move(name);
     return thread;
@@ -309,13 +341,16 @@ void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadR
     }
     thread.spent_before_ns = record.cpu_ns;
     thread.waits.begin(time_ns, record.cpu_ns);
+    if (const auto before = threads_.find(slot); before != threads_.end()) {
+        slots_.erase(before->second.tid);
+    }
     slots_[record.tid] = slot;
     threads_.insert_or_assign(slot, std::move(thread));
 }
 
 void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) {
     ThreadState& thread = thread_of(slot, record.ticks);
-    if (thread.name != record.name.data()) {
+    if (thread.name != record.name.data() && thread.id != further_) {
         recorder_.writer().thread_name({thread.id, record.name.data()});
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
@@ -326,7 +361,7 @@ void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRec
     if (observes_waits()) {
         thread.waits.read(time_ns, record.cpu_ns);
         book_waits(thread, time_ns);
-        ended_ns_[record.tid] = time_ns;
+        note_end(record.tid, time_ns);
     }
     if (record.tid == static_cast<std::uint32_t>(identity_.pid)) {
         main_ = thread;
@@ -343,7 +378,11 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
                                                              : trace::ModuleKind::elf;
     module.plugin = (record.flags & capture::kModulePlugin) != 0;
     module.build_id.assign(record.build_id.begin(), record.build_id.begin() + record.head.b);
+    const ActingAs its_user{addresses_.rights(identity_.pid)};
     const ModuleId id = recorder_.module(module);
+    if (id == recorder_.pseudo(Pseudo::unknown_code)) {
+        return;  // no room
+    }
     module.id = id;
     keep_module_file(recorder_, module, identity_.pid, record.start);
     AddressRanges::Range range;
@@ -351,13 +390,45 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
     range.bias = record.bias;
     range.module = id;
     range.is_agent = (record.flags & capture::kModuleAgent) != 0;
+    const bool has_room =
+        module.plugin ? thread_of(slot, record.ticks).stack.libraries.add(record.start, range)
+                      : addresses_.add(record.start, range);
+    recorder_.beyond().modules += has_room ? 0 : 1;
     if (module.plugin) {
-        thread_of(slot, record.ticks).stack.libraries.add(record.start, range);
-    } else {
-        addresses_.add(record.start, range);
+        bound_libraries();
     }
     recorder_.writer().module_load({id, id_, record.bias, record.start, record.end - record.start,
                                     clock_.to_ns(record.ticks)});
+}
+
+void ProfiledProcess::bound_libraries() {
+    if (++libraries_ <= kMostLibraries) {
+        return;
+    }
+    // Threads have ended and forgotten theirs meanwhile, mostly.
+    libraries_ = 0;
+    for (const auto& [slot, thread] : threads_) {
+        libraries_ += thread.stack.libraries.size();
+    }
+    if (libraries_ > kMostLibraries) {
+        for (auto& [slot, thread] : threads_) {
+            thread.stack.libraries.clear();
+        }
+        recorder_.beyond().modules += std::exchange(libraries_, 0);
+    }
+}
+
+void ProfiledProcess::on_stacks_dropped() {
+    for (auto& [slot, thread] : threads_) {
+        thread.stack.path = {};
+    }
+}
+
+void ProfiledProcess::note_end(std::uint32_t tid, std::uint64_t time_ns) {
+    if (ended_ns_.size() >= kMostEnded) {
+        ended_ns_.clear();
+    }
+    ended_ns_[tid] = time_ns;
 }
 
 void ProfiledProcess::on_unload(std::uint32_t slot) {

@@ -9,7 +9,7 @@
 
 #include "core/fd.h"
 #include "core/result.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
 #include "sampler/collector/address_map.h"
 #include "sampler/collector/area_reader.h"
 #include "sampler/collector/gatekeeper.h"
@@ -35,19 +35,20 @@ public:
     /// A new, sealed memfd with an area in it. `max_depth` is the area's.
     static Result<std::shared_ptr<AreaMapping>> create(std::uint64_t period_ns, double ticks_per_ns,
                                                        bool is_root, std::uint32_t max_depth);
-    AreaMapping(Fd fd, capture::Area* area) : fd_{std::move(fd)}, area_{area} {}
+    AreaMapping(Fd fd, capture::AreaStart& start, std::size_t chunk_groups)
+        : fd_{std::move(fd)}, area_{start, chunk_groups} {}
     AreaMapping(const AreaMapping&) = delete;
     AreaMapping& operator=(const AreaMapping&) = delete;
     ~AreaMapping();
 
-    [[nodiscard]] capture::Area& area() { return *area_; }
+    [[nodiscard]] capture::Area& area() { return area_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
     /// Memory behind it, in this process or the target.
     [[nodiscard]] std::uint64_t resident_bytes() const;
 
 private:
     Fd fd_;
-    capture::Area* area_;
+    capture::Area area_;
 };
 
 class ProfiledProcess final : public RecordSink {
@@ -63,6 +64,7 @@ public:
         std::string source;
         std::string source_reason;
         InheritedCode inherited;
+        std::shared_ptr<const FileRights> rights;  ///< On files, if less than ours.
     };
 
     ProfiledProcess(Identity identity, std::shared_ptr<AreaMapping> mapping, Recorder& recorder,
@@ -105,6 +107,7 @@ public:
                    const char* path) override;
     void on_unload(std::uint32_t slot) override;
     void on_wait(std::uint32_t slot, const DrainedWait& wait) override;
+    void on_stacks_dropped() override;
 
 private:
     struct ThreadState {
@@ -128,6 +131,11 @@ private:
                    std::size_t threads);
     /// A thread of the recording.
     ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
+    /// Keeps what the threads say of libraries within its limit.
+    void bound_libraries();
+    void note_end(std::uint32_t tid, std::uint64_t time_ns);
+    /// Ends that are no longer of use.
+    void forget_ended();
     [[nodiscard]] bool observes_waits();
     /// Whom the sampling thread has seen; null: it has ended meanwhile, and its time is known.
     ThreadState* seen_thread(const capture::WaitRecord& record);
@@ -150,6 +158,8 @@ private:
     /// By thread id: seen by the sampling thread, but without a slot of their own.
     std::unordered_map<std::uint32_t, ThreadState> only_seen_;
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.
+    ThreadId further_;                 ///< All that came when there was no room.
+    std::size_t libraries_ = 0;        ///< Of all threads, at most.
     std::optional<ThreadState> main_;  ///< When its slot is gone before the process is.
     std::uint64_t started_ns_ = 0;
     std::uint64_t before_start_ns_ = 0;

@@ -10,6 +10,9 @@ namespace {
 /// give its id to another one so soon.
 constexpr std::uint64_t kLastWordsNs = 1'000'000'000;
 
+/// Threads without a slot, of which there are as many as with one.
+constexpr std::size_t kMostOnlySeen = capture::kMaxThreads;
+
 }  // namespace
 
 bool ProfiledProcess::observes_waits() {
@@ -30,6 +33,10 @@ ProfiledProcess::ThreadState* ProfiledProcess::seen_thread(const capture::WaitRe
         }
         ended_ns_.erase(ended);
     }
+    if (only_seen_.size() >= kMostOnlySeen && !only_seen_.contains(record.tid)) {
+        ++recorder_.beyond().threads;
+        return nullptr;
+    }
     const auto [at, is_new] = only_seen_.try_emplace(record.tid);
     if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
         // New, or the second thread under this id.
@@ -38,6 +45,12 @@ ProfiledProcess::ThreadState* ProfiledProcess::seen_thread(const capture::WaitRe
         at->second.waits.begin(time_ns, record.cpu_ns);
     }
     return &at->second;
+}
+
+void ProfiledProcess::forget_ended() {
+    const std::uint64_t now = monotonic_ns();
+    std::erase_if(ended_ns_,
+                  [now](const auto& ended) { return ended.second + 2 * kLastWordsNs < now; });
 }
 
 void ProfiledProcess::on_wait(std::uint32_t slot, const DrainedWait& wait) {

@@ -23,6 +23,10 @@ bool ProgramKinds::is_go(pid_t pid) {
         return known->second;
     }
     const bool is_go = read_elf_facts(path).is_go;
+    constexpr std::size_t kMost = 4096;
+    if (is_go_.size() >= kMost) {
+        is_go_.clear();
+    }
     is_go_.emplace(key, is_go);
     return is_go;
 }

@@ -27,8 +27,6 @@ constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
     {trace::kSamplingThread, trace::ModuleKind::pseudo},
 }};
 
-constexpr std::size_t kMostFiles = 2048;
-
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
 
@@ -85,37 +83,89 @@ ThreadId Recorder::add_thread(trace::Thread thread) {
     return thread.id;
 }
 
+bool Recorder::has_room_for(const trace::Module& module) {
+    const std::size_t bytes = module.path.size() + module.build_id.size();
+    if (next_module_ > kMostModules || bytes > kMostModuleBytes - module_bytes_) {
+        ++beyond_.modules;
+        return false;
+    }
+    module_bytes_ += bytes;
+    return true;
+}
+
+void Recorder::note_reader(ModuleId module) {
+    std::shared_ptr<const FileRights> reader = ActingAs::current();
+    if (reader == nullptr) {
+        readers_[module] = nullptr;
+        return;
+    }
+    // One object for equal rights.
+    const auto known = std::find_if(rights_.begin(), rights_.end(),
+                                    [&](const auto& one) { return *one == *reader; });
+    if (known == rights_.end()) {
+        rights_.push_back(reader);
+    } else {
+        reader = *known;
+    }
+    readers_.try_emplace(module, std::move(reader));
+}
+
 ModuleId Recorder::module(const trace::Module& module) {
     auto& known = modules_[module.plugin ? 1 : 0];
-    const auto [at, is_new] =
-        known.try_emplace({module.path, module.build_id}, ModuleId{next_module_});
-    if (is_new) {
+    auto at = known.find({module.path, module.build_id});
+    if (at == known.end()) {
+        if (!has_room_for(module)) {
+            return pseudo(Pseudo::unknown_code);
+        }
         trace::Module named = module;
         named.id = ModuleId{next_module_++};
         writer_->module(named);
+        at = known.emplace(std::pair{module.path, module.build_id}, named.id).first;
     }
+    note_reader(at->second);
     return at->second;
 }
 
 ModuleId Recorder::own_module(trace::Module module) {
+    if (!has_room_for(module)) {
+        return pseudo(Pseudo::unknown_code);
+    }
     module.id = ModuleId{next_module_++};
     writer_->module(module);
+    note_reader(module.id);
     return module.id;
 }
 
+NodeId Recorder::node(NodeId parent, ModuleId module, std::uint64_t address) {
+    return writer_->nodes() < kMostNodes ? writer_->node(parent, module, address)
+                                         : writer_->find_node(parent, module, address);
+}
+
+bool Recorder::has_room_for_file() {
+    // The events of threads are descriptors, too.
+    const bool has_room =
+        kept_files_.size() <
+        std::min<std::size_t>(kMostFiles, static_cast<std::size_t>(::sysconf(_SC_OPEN_MAX)) / 4);
+    beyond_.files += has_room ? 0 : 1;
+    return has_room;
+}
+
 bool Recorder::wants_file(ModuleId module) {
+    if (module == pseudo(Pseudo::unknown_code)) {
+        return false;
+    }
     asked_files_.resize(std::max<std::size_t>(asked_files_.size(), std::size_t{module.value} + 1));
     if (asked_files_[module.value]) {
         return false;
     }
     asked_files_[module.value] = true;
-    // The events of threads are descriptors, too.
-    return kept_files_.size() <
-           std::min<std::size_t>(kMostFiles, static_cast<std::size_t>(::sysconf(_SC_OPEN_MAX)) / 4);
+    return has_room_for_file();
 }
 
 void Recorder::keep_file(ModuleId module, Fd file) {
-    kept_files_.try_emplace(module, std::move(file));
+    if (!kept_files_.contains(module) && has_room_for_file()) {
+        kept_files_.emplace(module, std::move(file));
+    }
 }
 
 void Recorder::keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last) {
@@ -145,9 +195,37 @@ void Recorder::keep_copy(ModuleId module, std::span<const FilePart> parts, const
 }
 
 void Recorder::add_note(const std::string& line) {
-    if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) {
-        notes_.push_back(line);
+    if (std::find(notes_.begin(), notes_.end(), line) != notes_.end()) {
+        return;
     }
+    if (notes_.size() < kMostNotes) {
+        notes_.push_back(line);
+    } else {
+        ++beyond_.notes;
+    }
+}
+
+std::vector<std::string> Recorder::notes() const {
+    std::vector<std::string> lines;
+    const auto add = [&](std::uint64_t count, const std::string& what) {
+        if (count != 0) {
+            lines.push_back(std::to_string(count) + what);
+        }
+    };
+    add(beyond_.stacks, " samples have no stack: the recording has " + std::to_string(kMostNodes) +
+                            " different frames already, as many as it may; a smaller --max-stack "
+                            "or a shorter session has fewer");
+    add(beyond_.modules, " times a file of code was met for which there was no room, behind " +
+                             std::to_string(kMostModules) + " others: its code is unknown");
+    add(beyond_.threads,
+        " threads are recorded together, behind " + std::to_string(kMostThreads) + " others");
+    add(beyond_.files, " files were not kept open, behind " + std::to_string(kept_files_.size()) +
+                           " others: they are looked for by their names");
+    add(beyond_.damaged,
+        " pieces of what the program had recorded were damaged by it, and dropped");
+    lines.insert(lines.end(), notes_.begin(), notes_.end());
+    add(beyond_.notes, " notes more");
+    return lines;
 }
 
 ModuleId Recorder::pseudo(Pseudo which) const {

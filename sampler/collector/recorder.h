@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/fd.h"
+#include "core/file_rights.h"
 #include "core/result.h"
 #include "sampler/collector/perf_map_place.h"
 #include "sampler/collector/tick_clock.h"
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +22,25 @@
 #include <vector>
 
 namespace sample::collector {
+
+/// What a session holds at most, whatever its processes do: it is all memory of ours. What comes
+/// beyond is counted, and the recording says so. docs/sampling.md has the table.
+inline constexpr std::uint32_t kMostNodes = 1U << 22U;
+inline constexpr std::uint32_t kMostModules = 1U << 16U;
+inline constexpr std::size_t kMostModuleBytes = std::size_t{32} << 20U;  ///< Of their names.
+inline constexpr std::uint32_t kMostThreads = 1U << 19U;
+inline constexpr std::size_t kMostFiles = 2048;
+inline constexpr std::size_t kMostNotes = 16;
+
+/// What came when there was no room for it any more.
+struct Beyond {
+    std::uint64_t stacks = 0;
+    std::uint64_t modules = 0;
+    std::uint64_t threads = 0;
+    std::uint64_t files = 0;
+    std::uint64_t damaged = 0;  ///< Pieces of a shared area that made no sense.
+    std::uint64_t notes = 0;
+};
 
 /// Pseudo modules, in the order of their ids.
 enum class Pseudo : std::uint8_t {
@@ -46,13 +67,22 @@ public:
 
     ProcessId add_process(trace::Process process);
     ThreadId add_thread(trace::Thread thread);
-    /// The id of a file of code; the same for the same path, build-id and flag.
+    [[nodiscard]] bool has_room_for_threads() const { return next_thread_ <= kMostThreads; }
+    /// The id of a file of code; the same for the same path, build-id and flag; unknown code's
+    /// where there is no room. Its files are to be read as whom this thread acts as (ActingAs), or
+    /// as ourselves once that was so.
     ModuleId module(const trace::Module& module);
     /// The id of a module that is nobody else's, whatever its path.
     ModuleId own_module(trace::Module module);
+    /// As whom else than ourselves to read a module's files.
+    [[nodiscard]] const std::map<ModuleId, std::shared_ptr<const FileRights>>& readers() const {
+        return readers_;
+    }
     [[nodiscard]] ModuleId pseudo(Pseudo which) const;
     /// The node of a pseudo module under `parent`. Hot.
     NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
+    /// The node below `parent`; none if it is new and there is no room. Hot.
+    NodeId node(NodeId parent, ModuleId module, std::uint64_t address);
 
     /// True once for each module, as long as there is room for more files.
     bool wants_file(ModuleId module);
@@ -67,7 +97,9 @@ public:
 
     /// A line that a person should see with the recording. Said once.
     void add_note(const std::string& line);
-    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+    /// Those lines, and what there was no room for.
+    [[nodiscard]] std::vector<std::string> notes() const;
+    [[nodiscard]] Beyond& beyond() { return beyond_; }
 
     [[nodiscard]] trace::RecordingWriter& writer() { return *writer_; }
     [[nodiscard]] bool has_begun() const { return writer_.has_value(); }
@@ -78,6 +110,10 @@ public:
     [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
 private:
+    bool has_room_for(const trace::Module& module);
+    bool has_room_for_file();
+    void note_reader(ModuleId module);
+
     Fd file_;
     trace::SessionStart session_;
     std::optional<trace::RecordingWriter> writer_;
@@ -86,10 +122,14 @@ private:
     std::uint32_t next_thread_ = 1;
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
     std::uint32_t next_module_ = 1;
+    std::size_t module_bytes_ = 0;
+    std::map<ModuleId, std::shared_ptr<const FileRights>> readers_;
+    std::vector<std::shared_ptr<const FileRights>> rights_;  ///< All that are in it.
     std::map<ModuleId, Fd> kept_files_;
     std::vector<bool> asked_files_;  ///< By id.
     std::uint64_t copied_bytes_ = 0;
     std::vector<std::string> notes_;
+    Beyond beyond_;
 };
 
 }  // namespace sample::collector

@@ -1,48 +1,27 @@
 #include "sampler/collector/session.h"
 
-#include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/process_end.h"
 
 #include <linux/futex.h>
-#include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
-#include <cstring>
-#include <system_error>
+#include <csignal>
 
 namespace sample::collector {
 namespace {
 
 constexpr int kDrainMs = 20;
 constexpr std::uint64_t kDrainsASecond = 1000 / kDrainMs;
-
-std::string random_name() {
-    std::array<unsigned char, 8> bytes{};
-    if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-        const std::uint64_t fallback = monotonic_ns() ^ static_cast<std::uint64_t>(::getpid())
-                                                            << 32U;
-        std::memcpy(bytes.data(), &fallback, sizeof fallback);
-    }
-    std::string name = "sample-";
-    for (const unsigned char byte : bytes) {
-        constexpr const char* kDigits = "0123456789abcdef";
-        name += kDigits[byte >> 4U];
-        name += kDigits[byte & 15U];
-    }
-    return name;
-}
+/// Of a kind in one note.
+constexpr unsigned kMostNamed = 16;
 
 trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
@@ -61,6 +40,30 @@ trace::SessionStart session_start(const SessionOptions& options) {
 /// "name (pid)"
 std::string describe_process(pid_t pid) {
     return thread_name_of(pid, pid) + " (" + std::to_string(pid) + ")";
+}
+
+/// What became of a process that confined itself, behind its name.
+const char* describe_confinement(capture::Confinement confinement) {
+    switch (confinement) {
+        case capture::Confinement::none:
+            break;
+        case capture::Confinement::children_left_out:
+            return " confined itself by seccomp to too few system calls for its children to join; "
+                   "they are not in the recording";
+        case capture::Confinement::unwatched:
+            return " gave up rights, or its root directory, in a way that the sampling thread "
+                   "could not follow; it was not watched from then on";
+        case capture::Confinement::stopped:
+            return " confined itself by seccomp to too few system calls for sampling, and was not "
+                   "sampled from then on";
+        case capture::Confinement::no_ticks:
+            return " forbade itself to read the time stamp counter, and was not sampled from then "
+                   "on";
+        case capture::Confinement::traced:
+            return " had itself traced by its parent, which each sample would have stopped it for, "
+                   "and was not sampled from then on";
+    }
+    return " confined itself";
 }
 
 /// Each thread's event is a descriptor. The command was made before, with the limit as it was.
@@ -83,8 +86,6 @@ void add_note(trace::SessionEnd& end, const std::string& line) {
 
 Session::Session(SessionOptions options, Fd recording)
     : options_{std::move(options)},
-      name_{random_name()},
-      spare_area_{options_.period(), options_.max_stack},
       recorder_{std::move(recording), session_start(options_)},
       throttling_{options_.frequency_hz} {}
 
@@ -96,11 +97,7 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
-    raise_descriptor_limit();
     std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
-    if (const auto listening = session->listen(); !listening) {
-        return unexpected(listening.error());
-    }
     session->finish_event_ = Fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     const int finish = session->finish_event_.get();
     auto gatekeeper = Gatekeeper::start([finish] { ::eventfd_write(finish, 1); });
@@ -108,30 +105,20 @@ Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd reco
         return unexpected(gatekeeper.error());
     }
     session->gatekeeper_ = std::move(*gatekeeper);
+    auto doorkeeper = Doorkeeper::open(
+        {session->options_, session->clock_, *session->gatekeeper_, session->arrivals_});
+    if (!doorkeeper) {
+        return unexpected(doorkeeper.error());
+    }
+    session->doorkeeper_ = std::move(*doorkeeper);
+    raise_descriptor_limit();
     return session;
 }
 
-Result<void> Session::listen() {
-    listener_ = Fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name_.data(), name_.size());
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
-    if (!listener_.is_open() ||
-        ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-        ::listen(listener_.get(), SOMAXCONN) != 0) {
-        return unexpected(Error::from_errno("cannot listen for the profiled processes"));
-    }
-    return {};
-}
-
-void Session::adopt_connection(Fd socket) {
-    root_waits_ = true;
-    connections_.push_back({std::move(socket), 0, {}, {}, {}});
-}
-
-SessionOutcome Session::run(pid_t root) {
+SessionOutcome Session::run(pid_t root, Fd connected) {
     root_ = root;
+    root_pidfd_ = Fd{static_cast<int>(::syscall(SYS_pidfd_open, root, 0))};
+    doorkeeper_->start(root, std::move(connected));
     const std::uint64_t start = monotonic_ns();
     const auto limit = options_.time ? static_cast<std::uint64_t>(options_.time->count()) : 0;
     std::uint64_t next_drain = start;
@@ -154,18 +141,15 @@ SessionOutcome Session::run(pid_t root) {
         }
         const auto wait = static_cast<int>((next_drain - now + 999'999) / 1'000'000);
         poll_once(std::min(wait, kDrainMs));
-        spare_area_.prepare(clock_.ticks_per_ns());
     }
     return finish();
 }
 
 void Session::poll_once(int timeout_ms) {
     std::vector<pollfd> fds;
-    fds.push_back({listener_.get(), POLLIN, 0});
-    fds.push_back({finish_event_.get(), POLLIN, 0});
-    fds.push_back({options_.wake_fd, POLLIN, 0});
-    for (const Connection& connection : connections_) {
-        fds.push_back({connection.socket.get(), POLLIN, 0});
+    for (const int fd :
+         {arrivals_.fd(), finish_event_.get(), options_.stop_fd, root_pidfd_.get()}) {
+        fds.push_back({fd, POLLIN, 0});
     }
     const std::size_t first_process = fds.size();
     for (const Live& live : processes_) {
@@ -184,19 +168,20 @@ void Session::poll_once(int timeout_ms) {
             ++at;
         }
     }
-    index = 3;
-    for (auto at = connections_.begin(); at != connections_.end(); ++index) {
-        at = fds[index].revents != 0 && !serve(*at) ? connections_.erase(at) : std::next(at);
-    }
     if (fds[0].revents != 0) {
-        accept_connections();
+        take_arrivals();
     }
-    if (fds[1].revents != 0) {
+    if (fds[1].revents != 0 || fds[2].revents != 0) {
         over_ = true;
     }
-    if (fds[2].revents != 0 && options_.on_wake && options_.on_wake()) {
-        over_ = true;
+    if (fds[3].revents != 0) {
+        root_died();
     }
+}
+
+void Session::root_died() {
+    root_ended_ = true;
+    over_ = true;
 }
 
 void Session::note_confinement(Live& live) {
@@ -205,12 +190,11 @@ void Session::note_confinement(Live& live) {
     if (confinement == capture::Confinement::none) {
         return;
     }
-    confined_ += (confined_.empty() ? "" : "; ") + describe_process(live.process->pid());
-    confined_ += confinement == capture::Confinement::stopped
-                     ? " confined itself by seccomp to too few system calls for sampling, and was "
-                       "not sampled from then on"
-                     : " confined itself by seccomp to too few system calls for its children to "
-                       "join; they are not in the recording";
+    if (++confined_processes_ > kMostNamed) {
+        return;
+    }
+    confined_ += (confined_.empty() ? "" : "; ") + describe_process(live.process->pid()) +
+                 describe_confinement(confinement);
 }
 
 void Session::end_process(Live& live, trace::EndKind kind, int code) {
@@ -229,7 +213,7 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
         }
     }
     note_confinement(live);
-    const EventTimes times = gatekeeper_->remove(pid);
+    const EventTimes times = gatekeeper_->remove(*live.mapping);
     live.process->end(kind, code, cpu, times.counted);
     if (options_.event.is_clock) {
         throttling_.add(times, live.process->samples());
@@ -248,8 +232,7 @@ void Session::process_died(Live& live) {
     }
     end_process(live, fate.kind, fate.code);
     if (live.process->pid() == root_) {
-        root_ended_ = true;
-        over_ = true;
+        root_died();
     }
 }
 
@@ -286,27 +269,47 @@ void Session::housekeeping() {
             live.process->measure_memory();
         }
     }
+    bury_the_dead();
     gatekeeper_->close_ended_events();
     list_unprofiled();
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
+        doorkeeper_->turn_all_away();
         over_ = true;
+    }
+}
+
+void Session::bury_the_dead() {
+    for (auto at = processes_.begin(); at != processes_.end();) {
+        if (has_died(at->process->pid(), at->pidfd.get())) {
+            process_died(*at);
+            at = processes_.erase(at);
+        } else {
+            ++at;
+        }
+    }
+    if (has_died(root_, root_pidfd_.get())) {
+        root_died();
     }
 }
 
 void Session::give_way_to_tracers() {
     for (const Live& live : processes_) {
         const pid_t pid = live.process->pid();
-        if (live.process->identity().source == "sigtrap") {
+        const bool by_own = live.mapping->area().header.traced.load() != 0;
+        was_traced_ = was_traced_ || by_own;
+        if (live.process->identity().source == "sigtrap" || by_own) {
             const bool traced = is_traced(pid);
-            was_traced_ = (gatekeeper_->hold(pid, traced) && traced) || was_traced_;
+            was_traced_ = (gatekeeper_->hold(*live.mapping, traced) && traced) || was_traced_;
         }
     }
 }
 
 SessionOutcome Session::finish() {
     SessionOutcome outcome;
-    listener_.reset();
+    doorkeeper_->close();
+    take_arrivals();
+    bury_the_dead();
     list_unprofiled();
     // A root that waits for us at its exit has said how it ends.
     std::string left;
@@ -317,8 +320,9 @@ SessionOutcome Session::finish() {
             root_ended_ = root_ended_ || live.process->pid() == root_;
         } else {
             if (live.process->pid() != root_) {
-                ++outcome.descendants_left;
-                left += (left.empty() ? "" : ", ") + describe_process(live.process->pid());
+                if (++outcome.descendants_left <= kMostNamed) {
+                    left += (left.empty() ? "" : ", ") + describe_process(live.process->pid());
+                }
             }
             end_process(live, trace::EndKind::still_running, 0);
         }
@@ -326,34 +330,71 @@ SessionOutcome Session::finish() {
     }
     gatekeeper_->remove_all();
     outcome.root_ended = root_ended_;
-    outcome.anyone_profiled = anyone_profiled_;
+    outcome.is_empty = !recorder_.has_begun();
+    outcome.why_empty = why_empty();
     trace::SessionEnd end;
     end.end_ns = monotonic_ns();
     end.stopped_early = !root_ended_ || outcome.descendants_left != 0;
-    if (outcome.descendants_left != 0 && root_ended_) {
-        add_note(end, "still running when the command ended, recorded until then: " + left);
-    }
-    add_note(end, confined_);
-    throttling_.look();
-    add_note(end, throttling_.note(kernel_excluded_));
-    if (threads_without_event_ != 0) {
-        add_note(end, std::to_string(threads_without_event_) +
-                          " threads could not be sampled for want of descriptors: raise the hard "
-                          "limit, ulimit -Hn");
-    }
-    if (was_traced_) {
-        add_note(end,
-                 "not sampled while a debugger or tracer was attached, which would have stopped at "
-                 "each SIGTRAP: --source perf or thread goes on");
-    }
-    for (const std::string& note : recorder_.notes()) {
-        add_note(end, note);
-    }
+    note_what_is_missing(end, outcome, left);
     processes_.clear();
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();
     }
     return outcome;
+}
+
+void Session::note_what_is_missing(trace::SessionEnd& end, const SessionOutcome& outcome,
+                                   const std::string& left) {
+    if (outcome.descendants_left != 0 && root_ended_) {
+        add_note(end, "still running when the command ended, recorded until then: " + left +
+                          (outcome.descendants_left > kMostNamed ? ", …" : ""));
+    }
+    add_note(end, confined_);
+    if (confined_processes_ > kMostNamed) {
+        add_note(end, std::to_string(confined_processes_ - kMostNamed) +
+                          " more processes confined themselves by seccomp");
+    }
+    throttling_.look();
+    add_note(end, throttling_.note(kernel_excluded_));
+    if (doorkeeper_->threads_without_event() != 0) {
+        add_note(end, std::to_string(doorkeeper_->threads_without_event()) +
+                          " threads could not be sampled for want of descriptors: raise the hard "
+                          "limit, ulimit -Hn");
+    }
+    if (doorkeeper_->was_late()) {
+        add_note(end,
+                 "processes that began while `sample` did not answer (it was stopped, or got no "
+                 "processor) are not in the recording: nothing waits longer than 0.1 s for it");
+    }
+    if (was_traced_) {
+        add_note(end,
+                 "not sampled while a debugger or tracer was attached, which would have stopped at "
+                 "each sample: with one that is not profiled itself, --source perf or thread goes "
+                 "on");
+    }
+    if (unprofiled_.overlooked() != 0) {
+        add_note(end, std::to_string(unprofiled_.overlooked()) +
+                          " programs that cannot be profiled are not listed: too many at once");
+    }
+    for (const std::string& note : recorder_.notes()) {
+        add_note(end, note);
+    }
+}
+
+std::string Session::why_empty() const {
+    if (recorder_.failure()) {
+        return recorder_.failure()->message();
+    }
+    if (!doorkeeper_->refusal().empty()) {
+        return doorkeeper_->refusal();
+    }
+    if (doorkeeper_->has_met_anybody()) {
+        return "the agent could not be set up in it; what it said is above";
+    }
+    return root_ended_ ? "the command ended before libsample.so was set up in it: its loader or a "
+                         "library's constructor ended it (what it said is above), or it does not "
+                         "load what LD_PRELOAD names"
+                       : "the command had not loaded libsample.so yet";
 }
 
 std::map<ModuleId, std::string> Session::module_files() const {
@@ -362,6 +403,10 @@ std::map<ModuleId, std::string> Session::module_files() const {
         files.emplace(module, "/proc/self/fd/" + std::to_string(file.get()));
     }
     return files;
+}
+
+std::map<ModuleId, std::shared_ptr<const FileRights>> Session::module_readers() const {
+    return recorder_.readers();
 }
 
 void Session::release_root() {

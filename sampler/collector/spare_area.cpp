@@ -23,7 +23,7 @@ void SpareArea::prepare(double ticks_per_ns) {
     // a memory file.
     const capture::Area& area = (*made)->area();
     touch(area.slots[0].tid);
-    touch(area.chunks[0].committed);
+    touch(area.chunk(0)->committed);
     spare_ = std::move(*made);
 }
 

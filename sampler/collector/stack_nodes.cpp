@@ -74,9 +74,15 @@ NodeId StackNodes::frame_node(const CodeAddress& code, NodeId parent, bool guess
     if (code.is_agent) {
         return parent;
     }
-    return recorder_.writer().node(
+    return recorder_.node(
         parent, code.module,
         (code.address & ~trace::kGuessedFrame) | (guessed ? trace::kGuessedFrame : 0));
+}
+
+NodeId StackNodes::without_room() {
+    ++recorder_.beyond().stacks;
+    return recorder_.pseudo_node(Pseudo::stack_incomplete, NodeId{},
+                                 static_cast<std::uint64_t>(StackBreak::no_room));
 }
 
 std::size_t StackNodes::kept_nodes(ThreadStack& thread, const DrainedSample& sample,
@@ -114,7 +120,11 @@ NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
             thread.first_dated = std::min(thread.first_dated, i);
             thread.dated_until_ns = std::min(thread.dated_until_ns, code.until_ns);
         }
-        thread.path.push_back(frame_node(code, parent_of(i), frame.is_guessed()));
+        const NodeId node = frame_node(code, parent_of(i), frame.is_guessed());
+        if (node.is_none() && !code.is_agent) {
+            return without_room();
+        }
+        thread.path.push_back(node);
     }
     if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
         // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
@@ -124,7 +134,7 @@ NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
             if (const NodeId marked =
                     frame_node(code_of(thread, frame, time_ns), parent_of(i), true);
                 marked != parent_of(i)) {
-                return marked;
+                return marked.is_none() ? without_room() : marked;
             }
         }
     }

@@ -40,7 +40,10 @@ private:
     /// What a stack hangs on: nothing if its root end is known, else a pseudo node that says why
     /// not.
     NodeId base_of(const DrainedSample& sample);
-    /// The node of one frame below `parent`; `parent` itself for a frame of ours.
+    /// What a stack is for which there is no room: a part of it would be another one's.
+    NodeId without_room();
+    /// The node of one frame below `parent`; `parent` itself for a frame of ours; none if there is
+    /// no room for it.
     NodeId frame_node(const CodeAddress& code, NodeId parent, bool guessed);
     [[nodiscard]] CodeAddress code_of(const ThreadStack& thread, FrameAddress frame,
                                       std::uint64_t time_ns);

@@ -2,9 +2,11 @@
 //
 // A line through two readings of both clocks: the session's first one and the latest. The longer
 // the session, the more exact; never more than the two readings' own distance (tens of ns) off.
-// Needs an invariant counter. Source: Intel SDM volume 3, 18.17.1 Invariant TSC.
+// Needs an invariant counter. One thread updates it; thread-safe otherwise.
+// Source: Intel SDM volume 3, 18.17.1 Invariant TSC.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace sample::collector {
@@ -31,7 +33,7 @@ private:
     static Reading read_both();
 
     Reading first_;
-    double ticks_per_ns_ = 1.0;
+    std::atomic<double> ticks_per_ns_ = 1.0;
 };
 
 [[nodiscard]] std::uint64_t monotonic_ns();

@@ -12,6 +12,7 @@ namespace sample::collector {
 namespace {
 
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+/// In one second, of programs that may yet not run.
 
 enum class Seen { runs, gone, runs_another };
 
@@ -40,6 +41,13 @@ const char* describe(control::NotProfiled reason) {
             return "it is not a 64-bit x86 program";
         case control::NotProfiled::musl:
             return "it is linked against musl: the agent needs glibc";
+        case control::NotProfiled::out_of_reach:
+            return "libsample.so is not to be found from its root folder, as in a chroot: put it "
+                   "there, at the same path, to have it profiled";
+        case control::NotProfiled::valgrind:
+            return "it is valgrind, which runs the program on a processor that it simulates";
+        case control::NotProfiled::traced:
+            return "another profiled process traces it, and would be stopped by each sample";
     }
     return "the agent cannot be loaded into it";
 }
@@ -53,6 +61,10 @@ void UnprofiledPrograms::announced(const control::Unprofiled& said, pid_t peer,
         std::erase_if(pending_, [&](const Pending& known) {
             return known.program.pid == static_cast<std::uint32_t>(peer);
         });
+        return;
+    }
+    if (pending_.size() >= kMost) {
+        ++overlooked_;
         return;
     }
     Pending pending;

@@ -27,6 +27,10 @@ public:
     /// runs another program than was announced never ran it.
     [[nodiscard]] std::vector<trace::UnprofiledProgram> settle(std::uint64_t now_ns);
 
+    /// Announced when more than kMost were waited for: nobody knows whether they ran.
+    [[nodiscard]] std::uint64_t overlooked() const { return overlooked_; }
+    static constexpr std::size_t kMost = 4096;
+
 private:
     struct Pending {
         trace::UnprofiledProgram program;
@@ -35,6 +39,7 @@ private:
         bool ran = false;
     };
     std::vector<Pending> pending_;
+    std::uint64_t overlooked_ = 0;
 };
 
 /// For people.

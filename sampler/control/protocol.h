@@ -10,7 +10,13 @@
 //
 // Who starts a program that cannot be profiled says Unprofiled and waits for nothing.
 // A thread that needs an event of its own later says ArmThread + 1 fd and waits for Go.
+// Who is about to trace another process says Tracing and waits for Go.
 // Plain structs, one a datagram, both sides from the same build: `version` is checked first.
+//
+// Who may talk. The agent speaks to a listener of its own user or of root alone; the collector to
+// its own user, or to anybody if it is root's; and it hears only what carries the session's secret,
+// which nothing but the environment of the session's processes has (the kernel shows it to their
+// own user).
 #pragma once
 
 #include <array>
@@ -18,12 +24,26 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
-/// Environment variable that carries the abstract socket name (without the leading zero byte).
+inline constexpr std::uint32_t kProtocolVersion = 4;
+/// Environment variable that says NAME:SECRET:MARK: the abstract socket's name (without the leading
+/// zero byte), the secret in hexadecimal digits, and whether who joins may wait for an answer.
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
 inline constexpr std::size_t kMaxPassedFds = 65;
+inline constexpr char kMayWait = '1';
+inline constexpr char kMustNotWait = '0';  ///< The collector has not answered of late: do not join.
 
-enum class MessageKind : std::uint32_t { hello = 1, welcome, armed, go, arm_thread, unprofiled };
+/// Random, the same for all processes of a session.
+using Secret = std::array<std::uint8_t, 16>;
+
+enum class MessageKind : std::uint32_t {
+    hello = 1,
+    welcome,
+    armed,
+    go,
+    arm_thread,
+    unprofiled,
+    tracing
+};
 
 /// What interrupts the program's threads; docs/sources.md.
 enum class Source : std::uint32_t { none = 0, sigtrap = 1, perf = 2, thread = 3, timer = 4 };
@@ -32,6 +52,7 @@ inline constexpr std::size_t kSourceCount = 5;
 struct Hello {
     MessageKind kind = MessageKind::hello;
     std::uint32_t version = kProtocolVersion;
+    Secret secret{};
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
     std::uint32_t forked = 0;          ///< After fork; 0: a fresh image.
@@ -48,8 +69,8 @@ struct Welcome {
     /// perf_event_attr's type and config, for the sources sigtrap and perf.
     std::uint32_t event_type = 0;
     std::uint64_t event_config = 0;
-    std::uint64_t period = 0;  ///< Nanoseconds of a clock, else occurrences of the event.
-    std::array<char, 64> session_name{};
+    std::uint64_t period = 0;         ///< Nanoseconds of a clock, else occurrences of the event.
+    std::array<char, 64> session{};   ///< What SAMPLE_SESSION must be for others to join.
     std::array<char, 512> refusal{};  ///< For people; empty: silently not wanted.
 };
 
@@ -64,6 +85,7 @@ struct Armed {
 
 struct ArmThread {
     MessageKind kind = MessageKind::arm_thread;
+    Secret secret{};
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
 };
@@ -76,18 +98,29 @@ enum class NotProfiled : std::uint32_t {
     capabilities,
     other_machine,
     musl,
+    out_of_reach,  ///< The agent's file: another root folder or mount namespace.
+    valgrind,
+    traced,  ///< By another process of the session.
 };
 
 /// A program is about to be started, or was, which the collector will hear nothing from. No answer.
 struct Unprofiled {
     MessageKind kind = MessageKind::unprofiled;
     NotProfiled reason = NotProfiled::none;
+    Secret secret{};
     std::uint32_t pid = 0;
     std::uint32_t parent_pid = 0;
     std::uint32_t sender_pid = 0;  ///< As its own namespace numbers it, like the others.
     std::uint64_t device = 0;      ///< Of the file that the kernel will run.
     std::uint64_t inode = 0;
     std::array<char, 512> path{};  ///< Cut to fit.
+};
+
+struct Tracing {
+    MessageKind kind = MessageKind::tracing;
+    Secret secret{};
+    std::uint32_t sender_pid = 0;
+    std::uint32_t pid = 0;  ///< Or a thread of it.
 };
 
 struct Go {

@@ -45,7 +45,7 @@ public:
         const std::uint64_t awake =
             cpu_ns_ - window_cpu_ns_ + processor_wait_ns - window_processor_wait_ns_;
         const bool is_first = window_end_ns_ == 0;
-        sleeps_ = is_first || awake + passed / kLeastSleepPart < passed;
+        keeps_running_ = !is_first && awake + passed / kLeastSleepPart >= passed;
         window_end_ns_ = now_ns + (is_first ? kFirstWindowNs : kWindowNs);
         window_start_ns_ = now_ns;
         window_cpu_ns_ = cpu_ns_;
@@ -54,14 +54,15 @@ public:
 
     /// Whether the thread would be interrupted if it is awake.
     [[nodiscard]] bool is_due(std::uint64_t period_ns) const noexcept {
-        const std::uint64_t wanted = sleeps_ && period_ns < kPatienceNs ? kPatienceNs : period_ns;
+        const std::uint64_t wanted =
+            !keeps_running_ && period_ns < kPatienceNs ? kPatienceNs : period_ns;
         // The looks come irregularly, on average once a period: one that comes early counts.
         return (cpu_ns_ - interrupted_ns_) * 2 >= wanted;
     }
     /// Whether it has to be met on a processor: one that waits for a processor may just have been
     /// woken inside a system call. Not for ever: with one processor it is never met there.
     [[nodiscard]] bool must_be_running() const noexcept {
-        return sleeps_ && cpu_ns_ - interrupted_ns_ < 4 * kPatienceNs;
+        return !keeps_running_ && cpu_ns_ - interrupted_ns_ < 4 * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = cpu_ns_; }
 
@@ -79,7 +80,7 @@ private:
     std::uint64_t window_end_ns_ = 0;
     std::uint64_t window_cpu_ns_ = 0;
     std::uint64_t window_processor_wait_ns_ = 0;
-    bool sleeps_ = true;
+    bool keeps_running_ = false;
 };
 
 }  // namespace sample::source

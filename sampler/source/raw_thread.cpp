@@ -3,7 +3,6 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/task_list.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -60,7 +59,7 @@ void begin(Work* work) noexcept {
 }
 
 /// In the new thread: runs what lies on `stack`, unmaps the stack, ends.
-long clone_onto(unsigned long flags, FirstWords* stack) noexcept {
+long clone_onto(long flags, FirstWords* stack) noexcept {
     register long parent_tid asm("rdx") = 0;
     register long child_tid asm("r10") = 0;
     register long tls asm("r8") = 0;
@@ -107,8 +106,7 @@ int start_raw_thread(void (*run)(void*) noexcept, void* argument,
     const std::uint64_t all = ~std::uint64_t{0};
     std::uint64_t before = 0;
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&all), as_argument(&before), 8);
-    const long tid =
-        clone_onto(CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, first);
+    const long tid = clone_onto(kRawThreadFlags, first);
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, 8);
     if (tid < 0) {
         raw_syscall(SYS_munmap, mapping, static_cast<long>(bytes));

@@ -7,9 +7,15 @@
 // Source: clone(2), close_range(2).
 #pragma once
 
+#include <sched.h>
+
 #include <cstddef>
 
 namespace sample::source {
+
+/// How it is made. Source: clone(2).
+inline constexpr long kRawThreadFlags =
+    CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
 /// Starts `run(argument)` on `stack_bytes` of stack. The thread ends, and its stack goes, when
 /// `run` returns; a forked child has neither. Its id, or a negative errno. Not async-signal-safe.

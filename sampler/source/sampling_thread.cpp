@@ -1,10 +1,13 @@
 #include "sampler/source/sampling_thread.h"
 
+#include "sampler/capture/brief_sleep.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/futex_lock.h"
 #include "sampler/source/raw_thread.h"
 #include "sampler/source/task_list.h"
+#include "sampler/source/task_rights.h"
 #include "sampler/source/task_state.h"
 #include "sampler/source/thread_table.h"
 #include "sampler/source/wait_watch.h"
@@ -68,12 +71,15 @@ void ask_for_prompt_scheduling() noexcept {
 class SamplingThread {
 public:
     void run() noexcept;
+    /// Tells that the program goes on without it.
+    void say_lost() const noexcept;
 
     SamplingThreadJob job;
     bool interrupts = false;
     int owner = 0;  ///< The process that made it.
     int id = 0;
     std::atomic<std::uint32_t> has_ended{0};
+    std::atomic<std::uint32_t> has_dropped_rights{0};
     std::atomic<std::uint32_t> orders{wait_for_orders};
 
 private:
@@ -90,14 +96,15 @@ private:
     [[nodiscard]] std::uint64_t random_part_of(std::uint64_t whole) noexcept;
     void begin() noexcept;
 
-    int folder_ = -1;
+    int folder_ = 0;
     int self_ = 0;
     int process_ = 0;
     std::uint64_t tick_ = 0;
     std::uint64_t next_ns_ = 0;
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
-    std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for unshare or setns.
+    std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.
+    TaskRights rights_;
     WaitWatch waits_;
     ThreadTable table_;
 };
@@ -147,13 +154,19 @@ bool SamplingThread::list_threads() noexcept {
     const std::uint64_t now = monotonic_ns();
     next_listing_ns_ = now + (now - start) * kListingShare;
     return count > kExpectedAtLeast ||
-           (count == kExpectedAtLeast && !is_zombie(folder_, table_.threads()[0].tid));
+           (count == kExpectedAtLeast && state_letter(folder_, table_.threads()[0].tid) != 'Z');
 }
 
 bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
-    return cpu_ns_of(thread.tid) > thread.choice.cpu_ns() ||
-           (!thread.choice.must_be_running() &&
-            task_state(folder_, thread.tid).kind == TaskState::Kind::awake);
+    if (cpu_ns_of(thread.tid) > thread.choice.cpu_ns()) {
+        return true;
+    }
+    if (thread.choice.must_be_running()) {
+        return false;
+    }
+    const TaskState state = task_state(folder_, thread.tid);
+    return state.kind == TaskState::Kind::awake ||
+           (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
 }
 
 void SamplingThread::interrupt(int tid) const noexcept {
@@ -169,7 +182,9 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
     }
-    if (thread.choice.is_due(job.period_ns) && may_be_interrupted(thread)) {
+    if (thread.choice.is_due(job.period_ns) &&
+        job.area->header.traced.load(std::memory_order_relaxed) == 0 &&
+        may_be_interrupted(thread)) {
         thread.choice.interrupted();
         interrupt(thread.tid);
     }
@@ -218,15 +233,24 @@ void SamplingThread::begin() noexcept {
     table_.clear();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
+    rights_ = rights_of(folder_, self_);
     if (job.reports_waits) {
         waits_.begin(*job.area, folder_);
     }
 }
 
+void SamplingThread::say_lost() const noexcept {
+    job.area->header.confinement.store(static_cast<std::uint32_t>(capture::Confinement::unwatched),
+                                       std::memory_order_relaxed);
+}
+
 void SamplingThread::run() noexcept {
     raw_syscall(SYS_prctl, PR_SET_NAME, as_argument(capture::kSamplingThreadName));
     raw_syscall(SYS_prctl, PR_SET_TIMERSLACK, 1);
-    ask_for_prompt_scheduling();
+    ask_for_prompt_scheduling();  // as a right that is dropped next may allow
+    const bool is_harmless = drop_rights();
+    has_dropped_rights.store(1, std::memory_order_release);
+    raw_syscall(SYS_futex, as_argument(&has_dropped_rights), FUTEX_WAKE_PRIVATE, 1);
     while (orders.load(std::memory_order_acquire) == wait_for_orders) {
         raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_PRIVATE, wait_for_orders, 0);
     }
@@ -234,8 +258,11 @@ void SamplingThread::run() noexcept {
         return;
     }
     begin();
+    if (folder_ < 0 || !is_harmless) {
+        say_lost();
+    }
     std::uint64_t next_look_around_ns = 0;
-    while (folder_ >= 0 && orders.load(std::memory_order_relaxed) == look_on) {
+    while (folder_ >= 0 && is_harmless && orders.load(std::memory_order_relaxed) == look_on) {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
@@ -246,12 +273,41 @@ void SamplingThread::run() noexcept {
             if (is_over()) {
                 break;
             }
+            if (rights_.exceed(rights_of(folder_, process_))) {
+                say_lost();
+                break;
+            }
             next_look_around_ns = next_ns_ + kSecondNs / 10;
         }
         ++tick_;
         sleep_until_next_tick();
     }
     raw_syscall(SYS_close, folder_);
+}
+
+constinit FutexLock g_lock;  ///< Of what follows, and of the thread's start and end.
+constinit int g_pauses = 0;
+constinit bool g_resumes = false;
+
+/// In a child of fork or vfork it is the parent's, and so is the area.
+bool is_own_thread() noexcept {
+    return raw_syscall(SYS_getpid) == g_thread.owner;
+}
+
+/// False: it had ended already.
+bool end_and_wait() noexcept {
+    if (g_thread.has_ended.load(std::memory_order_acquire) != 0) {
+        return false;
+    }
+    release_sampling_thread(false, g_thread.interrupts);
+    // Its id may be another thread's once it is gone, so this does not wait for ever.
+    constexpr int kMostLooks = 10'000;
+    for (int look = 0;
+         look < kMostLooks && raw_syscall(SYS_tgkill, g_thread.owner, g_thread.id, 0) == 0;
+         ++look) {
+        capture::sleep_briefly();
+    }
+    return true;
 }
 
 void run_thread(void* pointer) noexcept {
@@ -267,7 +323,15 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.owner = static_cast<int>(raw_syscall(SYS_getpid));
     g_thread.has_ended.store(0, std::memory_order_relaxed);
     g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
+    g_thread.has_dropped_rights.store(0, std::memory_order_relaxed);
     g_thread.id = start_raw_thread(run_thread, &g_thread, kStackBytes);
+    if (g_thread.id < 0) {
+        g_thread.has_ended.store(1, std::memory_order_relaxed);
+        return g_thread.id;
+    }
+    while (g_thread.has_dropped_rights.load(std::memory_order_acquire) == 0) {
+        raw_syscall(SYS_futex, as_argument(&g_thread.has_dropped_rights), FUTEX_WAIT_PRIVATE, 0, 0);
+    }
     return g_thread.id;
 }
 
@@ -278,27 +342,42 @@ void release_sampling_thread(bool begins, bool interrupts) noexcept {
 }
 
 bool end_sampling_thread() noexcept {
-    // In a child of fork or vfork it is the parent's, and so is the area.
-    const long process = raw_syscall(SYS_getpid);
-    if (process != g_thread.owner || g_thread.has_ended.load(std::memory_order_acquire) != 0) {
+    if (!is_own_thread()) {
         return false;
     }
-    const auto tid = static_cast<long>(g_thread.id);
-    release_sampling_thread(false, g_thread.interrupts);
-    // Its id may be another thread's once it is gone, so this does not wait for ever.
-    constexpr int kMostLooks = 10'000;
-    for (int look = 0; look < kMostLooks && raw_syscall(SYS_tgkill, process, tid, 0) == 0; ++look) {
-        raw_syscall(SYS_sched_yield);
+    const Locked locked{g_lock};
+    end_and_wait();
+    g_resumes = false;
+    return true;
+}
+
+bool pause_sampling_thread() noexcept {
+    if (!is_own_thread()) {
+        return false;
+    }
+    const Locked locked{g_lock};
+    if (g_pauses++ == 0) {
+        g_resumes = end_and_wait();
     }
     return true;
 }
 
-int start_sampling_thread_again() noexcept {
-    const int tid = start_sampling_thread(g_thread.job);
-    if (tid >= 0) {
-        release_sampling_thread(true, g_thread.interrupts);
+void resume_sampling_thread() noexcept {
+    const Locked locked{g_lock};
+    if (--g_pauses != 0 || !g_resumes) {
+        return;
     }
-    return tid;
+    if (start_sampling_thread(g_thread.job) >= 0) {
+        release_sampling_thread(true, g_thread.interrupts);
+    } else {
+        g_thread.say_lost();
+    }
+}
+
+void forget_sampling_thread() noexcept {
+    g_lock.reset();
+    g_pauses = 0;
+    g_resumes = false;
 }
 
 }  // namespace sample::source

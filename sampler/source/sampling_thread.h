@@ -4,12 +4,17 @@
 // interrupt_choice.h); for the wall clock it reports where the sleeping ones wait (see
 // capture/waits.h). It needs no permission and no descriptor of the program's.
 //
+// It never has more rights than the program: it has no capability, gains none by an exec, and ends
+// before a call that gives rights up, to begin anew with what the program has then
+// (agent/wrap_rights.cpp). Where the program does that past libc it notices, within a tenth of a
+// second, and ends for good.
+//
 // Its own CPU time is the process's too, and is told in AreaHeader::observer_cpu_ns. It ends when
 // the session stops, when the collector is gone, and when no other thread is left. Where there are
 // many threads, idle ones are looked at less often.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/area.h"
 
 #include <cstdint>
 
@@ -22,18 +27,26 @@ struct SamplingThreadJob {
     bool reports_waits = false;
 };
 
-/// Makes the thread, which waits for release_sampling_thread(). At most one a process. Its id, or a
-/// negative errno. Not async-signal-safe.
+/// Makes the thread, which has given up its rights then and waits for release_sampling_thread(). At
+/// most one a process. Its id, or a negative errno. Not async-signal-safe.
 int start_sampling_thread(const SamplingThreadJob& job) noexcept;
 
 /// Lets it begin, or end without having begun. `interrupts`: threads that ran, as the source
 /// `thread`.
 void release_sampling_thread(bool begins, bool interrupts) noexcept;
 
-/// Ends it and returns when it is gone. False: it was not there, or not this process's.
+/// Ends it for good and returns when it is gone. False: it is not this process's.
 /// Async-signal-safe.
 bool end_sampling_thread() noexcept;
-/// As it was before it was ended. Its id, or a negative errno. Async-signal-safe.
-int start_sampling_thread_again() noexcept;
+
+/// Ends it and returns when it is gone, until resume_sampling_thread() makes it anew: as a thread
+/// of whoever calls that, with no more rights than the caller has then. Several threads may do so
+/// at once: the last one resumes. False: there is none, or it is not this process's; then nothing
+/// is to be resumed. Async-signal-safe.
+[[nodiscard]] bool pause_sampling_thread() noexcept;
+void resume_sampling_thread() noexcept;
+
+/// In a forked child: it is the parent's.
+void forget_sampling_thread() noexcept;
 
 }  // namespace sample::source

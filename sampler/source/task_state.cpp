@@ -13,34 +13,6 @@ namespace {
 using capture::as_argument;
 using capture::raw_syscall;
 
-/// "TID/name" below `folder`, read once into `buffer`; empty if it cannot be.
-std::string_view read_task_file(int folder, int tid, std::string_view name,
-                                std::array<char, 512>& buffer) noexcept {
-    std::array<char, 32> path{};
-    std::array<char, 12> digits{};
-    std::size_t count = 0;
-    for (int rest = tid; rest != 0; rest /= 10) {
-        digits[count++] = static_cast<char>('0' + rest % 10);
-    }
-    std::size_t size = 0;
-    while (count != 0) {
-        path[size++] = digits[--count];
-    }
-    path[size++] = '/';
-    for (const char letter : name) {
-        path[size++] = letter;
-    }
-    const long fd = raw_syscall(SYS_openat, folder, as_argument(path.data()), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return {};
-    }
-    const long bytes =
-        raw_syscall(SYS_read, fd, as_argument(buffer.data()), static_cast<long>(buffer.size()));
-    raw_syscall(SYS_close, fd);
-    return bytes > 0 ? std::string_view{buffer.data(), static_cast<std::size_t>(bytes)}
-                     : std::string_view{};
-}
-
 /// The word behind the last space; `text` then ends before it.
 std::string_view take_last_word(std::string_view& text) noexcept {
     while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) {
@@ -72,6 +44,33 @@ std::uint64_t parse_hex(std::string_view word) noexcept {
 }
 
 }  // namespace
+
+std::string_view read_task_file(int folder, int tid, std::string_view name,
+                                std::span<char> buffer) noexcept {
+    std::array<char, 32> path{};
+    std::array<char, 12> digits{};
+    std::size_t count = 0;
+    for (int rest = tid; rest != 0; rest /= 10) {
+        digits[count++] = static_cast<char>('0' + rest % 10);
+    }
+    std::size_t size = 0;
+    while (count != 0) {
+        path[size++] = digits[--count];
+    }
+    path[size++] = '/';
+    for (const char letter : name) {
+        path[size++] = letter;
+    }
+    const long fd = raw_syscall(SYS_openat, folder, as_argument(path.data()), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return {};
+    }
+    const long bytes =
+        raw_syscall(SYS_read, fd, as_argument(buffer.data()), static_cast<long>(buffer.size()));
+    raw_syscall(SYS_close, fd);
+    return bytes > 0 ? std::string_view{buffer.data(), static_cast<std::size_t>(bytes)}
+                     : std::string_view{};
+}
 
 TaskState parse_task_state(std::string_view text) noexcept {
     if (text.starts_with("running")) {
@@ -105,12 +104,12 @@ std::uint64_t processor_wait_ns(int folder, int tid) noexcept {
     return parse_processor_wait(read_task_file(folder, tid, "schedstat", buffer));
 }
 
-bool is_zombie(int folder, int tid) noexcept {
+char state_letter(int folder, int tid) noexcept {
     std::array<char, 512> buffer{};
     const std::string_view text = read_task_file(folder, tid, "stat", buffer);
     // The name between the parentheses may hold anything.
     const std::size_t state = text.rfind(") ");
-    return state != std::string_view::npos && state + 2 < text.size() && text[state + 2] == 'Z';
+    return state != std::string_view::npos && state + 2 < text.size() ? text[state + 2] : '\0';
 }
 
 }  // namespace sample::source

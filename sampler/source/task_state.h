@@ -1,11 +1,17 @@
-// What another thread of this process does right now: runs or waits for a processor, or sleeps, and
+// What another thread does right now: runs or waits for a processor, or sleeps, and
 // where. Source: proc(5), /proc/PID/task/TID/syscall and schedstat.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace sample::source {
+
+/// "TID/name" below `folder`, a descriptor of /proc/self/task, read once into `buffer`; empty if it
+/// cannot be.
+[[nodiscard]] std::string_view read_task_file(int folder, int tid, std::string_view name,
+                                              std::span<char> buffer) noexcept;
 
 struct TaskState {
     enum class Kind : std::uint8_t {
@@ -29,8 +35,8 @@ struct TaskState {
 /// The text of /proc/PID/task/TID/schedstat.
 [[nodiscard]] std::uint64_t parse_processor_wait(std::string_view text) noexcept;
 
-/// Whether the thread has ended and only its entry is left, as the first thread's is while others
-/// live.
-[[nodiscard]] bool is_zombie(int folder, int tid) noexcept;
+/// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is
+/// also told of a process that gave up its user.
+[[nodiscard]] char state_letter(int folder, int tid) noexcept;
 
 }  // namespace sample::source

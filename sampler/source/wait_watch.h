@@ -10,7 +10,7 @@
 #pragma once
 
 #include "sampler/capture/ring_records.h"
-#include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 #include "sampler/source/thread_table.h"
 
 #include <cstddef>
@@ -35,8 +35,8 @@ private:
                 capture::WaitKind kind) noexcept;
 
     capture::Area* area_ = nullptr;
-    capture::ThreadSlot* slot_ = nullptr;
-    int folder_ = -1;
+    capture::ThreadState* slot_ = nullptr;
+    int folder_ = 0;
     int process_ = 0;
     std::size_t max_depth_ = 0;
     std::uint64_t repeat_ticks_ = 0;  ///< A wait that goes on is reported this often.

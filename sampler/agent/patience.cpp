@@ -1,0 +1,102 @@
+#include "sampler/agent/patience.h"
+
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/source/task_list.h"
+#include "sampler/source/task_state.h"
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+namespace sample::agent {
+namespace {
+
+using capture::raw_syscall;
+
+/// MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)
+clockid_t cpu_clock_of(int pid) noexcept {
+    return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3U | 2U);
+}
+
+/// "/proc/PID/task"
+std::array<char, 32> task_path_of(int pid) noexcept {
+    std::array<char, 32> path{"/proc/"};
+    std::array<char, 12> digits{};
+    std::size_t count = 0;
+    do {
+        digits[count++] = static_cast<char>('0' + pid % 10);
+        pid /= 10;
+    } while (pid > 0);
+    std::size_t at = 6;
+    while (count > 0) {
+        path[at++] = digits[--count];
+    }
+    for (const char* rest = "/task"; *rest != '\0'; ++rest) {
+        path[at++] = *rest;
+    }
+    return path;
+}
+
+/// Whether a thread of the process would go on at once, had it a processor. One that is stopped has
+/// none, and one that waits for a disk or for us either.
+bool wants_a_processor(int pid) noexcept {
+    const int folder = pid > 0 ? source::open_folder(task_path_of(pid).data()) : -1;
+    if (folder < 0) {
+        return false;
+    }
+    bool wants = false;
+    source::for_each_task(folder, [&](int tid) {
+        wants = source::state_letter(folder, tid) == 'R';
+        return !wants;
+    });
+    raw_syscall(SYS_close, folder);
+    return wants;
+}
+
+}  // namespace
+
+bool is_dead(int pid) noexcept {
+    if (pid <= 0) {
+        return false;
+    }
+    if (raw_syscall(SYS_kill, pid, 0) == -ESRCH) {
+        return true;
+    }
+    const int folder = source::open_folder(task_path_of(pid).data());
+    if (folder < 0) {
+        return false;
+    }
+    const char state = source::state_letter(folder, pid);
+    raw_syscall(SYS_close, folder);
+    return state == 'Z' || state == 'X';
+}
+
+std::uint64_t Patience::collector_cpu_ns() const noexcept {
+    return collector_ > 0 ? capture::read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
+}
+
+bool Patience::goes_on() noexcept {
+    const std::uint64_t now = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    if (last_ns_ == 0) {
+        // The first wait has passed.
+        last_ns_ = now;
+        last_cpu_ns_ = collector_cpu_ns();
+        return !is_dead(collector_);
+    }
+    const std::uint64_t passed = now - last_ns_;
+    if (passed < static_cast<std::uint64_t>(kSliceNs) / 2) {
+        return true;  // a signal has cut it short
+    }
+    last_ns_ = now;
+    // What a wait took longer than it should, this thread had no processor either.
+    waited_ns_ += passed < 2 * kSliceNs ? passed : 2 * kSliceNs;
+    const std::uint64_t cpu = collector_cpu_ns();
+    if (cpu != last_cpu_ns_ || wants_a_processor(collector_)) {
+        last_cpu_ns_ = cpu;
+        quiet_since_ns_ = waited_ns_;
+    }
+    return waited_ns_ < most_ns_ && waited_ns_ - quiet_since_ns_ < quiet_ns_;
+}
+
+}  // namespace sample::agent

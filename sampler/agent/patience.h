@@ -1,0 +1,51 @@
+// How long the agent waits for the collector: as long as that does something, and at most some
+// 100 ms while it does nothing, once for all processes of a session.
+//
+// The collector may be stopped, or wait for a disk that does not answer: the program must not. On a
+// busy machine it only has no processor for a while: then one of its threads is ready to run, or
+// its CPU clock has moved. The kernel tells both to anybody, and no process of the session can
+// forge them. The 100 ms are counted in short waits, which a busy machine makes longer, too.
+//
+// Who has waited in vain leaves word for the others: in the session's page, and in the environment
+// for those who cannot see that.
+//
+// Async-signal-safe, no libc. Source: clock_gettime(2), include/linux/posix-timers.h.
+#pragma once
+
+#include <cstdint>
+
+namespace sample::agent {
+
+class Patience {
+public:
+    /// What one wait should last.
+    static constexpr long kSliceNs = 5'000'000;
+    static constexpr std::uint64_t kQuietNs = 80'000'000;
+
+    /// `collector` 0: not known; then all that passes counts as quiet. `most_ns`: in all, whatever
+    /// the collector does.
+    Patience(int collector, std::uint64_t most_ns, std::uint64_t quiet_ns = kQuietNs) noexcept
+        : collector_{collector}, most_ns_{most_ns}, quiet_ns_{quiet_ns} {}
+
+    /// The listener's, as soon as it is known; 0 if it cannot be.
+    void set_collector(int pid) noexcept { collector_ = pid; }
+
+    /// To be asked whenever a wait has brought nothing. False: give up.
+    [[nodiscard]] bool goes_on() noexcept;
+
+private:
+    [[nodiscard]] std::uint64_t collector_cpu_ns() const noexcept;
+
+    int collector_;
+    std::uint64_t most_ns_;
+    std::uint64_t quiet_ns_;
+    std::uint64_t waited_ns_ = 0;
+    std::uint64_t quiet_since_ns_ = 0;  ///< Of what was waited.
+    std::uint64_t last_ns_ = 0;
+    std::uint64_t last_cpu_ns_ = 0;
+};
+
+/// Whether the process is gone, or dead and not waited for yet.
+[[nodiscard]] bool is_dead(int pid) noexcept;
+
+}  // namespace sample::agent

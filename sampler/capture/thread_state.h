@@ -1,0 +1,115 @@
+// What one thread keeps between samples, in memory that only its process has: what is read again
+// here, nobody else may have changed.
+//
+// About 300 KiB of addresses a thread, of which only what its stacks need is touched. Mapped for a
+// few threads at a time, as they come, and never given back: a slot's next thread goes on with it.
+#pragma once
+
+#include "sampler/capture/area.h"
+#include "unwind/walk/stack_memo.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sample::capture {
+
+static_assert(kMaxDepth == unwind::StackMemo::kMaxFrames);
+
+/// The libraries outside of the module table that a thread's records have named, by their first
+/// byte. Each thread names them for itself: its records are read in their order, others' are not,
+/// and another library may lie there by then.
+class ReportedLibraries {
+public:
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    void reset(std::uint64_t generation) noexcept {
+        generation_ = generation;
+        starts_ = {};
+    }
+    /// True if it was not in the set, which then has it, if there is room near its place.
+    [[nodiscard]] bool add(std::uint64_t start) noexcept {
+        const std::size_t home = (start >> 12) * 0x9e3779b97f4a7c15U >> 57;
+        for (std::size_t probe = 0; probe < 16; ++probe) {
+            std::uint64_t& entry = starts_[(home + probe) % starts_.size()];
+            if (entry == start) {
+                return false;
+            }
+            if (entry == 0) {
+                entry = start;
+                return true;
+            }
+        }
+        return true;
+    }
+
+private:
+    std::uint64_t generation_;
+    std::array<std::uint64_t, 128> starts_;
+};
+
+/// Where one thread writes.
+struct ChunkCursor {
+    Chunk* chunk;                 ///< Null: it has none.
+    std::uint32_t used;           ///< Bytes of it that are committed.
+    std::uint32_t enough;         ///< No record begins behind so many bytes.
+    std::uint32_t next_sequence;  ///< Of the slot's chunks.
+};
+
+struct ThreadState {
+    ThreadSlot* slot;
+    ChunkCursor cursor;
+    /// Frames, from the root, that every stack since the last published one has had in common with
+    /// it.
+    std::uint32_t unchanged;
+    std::uint64_t last_ticks;
+    std::uint64_t deep_walk_ticks;  ///< Until then no stack is walked deeper than is kept of it.
+    /// CPU time of the thread that samples stand for so far.
+    std::uint64_t accounted_ns;
+    unwind::StackMemo memo;       ///< The last stack that was walked.
+    ReportedLibraries libraries;  ///< What the collector knows from this slot.
+};
+
+/// The states of all slots. Async-signal-safe, thread-safe.
+class ThreadStates {
+public:
+    static constexpr std::size_t kTogether = 4;
+    static constexpr std::size_t kMaxGroups = kMaxThreads / kTogether;
+
+    /// That of the slot `index`, empty but for its place. Null: no address space for it.
+    [[nodiscard]] ThreadState* claim(std::uint32_t index) noexcept;
+    /// The same of a slot that was claimed before.
+    [[nodiscard]] ThreadState* claimed(std::uint32_t index) const noexcept;
+    /// In a forked child, which does not have them.
+    void forget() noexcept;
+    /// At most so many groups more are mapped from now on.
+    void limit_growth(std::size_t groups) noexcept {
+        limit_.store(mapped_.load(std::memory_order_relaxed) + groups, std::memory_order_relaxed);
+    }
+    template <class Visit>
+    void for_each_mapping(Visit visit) const noexcept {
+        for (const auto& group : groups_) {
+            if (Group* mapped = group.load(std::memory_order_acquire); mapped != nullptr) {
+                visit(std::span{reinterpret_cast<std::byte*>(mapped), sizeof(Group)});
+            }
+        }
+    }
+
+private:
+    struct Group {
+        alignas(4096) std::array<ThreadState, kTogether> states;
+    };
+
+public:
+    static constexpr std::size_t kGroupBytes = sizeof(Group);
+
+private:
+    [[nodiscard]] Group* map_group() noexcept;
+
+    std::array<std::atomic<Group*>, kMaxGroups> groups_{};
+    std::atomic<std::size_t> mapped_{0};
+    std::atomic<std::size_t> limit_{kMaxGroups};
+};
+
+}  // namespace sample::capture
