@@ -53,7 +53,7 @@ stacks that lack frames
        120    1.2 %       13.000    1.3 %  no unwind tables       libx264.so.164
         60    0.6 %        6.000    0.6 %  no known code          code in no module
         50    0.5 %        5.000    0.5 %  deeper than the limit  -
-        20    0.2 %        1.000    0.1 %  no unwind tables       ev?il.so
+        20    0.2 %        1.000    0.1 %  no unwind tables       ev\x1bil.so
 hint: libx264.so.164 has code without unwind tables: rebuild it with -fasynchronous-unwind-tables, its assembly with .cfi directives
 hint: code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen where it keeps frame pointers, as with java -XX:+PreserveFramePointer
 hint: stacks deeper than the limit lack frames: --max-stack keeps up to 8192
@@ -88,7 +88,7 @@ TEST(BrokenStacks, name_each_reason_and_what_to_do) {
     }
     EXPECT_EQ(reasons,
               "unknown no_cfi no_module unreadable_memory depth_limit no_progress "
-              "unsupported_rule ");
+              "unsupported_rule no_room ");
     EXPECT_EQ(break_reasons_json(profile).size(), list.size());
 }
 

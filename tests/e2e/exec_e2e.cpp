@@ -1,6 +1,8 @@
 // Programs that replace themselves, start others, or fail to, at 10 kHz: no death, no hang.
 #include "session.h"
 
+#include <algorithm>
+
 namespace sample::e2e {
 namespace {
 
@@ -25,9 +27,13 @@ TEST_P(Exec, a_storm_is_survived_by_the_agent_alone) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, Exec,
                          testing::Values("execve", "execv", "execvp", "execvpe", "execl", "execlp",
-                                         "execle", "fexecve", "execveat", "shell", "vfork", "spawn",
-                                         "spawnp"),
-                         [](const auto& mode) { return std::string{mode.param}; });
+                                         "execle", "fexecve", "execveat", "memfd", "execve-number",
+                                         "execveat-number", "shell", "vfork", "spawn", "spawnp"),
+                         [](const auto& mode) {
+                             std::string name = mode.param;
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
 
 using ExecOutcome = Session;
 

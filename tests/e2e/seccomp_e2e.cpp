@@ -72,6 +72,15 @@ TEST_P(Seccomp, a_filter_that_forbids_nothing_of_ours_changes_nothing) {
     EXPECT_GT(seen.total_us("confined_child"), 0);
 }
 
+TEST_P(Seccomp, a_filter_of_what_sampling_takes_lets_it_go_on) {
+    EXPECT_EQ(expect_same({target("confined"), "enough", "prctl", kSeconds}).exit_code, 0);
+    if (std::string{GetParam()} == "thread") {
+        expect_stopped();  // its own thread takes more
+    } else {
+        expect_sampled_on();
+    }
+}
+
 TEST_P(Seccomp, a_filter_under_which_nobody_can_join_leaves_children_alone) {
     for (const char* way : {"prctl", "seccomp"}) {
         SCOPED_TRACE(way);
@@ -95,6 +104,10 @@ TEST_F(SeccompAlone, behaves_the_same_with_the_agent_alone) {
 }
 
 using PastFork = Session;
+
+TEST_F(PastFork, calls_by_number_ask_nothing_that_a_filter_kills_for) {
+    expect_same_behaviour({target("confined_calls")});
+}
 
 TEST_F(PastFork, children_made_past_libcs_fork_behave_the_same) {
     expect_same_behaviour({target("raw_fork")});

@@ -170,13 +170,6 @@ TEST_P(Source, outlives_the_programs_closing_of_all_descriptors) {
     EXPECT_GT(found.total_us("after_closing"), 0.8 * 100'000);
 }
 
-TEST_P(Source, survives_a_storm) {
-    const Outcome outcome = record_by_source({target("storm"), target("plugin.so"), "0.3"});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err << outcome.signal;
-    EXPECT_EQ(told(outcome.out, "failed"), 0);
-    (void)seen();
-}
-
 TEST_P(Source, interrupts_blocking_calls_no_more_than_it_may) {
     constexpr double kCalls = 5 * 60;
     const Outcome outcome = record_by_source({target("eintr"), "60"}, "1k");

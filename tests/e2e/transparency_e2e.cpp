@@ -85,9 +85,9 @@ TEST_F(Transparency, a_handler_on_its_alternate_stack_is_sampled) {
     EXPECT_GT(Recording{recording()}.total_us("work_on_altstack"), 0);
 }
 
-TEST_F(Transparency, no_room_left_on_an_alternate_stack_costs_samples_only) {
-    // Two signal frames of 3.6 KB leave a few hundred bytes of 8 KiB: too little to walk a stack.
+TEST_F(Transparency, a_handler_that_has_little_room_left_is_sampled) {
     expect_same_behaviour({target("altstack"), "inside", "8192", "0.2"});
+    EXPECT_GT(Recording{recording()}.total_us("work_on_altstack"), 0);
 }
 
 TEST_F(Transparency, blocking_calls_are_not_interrupted_by_the_sigtrap_source) {
@@ -114,13 +114,6 @@ TEST_F(Transparency, exceptions_and_long_jumps_work_on) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(told(outcome.out, "caught"), 100000);
     EXPECT_EQ(told(outcome.out, "jumped"), 100000);
-    EXPECT_GT(Recording{recording()}.stat("samples"), 0);
-}
-
-TEST_F(Transparency, a_storm_is_survived) {
-    const Outcome outcome = record({target("storm"), target("plugin.so"), "2"});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err << outcome.signal;
-    EXPECT_EQ(told(outcome.out, "failed"), 0);
     EXPECT_GT(Recording{recording()}.stat("samples"), 0);
 }
 

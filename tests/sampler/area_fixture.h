@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -58,8 +59,20 @@ public:
     [[nodiscard]] capture::ThreadSlot& slot(std::uint32_t index) const {
         return area().slots[index];
     }
+    [[nodiscard]] capture::Chunk& chunk(std::uint32_t index) const {
+        return *area().reach_chunk(index);
+    }
     [[nodiscard]] capture::Chunk& chunk_of(std::uint32_t slot_index) const {
-        return area().chunks[slot(slot_index).chunk];
+        return chunk(slot(slot_index).chunk);
+    }
+    /// What the thread whose slot it is keeps.
+    [[nodiscard]] capture::ThreadState& thread(std::uint32_t index) const {
+        auto& state = threads_[index];
+        if (state == nullptr) {
+            state = std::make_unique<capture::ThreadState>();
+            state->slot = &slot(index);
+        }
+        return *state;
     }
 
     /// A thread's first sample: a slot, and the record of its start.
@@ -73,6 +86,7 @@ public:
     /// The same in a slot that is the thread's already.
     void write_start(std::uint32_t index, std::uint32_t tid, const std::string& name,
                      std::uint64_t spent_ns = 0, std::uint64_t ticks = 0) const {
+        thread(index).cursor.chunk = nullptr;
         slot(index).chunk = capture::kNoIndex;
         slot(index).tid.store(tid);
         thread_record(index, capture::RecordKind::thread_start, spent_ns, name, ticks);
@@ -80,7 +94,7 @@ public:
     void end_thread(std::uint32_t index, std::uint64_t cpu_ns, const std::string& name = "worker",
                     std::uint64_t ticks = 0) const {
         thread_record(index, capture::RecordKind::thread_end, cpu_ns, name, ticks);
-        chunk_of(index).full.store(1);
+        capture::leave_chunk(thread(index));
     }
     void add_sample(std::uint32_t index, const HandSample& sample) const {
         capture::SampleRecord record;
@@ -122,18 +136,14 @@ public:
     template <class Record>
     void write(std::uint32_t index, Record record, const void* rest, std::size_t rest_bytes) const {
         const auto words = static_cast<std::uint32_t>((sizeof record + rest_bytes + 7) / 8);
-        capture::Reservation room = capture::reserve(area(), slot(index), words);
-        if (room.words == nullptr) {
-            ASSERT_TRUE(capture::change_chunk(area(), slot(index)));
-            room = capture::reserve(area(), slot(index), words);
-        }
+        const capture::Reservation room = capture::reserve_anywhere(area(), thread(index), words);
         ASSERT_NE(room.words, nullptr);
         record.head.size_words = static_cast<std::uint16_t>(words);
         std::memcpy(room.words, &record, sizeof record);
         if (rest_bytes != 0) {
             std::memcpy(room.words + sizeof record / 8, rest, rest_bytes);
         }
-        capture::commit(area(), slot(index), room);
+        capture::commit(thread(index), room);
     }
 
 private:
@@ -149,6 +159,7 @@ private:
     }
 
     std::shared_ptr<AreaMapping> mapping_;
+    mutable std::map<std::uint32_t, std::unique_ptr<capture::ThreadState>> threads_;
 };
 
 /// Keeps everything.

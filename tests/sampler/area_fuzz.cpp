@@ -16,18 +16,19 @@ namespace capture = sample::capture;
 
 /// Touched by one input; the area's other pages stay untouched.
 constexpr std::uint32_t kChunks = 32;
+constexpr std::size_t kGroups = kChunks / capture::kChunksPerGroup;
 constexpr std::uint32_t kSlots = 64;
 
 capture::Area& area() {
     static capture::Area* const area_storage = [] {
-        void* address = ::mmap(nullptr, sizeof(capture::Area), PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* address = ::mmap(nullptr, capture::area_bytes(kGroups), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (address == MAP_FAILED) {
             std::abort();
         }
-        auto* made = static_cast<capture::Area*>(address);
-        new (&made->header) capture::AreaHeader{};
-        return made;
+        auto* start = static_cast<capture::AreaStart*>(address);
+        new (&start->header) capture::AreaHeader{};
+        return new capture::Area{*start, kGroups};
     }();
     return *area_storage;
 }
@@ -129,7 +130,7 @@ std::uint32_t compose_records(Input& input, capture::Chunk& chunk) {
 void fill_chunk(Input& input) {
     const auto shape = input.take<std::uint8_t>();
     const std::uint32_t index = input.take<std::uint8_t>() % kChunks;
-    capture::Chunk& chunk = area().chunks[index];
+    capture::Chunk& chunk = *area().reach_chunk(index);
     area().header.free_chunks[0].fetch_and(~(std::uint64_t{1} << index));
     chunk.slot = (shape & 0x70) == 0 ? input.take<std::uint32_t>()
                                      : std::uint32_t{input.take<std::uint8_t>()} % 4;
@@ -161,8 +162,9 @@ void clear() {
         area().header.free_chunks[word].store(~std::uint64_t{0});
     }
     for (std::uint32_t i = 0; i < kChunks; ++i) {
-        area().chunks[i].committed.store(0);
-        area().chunks[i].full.store(0);
+        capture::Chunk& chunk = *area().reach_chunk(i);
+        chunk.committed.store(0);
+        chunk.full.store(0);
     }
     for (std::uint32_t i = 0; i < kSlots; ++i) {
         area().slots[i].tid.store(0);

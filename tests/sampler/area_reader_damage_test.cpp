@@ -42,7 +42,7 @@ protected:
         EXPECT_EQ(reader.corrupt_chunks(), 1U);
         // The next chunk starts afresh, and the spoiled one comes back.
         const std::uint32_t old = test.slot(slot).chunk;
-        ASSERT_TRUE(capture::change_chunk(test.area(), test.slot(slot)));
+        ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
         test.add_sample(slot, {{6, 5}});
         reader.drain(sink);
         ASSERT_EQ(sink.records(), before + 1);
@@ -162,10 +162,10 @@ TEST_F(AreaReading, orders_any_sequence_numbers) {
     std::mt19937 random{5};
     for (std::uint32_t i = 0; i < 300; ++i) {
         const std::uint32_t index = capture::claim_bit(test.area().header.free_chunks);
-        Chunk& chunk = test.area().chunks[index];
+        Chunk& chunk = test.chunk(index);
         chunk.slot = 1;
         chunk.sequence = static_cast<std::uint32_t>(random());
-        test.slot(1).chunk = index;
+        test.thread(1).cursor = {&chunk, 0, Chunk::kDataBytes, 0};
         test.add_sample(1, {{chunk.sequence}});
     }
     reader.drain(sink);

@@ -54,12 +54,12 @@ TEST_F(AreaReading, keeps_the_order_of_one_threads_chunks) {
     // The second chunk lies below the first one.
     ASSERT_EQ(capture::claim_bit(test.area().header.free_chunks), 1U);
     test.add_sample(slot, {{1}});
-    test.chunk_of(slot).full.store(1);
-    ASSERT_TRUE(capture::change_chunk(test.area(), test.slot(slot)));
+    capture::leave_chunk(test.thread(slot));
+    ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
     ASSERT_EQ(test.slot(slot).chunk, 2U);
     test.add_sample(slot, {{2}});
     capture::return_bit(test.area().header.free_chunks, 1);
-    ASSERT_TRUE(capture::change_chunk(test.area(), test.slot(slot)));
+    ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
     ASSERT_EQ(test.slot(slot).chunk, 1U);
     test.add_sample(slot, {{3}});
     reader.drain(sink);
@@ -73,15 +73,15 @@ TEST_F(AreaReading, gives_a_full_chunk_back) {
     const std::uint32_t slot = test.start_thread(100);
     const std::size_t before = count_free(test.area().header.free_chunks);
     test.add_sample(slot, {{1}});
-    ASSERT_TRUE(capture::change_chunk(test.area(), test.slot(slot)));
+    ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
     test.add_sample(slot, {{2}});
     EXPECT_EQ(count_free(test.area().header.free_chunks), before - 1);
     reader.drain(sink);
     EXPECT_EQ(count_free(test.area().header.free_chunks), before);
-    EXPECT_EQ(test.area().chunks[0].committed.load(), 0U);
-    EXPECT_EQ(test.area().chunks[0].full.load(), 0U);
+    EXPECT_EQ(test.chunk(0).committed.load(), 0U);
+    EXPECT_EQ(test.chunk(0).full.load(), 0U);
     // Claimed again, it is read from its beginning.
-    ASSERT_TRUE(capture::change_chunk(test.area(), test.slot(slot)));
+    ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
     ASSERT_EQ(test.slot(slot).chunk, 0U);
     test.add_sample(slot, {{3}});
     reader.drain(sink);
@@ -146,7 +146,7 @@ TEST_F(AreaReading, frees_a_killed_threads_slot_and_chunk) {
 TEST_F(AreaReading, leaves_a_chunk_that_is_somebody_elses) {
     const std::uint32_t killed = test.start_thread(100);
     const std::uint32_t other = test.start_thread(101);
-    test.slot(killed).chunk = test.slot(other).chunk;
+    test.slot(killed).chunk.store(test.slot(other).chunk);
     const std::size_t before = count_free(test.area().header.free_chunks);
     reader.free_killed(killed);
     EXPECT_EQ(count_free(test.area().header.free_chunks), before);

@@ -81,7 +81,7 @@ TEST_F(BeginThread, goes_on_where_no_slot_is_left) {
 
 TEST_F(BeginThread, is_told_apart_from_whom_an_observer_is) {
     observe_waits();
-    ThreadSlot* const observer = claim_observer_slot(test.area());
+    ThreadState* const observer = claim_observer_slot(test.area());
     ASSERT_NE(observer, nullptr);
     begin_thread();
     EXPECT_EQ(used_slots(), 2U) << "the observer's slot is not the calling thread's own";

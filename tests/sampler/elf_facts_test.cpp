@@ -1,10 +1,12 @@
 #include "sampler/collector/elf_facts.h"
 
+#include "core/fd.h"
 #include "sampler/collector/proc_files.h"
 #include "tests/trace/recording_fixture.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <gnu/lib-names.h>
 #include <link.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <random>
 
 namespace sample::collector {
@@ -92,6 +95,10 @@ TEST(ElfFacts, reads_this_program) {
     EXPECT_EQ(facts.interpreter, "/lib64/ld-linux-x86-64.so.2");
     EXPECT_EQ(facts.build_id.size(), 20U);
     EXPECT_GE(facts.segments.size(), 2U);
+}
+
+TEST(ElfFacts, reads_the_first_library_that_is_needed) {
+    EXPECT_EQ(read_elf_facts(libc_path()).first_library, "ld-linux-x86-64.so.2");
 }
 
 TEST(ElfFacts, reads_the_c_library) {
@@ -220,6 +227,73 @@ TEST(ElfFacts, survives_random_bytes) {
             EXPECT_TRUE(read_elf_facts(Bytes{bytes}.path()).is_x86_64);
         }
     }
+}
+
+/// A file that speaks of far more than anybody could read.
+class EndlessElf {
+public:
+    EndlessElf() : path_{::testing::TempDir() + "endless-elf-XXXXXX"} {
+        file_ = Fd{::mkostemp(path_.data(), O_CLOEXEC)};
+        head_.e_machine = EM_X86_64;
+        head_.e_ident[EI_CLASS] = ELFCLASS64;
+        std::memcpy(head_.e_ident, ELFMAG, SELFMAG);
+    }
+    ~EndlessElf() { ::unlink(path_.c_str()); }
+    EndlessElf(const EndlessElf&) = delete;
+    EndlessElf& operator=(const EndlessElf&) = delete;
+    EndlessElf(EndlessElf&&) = delete;
+    EndlessElf& operator=(EndlessElf&&) = delete;
+
+    template <class T>
+    void put(std::uint64_t at, const T& what) const {
+        EXPECT_EQ(::pwrite(file_.get(), &what, sizeof what, static_cast<off_t>(at)),
+                  static_cast<ssize_t>(sizeof what));
+    }
+    [[nodiscard]] ElfFacts read() const {
+        put(0, head_);
+        return read_elf_facts(path_);
+    }
+
+    Elf64_Ehdr head_{};
+
+private:
+    std::string path_;
+    Fd file_;
+};
+
+TEST(ElfFacts, does_not_read_the_names_of_sections_to_an_end_that_never_comes) {
+    EndlessElf file;
+    constexpr std::uint64_t kLetters = std::uint64_t{64} << 20U;
+    constexpr std::uint16_t kSections = 65'000;
+    const auto letters = std::make_unique<std::array<char, std::size_t{1} << 20U>>();
+    letters->fill('A');
+    for (std::uint64_t at = 0; at < kLetters; at += letters->size()) {
+        file.put(4096 + at, *letters);
+    }
+    file.head_.e_shoff = 4096 + kLetters;
+    file.head_.e_shnum = kSections;
+    Elf64_Shdr names{};
+    names.sh_offset = 4096;
+    names.sh_size = kLetters;
+    file.put(file.head_.e_shoff, names);
+    file.put(file.head_.e_shoff + kSections * sizeof names, names);
+    EXPECT_FALSE(file.read().is_go);
+}
+
+TEST(ElfFacts, does_not_read_notes_to_an_end_that_never_comes) {
+    EndlessElf file;
+    constexpr std::uint64_t kHole = std::uint64_t{1} << 40U;
+    file.head_.e_phoff = 64;
+    file.head_.e_phnum = 65'000;
+    Elf64_Phdr notes{};
+    notes.p_type = PT_NOTE;
+    notes.p_offset = std::uint64_t{4} << 20U;
+    notes.p_filesz = kHole - notes.p_offset;
+    for (std::uint64_t i = 0; i < file.head_.e_phnum; ++i) {
+        file.put(64 + i * sizeof notes, notes);
+    }
+    file.put(kHole - 1, 'x');
+    EXPECT_EQ(file.read().build_id, std::vector<std::uint8_t>{});
 }
 
 TEST(ElfFacts, is_no_elf_where_there_is_no_file) {

@@ -28,7 +28,7 @@ protected:
             ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, gatekeeper->page_fd(), 0);
         ASSERT_NE(mapped, MAP_FAILED);
         page = static_cast<capture::SessionPage*>(mapped);
-        gatekeeper->add(kPid, test.mapping(), {});
+        gatekeeper->add({kPid, true}, test.mapping(), {});
     }
     void TearDown() override { ::munmap(page, 4096); }
 
@@ -77,9 +77,38 @@ TEST_F(GatekeeperTest, calls_back_once_when_a_process_finishes) {
     EXPECT_EQ(header().finish_ack.load(), 0U) << "the session says when it is done";
 }
 
+TEST_F(GatekeeperTest, hears_of_no_end_but_the_roots) {
+    const TestArea child;
+    gatekeeper->add({kPid + 1, false}, child.mapping(), {});
+    child.area().header.finish_request.store(1);
+    child.area().header.gate_requests.store(1);
+    ring();
+    ASSERT_TRUE(await(child.area().header.gate_acks, 1));
+    EXPECT_FALSE(finished.try_acquire());
+}
+
+TEST_F(GatekeeperTest, gives_a_sign_of_life) {
+    for (std::uint32_t ping = 1; ping <= 200; ++ping) {
+        page->pings.store(ping);
+        ring();
+        ASSERT_TRUE(await(page->pongs, ping)) << ping;
+    }
+}
+
+TEST_F(GatekeeperTest, an_image_goes_and_the_next_one_of_its_process_stays) {
+    const TestArea next;
+    gatekeeper->add({kPid, true}, next.mapping(), {});
+    gatekeeper->remove(*test.mapping());
+    header().gate_requests.store(1);
+    next.area().header.gate_requests.store(1);
+    ring();
+    ASSERT_TRUE(await(next.area().header.gate_acks, 1));
+    EXPECT_EQ(header().gate_acks.load(), 0U);
+}
+
 TEST_F(GatekeeperTest, answers_every_process) {
     const TestArea second;
-    gatekeeper->add(kPid + 1, second.mapping(), {});
+    gatekeeper->add({kPid + 1}, second.mapping(), {});
     second.area().header.gate_requests.store(1);
     header().gate_requests.store(5);
     ring();
@@ -91,14 +120,14 @@ TEST_F(GatekeeperTest, answers_what_was_asked_before_the_process_was_known) {
     const TestArea early;
     early.area().header.gate_closers.store(1);
     early.area().header.gate_requests.store(3);
-    gatekeeper->add(kPid + 1, early.mapping(), {});
+    gatekeeper->add({kPid + 1}, early.mapping(), {});
     EXPECT_EQ(early.area().header.gate_acks.load(), 3U);
 }
 
 TEST_F(GatekeeperTest, answers_no_more_once_a_process_is_removed) {
     const TestArea second;
-    gatekeeper->add(kPid + 1, second.mapping(), {});
-    gatekeeper->remove(kPid);
+    gatekeeper->add({kPid + 1}, second.mapping(), {});
+    gatekeeper->remove(*test.mapping());
     header().gate_requests.store(1);
     second.area().header.gate_requests.store(1);
     ring();
@@ -114,12 +143,12 @@ TEST_F(GatekeeperTest, closes_the_descriptors_of_a_process_that_is_removed) {
     gatekeeper->add_event(kPid, Fd{ends[1]}, 0);
     char byte = 0;
     EXPECT_EQ(::read(reader.get(), &byte, 1), -1) << "still open";
-    gatekeeper->remove(kPid);
+    gatekeeper->remove(*test.mapping());
     EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "closed";
 }
 
 TEST_F(GatekeeperTest, closes_the_event_of_a_thread_that_has_ended) {
-    gatekeeper->add(::getpid(), test.mapping(), {});
+    gatekeeper->add({::getpid()}, test.mapping(), {});
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
     const Fd reader{ends[0]};

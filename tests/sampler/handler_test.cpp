@@ -1,5 +1,6 @@
 // The handler at work, in the test program itself and without the agent: by real signals where the
 // kernel has them, and by calls with a context that getcontext(3) made.
+#include "sampler/capture/thread_slots.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/own_process.h"
 #include "unwind/walk/walk.h"
@@ -189,26 +190,27 @@ TEST_F(Handler, sends_only_the_frames_that_changed) {
 
 TEST_F(Handler, carries_the_time_of_a_lost_sample_on) {
     take_one();
-    ThreadSlot& slot = test.area().slots[0];
+    const ThreadSlot& slot = test.area().slots[0];
+    ThreadState& thread = *thread_states().claimed(0);
     // The chunk is full, and there is no other.
     Bitmap& chunks = header().free_chunks;
     std::array<std::uint64_t, std::tuple_size_v<Bitmap>> free{};
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         free[i] = chunks[i].exchange(0);
     }
-    test.area().chunks[slot.chunk].committed.store(Chunk::kDataBytes - 8);
-    const std::uint64_t before = slot.accounted_ns.load();
+    thread.cursor.used = Chunk::kDataBytes - 8;
+    const std::uint64_t before = thread.accounted_ns;
     burn(3'000'000);
     take_one();
     EXPECT_EQ(slot.lost.load(), 1U);
-    EXPECT_EQ(slot.accounted_ns.load(), before);
+    EXPECT_EQ(thread.accounted_ns, before);
     EXPECT_EQ(slot.samples.load(), 1U);
     for (std::size_t i = 0; i < chunks.size(); ++i) {
         chunks[i].store(free[i]);
     }
     take_one();
     EXPECT_EQ(slot.samples.load(), 2U);
-    EXPECT_GE(slot.accounted_ns.load(), before + 3'000'000);
+    EXPECT_GE(thread.accounted_ns, before + 3'000'000);
 }
 
 TEST_F(Handler, weighs_the_whole_of_a_gap) {
@@ -219,7 +221,7 @@ TEST_F(Handler, weighs_the_whole_of_a_gap) {
     ASSERT_EQ(sink.samples.size(), 2U);
     EXPECT_GE(sink.samples[1].weight_ns, 3'000'000U);
     EXPECT_EQ(sink.samples[0].weight_ns + sink.samples[1].weight_ns,
-              test.area().slots[0].accounted_ns.load());
+              thread_states().claimed(0)->accounted_ns);
 }
 
 TEST_F(Handler, counts_samples_of_threads_without_a_slot) {

@@ -128,7 +128,7 @@ TEST_F(JitCodeTest, keeps_the_dump_though_its_name_is_gone) {
     const CodeAddress found = map.locate(Pc{code()}, ::getpid(), recorder, 1000);
     ASSERT_EQ(found.address, place);
     std::filesystem::remove(dump_path());
-    map.finish();
+    map.finish(::getpid());
     const auto kept = recorder.kept_files().find(found.module);
     ASSERT_NE(kept, recorder.kept_files().end());
     EXPECT_EQ(content_of(kept->second.get()), dump.bytes);
@@ -137,9 +137,9 @@ TEST_F(JitCodeTest, keeps_the_dump_though_its_name_is_gone) {
 TEST_F(JitCodeTest, keeps_what_the_map_had_at_the_end) {
     const CodeAddress found = map.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::ofstream{map_path()} << "1000 10 at the end\n";
-    map.finish();
+    map.finish(::getpid());
     std::ofstream{map_path(), std::ios::trunc} << "another program's\n";
-    map.finish();
+    map.finish(::getpid());
     ASSERT_EQ(recorder.kept_files().count(found.module), 1U);
     EXPECT_EQ(content_of(recorder.kept_files().at(found.module).get()), "1000 10 at the end\n");
 }
@@ -147,7 +147,7 @@ TEST_F(JitCodeTest, keeps_what_the_map_had_at_the_end) {
 TEST_F(JitCodeTest, does_not_follow_links_or_take_what_is_no_file) {
     const CodeAddress found = map.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::filesystem::create_symlink("/etc/passwd", map_path());
-    map.finish();
+    map.finish(::getpid());
     EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
 }
 
@@ -158,7 +158,7 @@ TEST_F(JitCodeTest, does_not_believe_another_users_map) {
     const CodeAddress found = map.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::ofstream{map_path()} << "1000 10 forged\n";
     ASSERT_EQ(::chown(map_path().c_str(), 12345, 12345), 0);
-    map.finish();
+    map.finish(::getpid());
     EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
     ASSERT_EQ(recorder.notes().size(), 1U);
     EXPECT_NE(recorder.notes()[0].find("does not belong"), std::string::npos);
@@ -175,7 +175,7 @@ TEST_F(JitCodeTest, a_child_has_what_its_parents_map_had_at_the_fork_and_its_own
     const CodeAddress found = grandchild.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::filesystem::remove(map_path());
     std::ofstream{map_path()} << "4000 10 own\n";
-    grandchild.finish();
+    grandchild.finish(::getpid());
     ASSERT_EQ(recorder.kept_files().count(found.module), 1U);
     EXPECT_EQ(content_of(recorder.kept_files().at(found.module).get()),
               "1000 10 before\n"
@@ -189,7 +189,7 @@ TEST_F(JitCodeTest, a_child_has_its_parents_map_though_it_writes_none) {
     child.inherit(map.for_child({::getpid(), ::getpid()}, 5));
     const CodeAddress found = child.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::filesystem::remove(map_path());
-    child.finish();
+    child.finish(::getpid());
     ASSERT_EQ(recorder.kept_files().count(found.module), 1U);
     EXPECT_EQ(content_of(recorder.kept_files().at(found.module).get()), "1000 10 before\n");
 }
@@ -240,7 +240,7 @@ TEST_F(JitCodeTest, does_not_believe_a_map_that_is_older_than_the_process) {
     std::filesystem::last_write_time(
         map_path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours{24 * 365});
     EXPECT_TRUE(map.for_child({::getpid(), ::getpid()}, 5).maps.empty());
-    map.finish();
+    map.finish(::getpid());
     EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
     ASSERT_EQ(recorder.notes().size(), 1U);
     EXPECT_NE(recorder.notes()[0].find("is older than process"), std::string::npos);

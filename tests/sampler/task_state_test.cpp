@@ -149,7 +149,7 @@ TEST_F(Watched, is_unknown_once_it_is_gone) {
     }
     EXPECT_EQ(task_state(folder.get(), tid.load()).kind, Kind::unknown);
     EXPECT_EQ(processor_wait_ns(folder.get(), tid.load()), 0U);
-    EXPECT_FALSE(is_zombie(folder.get(), tid.load()));
+    EXPECT_NE(state_letter(folder.get(), tid.load()), 'Z');
 }
 
 TEST_F(Watched, waited_for_a_processor_as_the_kernel_says) {
@@ -181,7 +181,7 @@ TEST_F(Watched, is_no_zombie_whatever_its_name_is) {
         }
     });
     for (int i = 0; i < 20; ++i) {
-        EXPECT_FALSE(is_zombie(folder.get(), tid.load()));
+        EXPECT_NE(state_letter(folder.get(), tid.load()), 'Z');
     }
 }
 
@@ -189,11 +189,11 @@ TEST(Zombie, is_a_first_thread_that_others_outlive) {
     collector::Child child{[] {
         const int folder = open_task_folder();
         const int first = ::gettid();
-        if (is_zombie(folder, first)) {
+        if (state_letter(folder, first) == 'Z') {
             ::_exit(1);
         }
         std::thread{[folder, first] {
-            while (!is_zombie(folder, first)) {
+            while (state_letter(folder, first) != 'Z') {
                 std::this_thread::yield();
             }
             ::_exit(7);

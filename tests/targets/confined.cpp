@@ -9,6 +9,7 @@
 //   strict  read, write, exit and sigreturn: seccomp's mode 1
 //   wide    everything but ptrace
 //   local   everything but socket, which kills
+//   enough  what this program itself needs and what sampling does; anything else kills
 // WAY: prctl, seccomp (through syscall()), raw-prctl (prctl through syscall()), or tsync (for all
 // threads, one of which works beside).
 //
@@ -72,11 +73,25 @@ std::vector<sock_filter> deny(unsigned number, unsigned action) {
     return filter;
 }
 
-std::vector<sock_filter> allow_needed(unsigned otherwise) {
+// The handler's calls, those of the wrappers, a thread's end, an exit.
+constexpr unsigned kSampling[] = {SYS_gettid,    SYS_getpid,       SYS_clock_gettime,
+                                  SYS_prctl,     SYS_kill,         SYS_rt_sigaction,
+                                  SYS_getrusage, SYS_timer_delete, SYS_sigaltstack};
+
+void allow(std::vector<sock_filter>& filter, unsigned number) {
+    filter.push_back(jump_if_equal(number, 0, 1));
+    filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+}
+
+std::vector<sock_filter> allow_needed(unsigned otherwise, bool sampling = false) {
     auto filter = start_filter();
     for (const unsigned number : kNeeded) {
-        filter.push_back(jump_if_equal(number, 0, 1));
-        filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+        allow(filter, number);
+    }
+    if (sampling) {
+        for (const unsigned number : kSampling) {
+            allow(filter, number);
+        }
     }
     filter.push_back(statement(BPF_RET | BPF_K, otherwise));
     return filter;
@@ -91,6 +106,9 @@ std::vector<sock_filter> make_filter(std::string_view kind) {
     }
     if (kind == "trap") {
         return allow_needed(SECCOMP_RET_TRAP);
+    }
+    if (kind == "enough") {
+        return allow_needed(SECCOMP_RET_KILL_PROCESS, true);
     }
     return kind == "wide" ? deny(SYS_ptrace, SECCOMP_RET_ERRNO | EPERM)
                           : deny(SYS_socket, SECCOMP_RET_KILL_PROCESS);

@@ -2,9 +2,10 @@
 //
 //     self_exec MODE N
 //
-// MODE: execve execv execvp execvpe execl execlp execle fexecve execveat shell vfork spawn spawnp.
-// shell goes through `sh -c`, whose last command is exec'ed; vfork, spawn and spawnp start N
-// children one after the other instead, and wait for each.
+// MODE: execve execv execvp execvpe execl execlp execle fexecve execveat shell vfork spawn spawnp;
+// memfd (fexecve of a copy in memory); execve-number and execveat-number, through syscall(). shell
+// goes through `sh -c`, whose last command is exec'ed; vfork, spawn and spawnp start N children one
+// after the other instead, and wait for each.
 //
 // Truth: each image works a little, so that events are armed, and the last one prints `execs=N` and
 // ends with 0. A death or a hang on the way shows as another ending, or as none.
@@ -12,6 +13,10 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,9 +54,21 @@ void exec_by_list(const char* mode, const char* self, char* const* argv) {
     }
 }
 
+int copy_in_memory(const char* path) {
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    const int to = memfd_create("copy", MFD_CLOEXEC);
+    struct stat info {};
+    fstat(from, &info);
+    while (sendfile(to, from, nullptr, static_cast<std::size_t>(info.st_size)) > 0) {
+    }
+    return to;
+}
+
 void exec_by_descriptor(const char* mode, const char* self, char* const* argv) {
-    const int fd = open(self, O_RDONLY | O_CLOEXEC);
-    if (is(mode, "fexecve")) {
+    const int fd = is(mode, "memfd") ? copy_in_memory(self) : open(self, O_RDONLY | O_CLOEXEC);
+    if (is(mode, "execveat-number")) {
+        syscall(SYS_execveat, fd, "", argv, environ, AT_EMPTY_PATH);
+    } else if (!is(mode, "execveat")) {
         fexecve(fd, argv, environ);
     } else {
         execveat(fd, "", argv, environ, AT_EMPTY_PATH);
@@ -68,7 +85,10 @@ void exec_as(const char* mode, const char* self, char* const* argv) {
         execvp(self, argv);
     } else if (is(mode, "execvpe")) {
         execvpe(self, argv, environ);
-    } else if (is(mode, "fexecve") || is(mode, "execveat")) {
+    } else if (is(mode, "execve-number")) {
+        syscall(SYS_execve, self, argv, environ);
+    } else if (is(mode, "fexecve") || is(mode, "memfd") || is(mode, "execveat") ||
+               is(mode, "execveat-number")) {
         exec_by_descriptor(mode, self, argv);
     } else {
         exec_by_list(mode, self, argv);

@@ -1,0 +1,301 @@
+// Signals by every call that libc has for them besides today's: by number through syscall(), by
+// BSD's and System V's names, and by libc's other names of today's.
+//
+//     signal_ways trap|urg
+//
+// Truth: it prints what each call gave; the same under a profiler and without one. It works some
+// milliseconds before each.
+#include "work.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
+
+namespace {
+
+constexpr long kSetBytes = 8;
+constexpr std::uint64_t kWorkNs = 2'000'000;
+
+int own = SIGTRAP;
+volatile std::sig_atomic_t met = 0;
+
+void count(int /*signal*/) {
+    met = met + 1;
+}
+void ignore(int /*signal*/) {}
+
+struct KernelAction {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+};
+
+void tell(const char* what, long result) {
+    std::printf("%s: %ld%s%s, met %d\n", what, result, result < 0 ? " " : "",
+                result < 0 ? strerrorname_np(errno) : "", static_cast<int>(met));
+    std::fflush(stdout);
+    met = 0;
+    targets::burn(kWorkNs);
+}
+
+std::uint64_t bit(int signal) {
+    return std::uint64_t{1} << (signal - 1);
+}
+
+std::uint64_t mask_now() {
+    std::uint64_t mask = 0;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, nullptr, &mask, kSetBytes);
+    return mask;
+}
+
+void set_handler(int signal, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    sigaction(signal, &action, nullptr);
+}
+
+void by_number_actions() {
+    // libc's own, so that its way back out of a handler is known.
+    set_handler(SIGUSR2, count);
+    KernelAction action{};
+    syscall(SYS_rt_sigaction, SIGUSR2, nullptr, &action, kSetBytes);
+    for (const int signal : {own, SIGUSR1}) {
+        action.mask = bit(own) | bit(SIGHUP);
+        tell("rt_sigaction", syscall(SYS_rt_sigaction, signal, &action, nullptr, kSetBytes));
+        raise(signal);
+        KernelAction old{};
+        tell("asked", syscall(SYS_rt_sigaction, signal, nullptr, &old, kSetBytes));
+        tell("as set", old.handler == action.handler && old.mask == action.mask ? 1 : 0);
+        struct sigaction named {};
+        sigaction(signal, nullptr, &named);
+        tell("by name", named.sa_handler == count && sigismember(&named.sa_mask, own) == 1 ? 1 : 0);
+    }
+    tell("no such signal", syscall(SYS_rt_sigaction, 99, &action, nullptr, kSetBytes));
+    tell("no such size", syscall(SYS_rt_sigaction, own, &action, nullptr, 4L));
+    tell("from nowhere", syscall(SYS_rt_sigaction, own, 16L, nullptr, kSetBytes));
+}
+
+void by_number_masks() {
+    set_handler(own, count);
+    std::uint64_t set = bit(own);
+    std::uint64_t old = 0;
+    tell("block", syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, kSetBytes));
+    tell("was blocked", (old & bit(own)) != 0 ? 1 : 0);
+    tell("is blocked", (mask_now() & bit(own)) != 0 ? 1 : 0);
+    raise(own);
+    std::uint64_t pending = 0;
+    tell("rt_sigpending", syscall(SYS_rt_sigpending, &pending, kSetBytes));
+    tell("is pending", (pending & bit(own)) != 0 ? 1 : 0);
+    siginfo_t info{};
+    const timespec brief{0, 50'000'000};
+    tell("rt_sigtimedwait", syscall(SYS_rt_sigtimedwait, &set, &info, &brief, kSetBytes) == own);
+    tell("again", syscall(SYS_rt_sigtimedwait, &set, &info, &brief, kSetBytes));
+    raise(own);
+    tell("unblock", syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, nullptr, kSetBytes));
+    tell("no such how", syscall(SYS_rt_sigprocmask, 77, &set, nullptr, kSetBytes));
+    tell("from nowhere", syscall(SYS_rt_sigprocmask, SIG_BLOCK, 16L, nullptr, kSetBytes));
+    tell("to nowhere", syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, 16L, kSetBytes));
+    tell("wait from nowhere", syscall(SYS_rt_sigtimedwait, 16L, &info, &brief, kSetBytes));
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, nullptr, kSetBytes);
+}
+
+void by_number_waits() {
+    std::uint64_t all_but_alarm = ~bit(SIGALRM);
+    set_handler(SIGALRM, count);
+    itimerval soon{};
+    soon.it_value.tv_usec = 20'000;
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    while (met == 0) {
+        syscall(SYS_rt_sigsuspend, &all_but_alarm, kSetBytes);
+    }
+    tell("rt_sigsuspend", 0);
+    std::uint64_t all = ~std::uint64_t{0};
+    timespec brief{0, 20'000'000};
+    tell("ppoll", syscall(SYS_ppoll, nullptr, 0, &brief, &all, kSetBytes));
+    tell("ppoll from nowhere", syscall(SYS_ppoll, nullptr, 0, &brief, 16L, kSetBytes));
+    struct {
+        const void* set;
+        std::size_t bytes;
+    } sized{&all, kSetBytes};
+    brief = {0, 20'000'000};
+    tell("pselect6", syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &brief, &sized));
+    const int polled = epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    tell("epoll_pwait", syscall(SYS_epoll_pwait, polled, &event, 1, 20, &all, kSetBytes));
+    brief = {0, 20'000'000};
+    tell("epoll_pwait2", syscall(SYS_epoll_pwait2, polled, &event, 1, &brief, &all, kSetBytes));
+    std::uint64_t both = bit(SIGUSR1) | bit(own);
+    const long fd = syscall(SYS_signalfd4, -1, &both, kSetBytes, SFD_NONBLOCK | SFD_CLOEXEC);
+    tell("signalfd4", fd >= 0 ? 1 : fd);
+    std::uint64_t user = bit(SIGUSR1);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &user, nullptr, kSetBytes);
+    raise(SIGUSR1);
+    signalfd_siginfo read_info{};
+    tell("reads", read(static_cast<int>(fd), &read_info, sizeof read_info));
+    tell("no more", read(static_cast<int>(fd), &read_info, sizeof read_info));
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &user, nullptr, kSetBytes);
+    static char memory[64 * 1024];
+    const stack_t stack{memory, 0, sizeof memory};
+    stack_t old{};
+    tell("sigaltstack", syscall(SYS_sigaltstack, &stack, nullptr));
+    tell("asked", syscall(SYS_sigaltstack, nullptr, &old));
+    tell("as set", old.ss_sp == memory ? 1 : 0);
+    tell("from nowhere", syscall(SYS_sigaltstack, 16L, nullptr));
+    const stack_t none{nullptr, SS_DISABLE, 0};
+    tell("disabled", syscall(SYS_sigaltstack, &none, nullptr));
+    close(polled);
+    close(static_cast<int>(fd));
+}
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+void by_system_v_names() {
+    set_handler(own, count);
+    tell("sighold", sighold(own));
+    raise(own);
+    tell("waits", 0);
+    tell("sigrelse", sigrelse(own));
+    tell("sigset", sigset(own, ignore) == count ? 1 : 0);
+    tell("sigset hold", sigset(own, SIG_HOLD) == ignore ? 1 : 0);
+    raise(own);
+    tell("sigset again", sigset(own, count) == SIG_HOLD ? 1 : 0);
+    tell("no such signal", sigset(99, count) == SIG_ERR ? -1 : 0);
+    tell("sigignore", sigignore(own));
+    raise(own);
+    tell("ignored", 0);
+    set_handler(SIGALRM, count);
+    itimerval soon{};
+    soon.it_value.tv_usec = 20'000;
+    sighold(SIGALRM);
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    auto* pause_for = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "__xpg_sigpause"));
+    while (met == 0) {
+        pause_for(SIGALRM);
+    }
+    tell("sigpause", 0);
+    sigrelse(SIGALRM);
+}
+
+void by_bsd_names() {
+    set_handler(own, count);
+    const int mask = 1 << (own - 1);
+    tell("sigblock", sigblock(mask));
+    raise(own);
+    auto* mask_so_far = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "siggetmask"));
+    tell("siggetmask", mask_so_far() == mask ? 1 : 0);
+    tell("sigsetmask", sigsetmask(0) == mask ? 1 : 0);
+    set_handler(SIGALRM, count);
+    itimerval soon{};
+    soon.it_value.tv_usec = 20'000;
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    auto* pause_with = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "sigpause"));
+    while (met == 0) {
+        pause_with(mask);
+    }
+    tell("other sigpause", 0);
+    auto* action = reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(
+        dlsym(RTLD_DEFAULT, "__sigaction"));
+    struct sigaction set {};
+    set.sa_handler = ignore;
+    tell("__sigaction", action(own, &set, nullptr));
+    raise(own);
+    struct sigaction old {};
+    sigaction(own, nullptr, &old);
+    tell("asked", old.sa_handler == ignore ? 1 : 0);
+}
+
+/// What a new image inherits.
+int tell_inherited() {
+    struct sigaction action {};
+    sigaction(own, nullptr, &action);
+    sigset_t mask;
+    sigprocmask(SIG_BLOCK, nullptr, &mask);
+    return (action.sa_handler == SIG_IGN ? 1 : 0) + (sigismember(&mask, own) == 1 ? 2 : 0);
+}
+
+pid_t start_child(bool by_vfork, bool resets, const char* self) {
+    const char* words[] = {self, own == SIGTRAP ? "trap" : "urg", "child", nullptr};
+    const pid_t pid =
+        by_vfork ? vfork()  // NOLINT(clang-analyzer-security.insecureAPI.vfork): what is tested
+                 : fork();
+    if (pid == 0) {
+        if (resets) {
+            sigset_t none;
+            sigemptyset(&none);
+            sigprocmask(SIG_SETMASK, &none, nullptr);
+            set_handler(own, SIG_DFL);
+        }
+        execv(self, const_cast<char**>(words));
+        _exit(100);
+    }
+    return pid;
+}
+
+pid_t spawn_child(bool resets, const char* self) {
+    const char* words[] = {self, own == SIGTRAP ? "trap" : "urg", "child", nullptr};
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t set;
+    sigemptyset(&set);
+    if (resets) {
+        posix_spawnattr_setsigmask(&attributes, &set);
+        sigaddset(&set, own);
+        posix_spawnattr_setsigdefault(&attributes, &set);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    }
+    pid_t pid = 0;
+    posix_spawn(&pid, self, nullptr, &attributes, const_cast<char**>(words), environ);
+    posix_spawnattr_destroy(&attributes);
+    return pid;
+}
+
+void inheritance(const char* self) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, own);
+    set_handler(own, SIG_IGN);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    for (const bool by_vfork : {false, true}) {
+        for (const bool resets : {false, true}) {
+            int status = 0;
+            waitpid(start_child(by_vfork, resets, self), &status, 0);
+            tell(by_vfork ? "by vfork" : "by fork", WEXITSTATUS(status));
+        }
+    }
+    for (const bool resets : {false, true}) {
+        int status = 0;
+        waitpid(spawn_child(resets, self), &status, 0);
+        tell("by spawn", WEXITSTATUS(status));
+    }
+    tell("own", tell_inherited());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) {
+        return targets::usage("trap|urg");
+    }
+    own = std::strcmp(argv[1], "urg") == 0 ? SIGURG : SIGTRAP;
+    if (argc > 2) {
+        return tell_inherited();
+    }
+    by_number_actions();
+    by_number_masks();
+    by_number_waits();
+    by_system_v_names();
+    by_bsd_names();
+    inheritance(argv[0]);
+    return 0;
+}
