@@ -6,6 +6,7 @@
 #include "sampler/agent/seccomp_filter.h"
 #include "sampler/agent/signals.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <linux/capability.h>
@@ -153,6 +154,9 @@ void Confining::prepare_for_filter(long where) noexcept {
         const bool threads = !uses_sampling_thread() || permits(filter, Needs::sampling_thread);
         if (is_own && !permits(filter, Needs::growing)) {
             capture::limit_address_space(0);
+        }
+        if (is_own && !permits(filter, Needs::answering)) {
+            capture::leave_calls_restarted();
         }
         samples = !filter.empty() && permits(filter, Needs::sampling) && threads;
         joins = samples && permits(filter, Needs::joining);

@@ -94,6 +94,12 @@ constexpr std::array kSampling{
     may_fail(call(SYS_timer_delete, {kUnknown})),
 };
 
+constexpr std::array kAnswering{
+    may_fail(call(SYS_rt_sigpending, {kUnknown, kSigsetBytes})),
+    may_fail(call(SYS_fstat, {kUnknown, kUnknown})),
+    may_fail(call(SYS_fcntl, {kUnknown, F_GETFL})),
+};
+
 constexpr std::array kGrowing{
     call(SYS_mremap, {kUnknown, 0, kUnknown, MREMAP_MAYMOVE, 0}),
     call(SYS_mmap, {0, kUnknown, PROT_READ | PROT_WRITE, kUnknown, -1, 0}),
@@ -193,6 +199,8 @@ std::span<const NeededCall> calls_for(Needs needs) noexcept {
             return kLooking;
         case Needs::sampling:
             return kSampling;
+        case Needs::answering:
+            return kAnswering;
         case Needs::growing:
             return kGrowing;
         case Needs::sampling_thread:

@@ -1,8 +1,10 @@
 #include "sampler/agent/signals_by_number.h"
 
+#include "sampler/agent/masked_wait.h"
 #include "sampler/agent/readable.h"
 #include "sampler/agent/signal_calls.h"
 #include "sampler/agent/signal_relay.h"
+#include "sampler/capture/kernel_action.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <sys/syscall.h>
@@ -16,16 +18,9 @@ namespace sample::agent {
 namespace {
 
 using capture::as_argument;
+using capture::KernelAction;
 
 constexpr long kSetBytes = 8;
-
-/// Source: the kernel's arch/x86/include/uapi/asm/signal.h, struct sigaction.
-struct KernelAction {
-    void (*handler)(int);
-    std::uint64_t flags;
-    void (*restorer)();
-    std::uint64_t mask;
-};
 
 template <class T>
 T* pointer(long argument) noexcept {
@@ -157,10 +152,10 @@ long wait_without_own(NumberedCall call, long NumberedCall::*argument) noexcept 
         return make(call);
     }
     const sigset_t set = set_of(*pointer<std::uint64_t>(call.*argument));
-    const WithoutOwn cleaned{&set, WithoutOwn::Use::whole_mask};
-    const TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    call.*argument = as_argument(cleaned.get());
-    return make(call);
+    return wait_under(&set, [&](const sigset_t* mask) {
+        call.*argument = as_argument(mask);
+        return make(call);
+    });
 }
 
 long wait_for_signal(const NumberedCall& call) noexcept {
@@ -200,11 +195,11 @@ long make_with_sized_set(NumberedCall call) noexcept {
         return make(call);
     }
     const sigset_t set = set_of(*static_cast<const std::uint64_t*>(passed.set));
-    const WithoutOwn cleaned{&set, WithoutOwn::Use::whole_mask};
-    const TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    passed.set = cleaned.get();
     call.f = as_argument(&passed);
-    return make(call);
+    return wait_under(&set, [&](const sigset_t* mask) {
+        passed.set = mask;
+        return make(call);
+    });
 }
 
 /// There is no signal of ours, but our handler may still be there (signals.h).

@@ -3,6 +3,7 @@
 //
 // Source: glibc signal/sigblock.c and its neighbours; sigset(3), sigpause(3), sigvec(3).
 #include "sampler/agent/export.h"
+#include "sampler/agent/masked_wait.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/signal_calls.h"
 #include "sampler/agent/signal_relay.h"
@@ -122,9 +123,9 @@ SAMPLE_WRAPPER int __sigsuspend(const sigset_t* set) {
 
 SAMPLE_WRAPPER int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* timeout,
                                const sigset_t* set, std::size_t bytes) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    return agent::g_ppoll_chk.get()(fds, count, timeout, cleaned.get(), bytes);
+    return agent::wait_under(set, [&](const sigset_t* mask) {
+        return agent::g_ppoll_chk.get()(fds, count, timeout, mask, bytes);
+    });
 }
 
 }  // extern "C"

@@ -10,6 +10,7 @@
 //   signalfd: our bit is dropped; a program's own signal of that number is not seen there
 #include "sampler/agent/alternate_stack.h"
 #include "sampler/agent/export.h"
+#include "sampler/agent/masked_wait.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/real.h"
 #include "sampler/agent/signal_calls.h"
@@ -159,9 +160,8 @@ SAMPLE_WRAPPER int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) 
 }
 
 SAMPLE_WRAPPER int sigsuspend(const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    return agent::g_sigsuspend.get()(cleaned.get());
+    return agent::wait_under(set,
+                             [&](const sigset_t* mask) { return agent::g_sigsuspend.get()(mask); });
 }
 
 SAMPLE_WRAPPER int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
@@ -200,35 +200,33 @@ SAMPLE_WRAPPER int signalfd(int fd, const sigset_t* set, int flags) noexcept {
 }
 
 SAMPLE_WRAPPER int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    return agent::g_ppoll.get()(fds, count, timeout, cleaned.get());
+    return agent::wait_under(
+        set, [&](const sigset_t* mask) { return agent::g_ppoll.get()(fds, count, timeout, mask); });
 }
 
 SAMPLE_WRAPPER int pselect(int count, fd_set* read, fd_set* write, fd_set* except,
                            const timespec* timeout, const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    return agent::g_pselect.get()(count, read, write, except, timeout, cleaned.get());
+    return agent::wait_under(set, [&](const sigset_t* mask) {
+        return agent::g_pselect.get()(count, read, write, except, timeout, mask);
+    });
 }
 
 SAMPLE_WRAPPER int epoll_pwait(int fd, epoll_event* events, int count, int timeout,
                                const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    return agent::g_epoll_pwait.get()(fd, events, count, timeout, cleaned.get());
+    return agent::wait_under(set, [&](const sigset_t* mask) {
+        return agent::g_epoll_pwait.get()(fd, events, count, timeout, mask);
+    });
 }
 
 SAMPLE_WRAPPER int epoll_pwait2(int fd, epoll_event* events, int count, const timespec* timeout,
                                 const sigset_t* set) {
-    const agent::WithoutOwn cleaned{set, agent::WithoutOwn::Use::whole_mask};
-    const agent::TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
     auto* real = agent::g_epoll_pwait2.get();
     if (real == nullptr) {
         errno = ENOSYS;
         return -1;
     }
-    return real(fd, events, count, timeout, cleaned.get());
+    return agent::wait_under(
+        set, [&](const sigset_t* mask) { return real(fd, events, count, timeout, mask); });
 }
 
 }  // extern "C"

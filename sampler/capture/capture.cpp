@@ -2,6 +2,7 @@
 
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/library_guard.h"
 #include "sampler/capture/library_records.h"
 #include "sampler/capture/raw_syscall.h"
@@ -19,6 +20,11 @@ namespace {
 /// A walk to the root of a very deep stack may take longer than a period: this many times as long
 /// only the leaf's end is walked, so that such walks take a small part of a thread's time.
 constexpr std::uint64_t kDeepWalkPause = 8;
+/// Where samples take longer than a period, the next signal waits when one ends: the program would
+/// never go on. After so many that took more than half a period, one behind the other, it has kRest
+/// times as long as the last one took for itself, until one is short again.
+constexpr std::uint32_t kManyLong = 4;
+constexpr std::uint64_t kRest = 3;
 
 /// A child has it no more: the area is not mapped there.
 constinit WipedOnFork<std::atomic<Area*>> g_area;
@@ -138,6 +144,15 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     return true;
 }
 
+void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,
+                       std::uint64_t now) noexcept {
+    if (header.gap_ticks == kCountsEvents || spent <= header.period_ticks / 2) {
+        thread.long_samples = 0;
+    } else if (++thread.long_samples >= kManyLong) {
+        thread.rest_until_ticks = now + kRest * spent;
+    }
+}
+
 void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
                  std::uint64_t ticks) noexcept {
     unwind::Registers registers;
@@ -145,6 +160,10 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
         area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    if (ticks < thread->rest_until_ticks) {
+        add_relaxed(thread->slot->lost, std::uint64_t{1});
         return;
     }
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
@@ -174,13 +193,44 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         // Libraries on this stack are still to be reported: the next one counts as new.
         thread->memo.reset();
     }
+    const std::uint64_t now = read_ticks();
+    const std::uint64_t spent = now - ticks;
+    let_program_go_on(area.header, *thread, spent, now);
     if (!published) {
         add_relaxed(thread->slot->lost, std::uint64_t{1});
         return;
     }
-    const std::uint64_t spent = read_ticks() - ticks;
     add_relaxed(thread->slot->handler_ticks, spent);
     add_relaxed(thread->slot->handler_histogram[histogram_class(spent)], std::uint32_t{1});
+}
+
+void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
+                   const LibraryReader& reader) noexcept {
+    if (context.uc_stack.ss_size == 0) {
+        adopt_interrupted_thread(context.uc_stack);
+    }
+    const bool is_own = is_own_event(area.header, info);
+    if (!has_thread_locals()) {
+        area.header.lost_no_slot.fetch_add(is_own ? 0 : 1, std::memory_order_relaxed);
+        return;
+    }
+    if (is_own) {
+        forget_own_events(area.header);
+        return;
+    }
+    const std::uint64_t ticks = read_ticks();
+    // One exchange decides who goes on, also where two threads share one TLS block.
+    std::uint32_t idle = 0;
+    if (!__atomic_compare_exchange_n(&t_thread.busy, &idle, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+        // Of a thread that ends, the rest is booked: nothing is lost.
+        if (idle != kEnding) {
+            area.header.lost_reentry.fetch_add(1, std::memory_order_relaxed);
+        }
+        return;
+    }
+    take_sample(area, context, reader, ticks);
+    __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
 }
 
 }  // namespace
@@ -296,31 +346,9 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         }
         return;
     }
-    if (stack_t& stack = static_cast<ucontext_t*>(context)->uc_stack; stack.ss_size == 0) {
-        adopt_interrupted_thread(stack);
-    }
-    const bool is_own = is_own_event(area->header, *info);
-    if (!has_thread_locals()) {
-        area->header.lost_no_slot.fetch_add(is_own ? 0 : 1, std::memory_order_relaxed);
-        return;
-    }
-    if (is_own) {
-        forget_own_events(area->header);
-        return;
-    }
-    const std::uint64_t ticks = read_ticks();
-    // One exchange decides who goes on, also where two threads share one TLS block.
-    std::uint32_t idle = 0;
-    if (!__atomic_compare_exchange_n(&t_thread.busy, &idle, 1, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED)) {
-        // Of a thread that ends, the rest is booked: nothing is lost.
-        if (idle != kEnding) {
-            area->header.lost_reentry.fetch_add(1, std::memory_order_relaxed);
-        }
-        return;
-    }
-    take_sample(*area, *static_cast<const ucontext_t*>(context), reader, ticks);
-    __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
+    auto& interrupted = *static_cast<ucontext_t*>(context);
+    sample_thread(*area, *info, interrupted, reader);
+    answer_interrupted_call(interrupted);
 }
 
 }  // namespace sample::capture

@@ -186,7 +186,7 @@ TEST_F(AnnotateRecorded, debug_files_that_come_later_are_used_if_asked_for) {
     EXPECT_GT(known_lines(made), 0);
     std::map<int, double> totals = by_line(made, "total_us");
     EXPECT_GT(totals[line_of("first loop")], totals[line_of("second loop")]);
-    EXPECT_EQ(sum_of_code(made, "self_us"), made.at("self_us").get<double>());
+    EXPECT_EQ(sum_of_code(made, "self_samples"), made.at("self_samples").get<double>());
     EXPECT_NE(made.at("code").dump().find("inlined_work"), std::string::npos);
 }
 

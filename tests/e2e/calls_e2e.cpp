@@ -55,6 +55,16 @@ INSTANTIATE_TEST_SUITE_P(, ChildWays,
                              return name;
                          });
 
+class InterruptedCalls : public Calls, public testing::WithParamInterface<const char*> {};
+
+TEST_P(InterruptedCalls, end_when_a_signal_comes_and_not_before) {
+    expect_same({target("interrupted_calls"), "300"}, GetParam());
+}
+
+// Not `thread`: its signals interrupt waits themselves, now and then (docs/sources.md).
+INSTANTIATE_TEST_SUITE_P(, InterruptedCalls, testing::Values("sigtrap", "perf", "wall"),
+                         [](const auto& source) { return std::string{source.param}; });
+
 class RecordedChildren : public Calls, public testing::WithParamInterface<const char*> {};
 
 TEST_P(RecordedChildren, are_processes_of_the_recording) {

@@ -18,6 +18,7 @@ using collector::KeepingSink;
 using collector::TestArea;
 
 constexpr std::uint64_t kPeriodNs = 100'000;
+constexpr std::uint64_t kNoSampleIsLong = ~std::uint64_t{0};
 
 volatile std::uint64_t sink_value = 0;
 int foreign_signals = 0;
@@ -52,6 +53,7 @@ protected:
         tell_own_stack();
         test.area().header.gap_ticks =
             static_cast<std::uint64_t>(1.5 * kPeriodNs * collector::TickClock{}.ticks_per_ns());
+        test.area().header.period_ticks = kNoSampleIsLong;
     }
     void TearDown() override { detach_after_fork(); }
 
@@ -211,6 +213,103 @@ TEST_F(Handler, carries_the_time_of_a_lost_sample_on) {
     take_one();
     EXPECT_EQ(slot.samples.load(), 2U);
     EXPECT_GE(thread.accounted_ns, before + 3'000'000);
+}
+
+TEST_F(Handler, lets_the_program_go_on_where_samples_take_longer_than_a_period) {
+    header().period_ticks = 1;
+    take_one();
+    const ThreadSlot& slot = test.slot(0);
+    for (int more = 0; more < 1000 && slot.lost.load() == 0; ++more) {
+        take_one();
+    }
+    EXPECT_EQ(slot.lost.load(), 1U);
+    const std::uint64_t before = slot.samples.load();
+    EXPECT_GE(before, 4U);
+    burn(3'000'000);
+    take_one();
+    EXPECT_EQ(slot.samples.load(), before + 1);
+}
+
+/// Where a system call that SIGUSR1 has interrupted is to begin again.
+class InterruptedCall : public Handler {
+protected:
+    static constexpr greg_t kCall = 0x401000;
+
+    void SetUp() override {
+        Handler::SetUp();
+        ASSERT_EQ(::pipe2(pipe_.data(), O_CLOEXEC), 0);
+        sigset_t set{};
+        sigaddset(&set, SIGUSR1);
+        ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    }
+    void TearDown() override {
+        ::signal(SIGUSR1, SIG_IGN);
+        sigset_t set{};
+        sigaddset(&set, SIGUSR1);
+        ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+        ::signal(SIGUSR1, SIG_DFL);
+        ::close(pipe_[0]);
+        ::close(pipe_[1]);
+        Handler::TearDown();
+    }
+    static void wait_with_handler(int flags) {
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        action.sa_flags = flags;
+        ::sigaction(SIGUSR1, &action, nullptr);
+        ::raise(SIGUSR1);
+    }
+    [[nodiscard]] ucontext_t restarted_read() const {
+        ucontext_t context{};
+        ::getcontext(&context);
+        gregset_t& regs = context.uc_mcontext.gregs;
+        regs[REG_RIP] = kCall;
+        regs[REG_RCX] = kCall + 2;
+        regs[REG_R11] = regs[REG_EFL] = 0x246;
+        regs[REG_RAX] = SYS_read;
+        regs[REG_RDI] = pipe_[0];
+        sigemptyset(&context.uc_sigmask);
+        return context;
+    }
+    /// What the thread goes on with behind a sample: its pc and rax.
+    static std::pair<greg_t, greg_t> sampled(ucontext_t context) {
+        siginfo_t info = sample_info();
+        on_signal(info.si_signo, &info, &context);
+        return {context.uc_mcontext.gregs[REG_RIP], context.uc_mcontext.gregs[REG_RAX]};
+    }
+    static constexpr std::pair<greg_t, greg_t> kInterrupted{kCall + 2, -EINTR};
+    static constexpr std::pair<greg_t, greg_t> kRestarted{kCall, SYS_read};
+
+    std::array<int, 2> pipe_{-1, -1};
+};
+
+TEST_F(InterruptedCall, ends_as_the_waiting_signals_handler_says) {
+    EXPECT_EQ(sampled(restarted_read()), kRestarted) << "nothing waits";
+    wait_with_handler(0);
+    EXPECT_EQ(sampled(restarted_read()), kInterrupted);
+    ucontext_t blocked = restarted_read();
+    sigaddset(&blocked.uc_sigmask, SIGUSR1);
+    EXPECT_EQ(sampled(blocked), kRestarted) << "it goes on waiting";
+}
+
+TEST_F(InterruptedCall, is_made_again_for_handlers_that_say_so) {
+    wait_with_handler(SA_RESTART);
+    EXPECT_EQ(sampled(restarted_read()), kRestarted);
+}
+
+TEST_F(InterruptedCall, is_not_one_that_is_yet_to_be_made_or_cannot_wait) {
+    wait_with_handler(0);
+    ucontext_t first = restarted_read();
+    first.uc_mcontext.gregs[REG_RCX] = 0;
+    EXPECT_EQ(sampled(first), kRestarted);
+    ucontext_t of_file = restarted_read();
+    const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    of_file.uc_mcontext.gregs[REG_RDI] = file;
+    EXPECT_EQ(sampled(of_file), kRestarted);
+    ::close(file);
+    ucontext_t other = restarted_read();
+    other.uc_mcontext.gregs[REG_RAX] = SYS_getpid;
+    EXPECT_EQ(sampled(other).first, kCall);
 }
 
 TEST_F(Handler, weighs_the_whole_of_a_gap) {

@@ -1,0 +1,119 @@
+#include "sampler/capture/interrupted_call.h"
+
+#include "sampler/capture/kernel_action.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <csignal>
+
+namespace sample::capture {
+namespace {
+
+constinit std::atomic<bool> g_may_ask{true};
+
+constexpr long kSyscallBytes = 2;
+constexpr greg_t kResumeFlag = 0x10000;
+constexpr long kSetBytes = 8;
+
+bool is_at_restarted_call(const gregset_t& regs) noexcept {
+    return regs[REG_RCX] == regs[REG_RIP] + kSyscallBytes &&
+           ((regs[REG_R11] ^ regs[REG_EFL]) & ~kResumeFlag) == 0;
+}
+
+/// Files on a disk answer without waiting.
+bool waits_for_others(long fd) noexcept {
+    struct stat status {};
+    return raw_syscall(SYS_fstat, fd, as_argument(&status)) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode) && !S_ISBLK(status.st_mode) &&
+           (raw_syscall(SYS_fcntl, fd, F_GETFL) & O_NONBLOCK) == 0;
+}
+
+/// Whether the call is one that a signal ends by EINTR or restarts, as its handler says, and waits.
+/// Source: signal(7).
+bool may_wait(const gregset_t& regs) noexcept {
+    const auto flag_of = [](greg_t word, int flag) { return (word & flag) != 0; };
+    switch (regs[REG_RAX]) {
+        case SYS_read:
+        case SYS_readv:
+        case SYS_write:
+        case SYS_writev:
+        case SYS_ioctl:
+        case SYS_accept:
+        case SYS_accept4:
+        case SYS_connect:
+            return waits_for_others(regs[REG_RDI]);
+        case SYS_recvfrom:
+        case SYS_sendto:
+        case SYS_recvmmsg:
+        case SYS_sendmmsg:
+            return !flag_of(regs[REG_R10], MSG_DONTWAIT) && waits_for_others(regs[REG_RDI]);
+        case SYS_recvmsg:
+        case SYS_sendmsg:
+            return !flag_of(regs[REG_RDX], MSG_DONTWAIT) && waits_for_others(regs[REG_RDI]);
+        case SYS_wait4:
+            return !flag_of(regs[REG_RDX], WNOHANG);
+        case SYS_waitid:
+            return !flag_of(regs[REG_R10], WNOHANG);
+        case SYS_fcntl:
+            return regs[REG_RSI] == F_SETLKW || regs[REG_RSI] == F_OFD_SETLKW;
+        case SYS_flock:
+        case SYS_mq_timedsend:
+        case SYS_mq_timedreceive:
+            return true;
+        case SYS_futex: {
+            const auto operation = static_cast<int>(regs[REG_RSI]) & FUTEX_CMD_MASK;
+            return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+        }
+        default:
+            return false;
+    }
+}
+
+/// What the first of the signals that come next says: its handler interrupts.
+bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
+    std::uint64_t pending = 0;
+    if (raw_syscall(SYS_rt_sigpending, as_argument(&pending), kSetBytes) != 0) {
+        return false;
+    }
+    for (std::uint64_t left = pending & ~blocked; left != 0; left &= left - 1) {
+        KernelAction action{};
+        raw_syscall(SYS_rt_sigaction, std::countr_zero(left) + 1, 0, as_argument(&action),
+                    kSetBytes);
+        if (action.handler != SIG_DFL && action.handler != SIG_IGN) {
+            return (action.flags & SA_RESTART) == 0;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+void leave_calls_restarted() noexcept {
+    g_may_ask.store(false, std::memory_order_relaxed);
+}
+bool may_ask_who_waits() noexcept {
+    return g_may_ask.load(std::memory_order_relaxed);
+}
+
+void answer_interrupted_call(ucontext_t& context) noexcept {
+    gregset_t& regs = context.uc_mcontext.gregs;
+    if (!is_at_restarted_call(regs) || !may_ask_who_waits() || !may_wait(regs)) {
+        return;
+    }
+    std::uint64_t blocked = 0;
+    __builtin_memcpy(&blocked, &context.uc_sigmask, sizeof blocked);
+    if (is_to_be_interrupted(blocked)) {
+        regs[REG_RAX] = -EINTR;
+        regs[REG_RIP] += kSyscallBytes;
+    }
+}
+
+}  // namespace sample::capture
