@@ -7,12 +7,14 @@
 #include "sampler/collector/profiled_process.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,7 +71,13 @@ public:
     [[nodiscard]] capture::ThreadState& thread(std::uint32_t index) const {
         auto& state = threads_[index];
         if (state == nullptr) {
-            state = std::make_unique<capture::ThreadState>();
+            void* const memory =
+                ::mmap(nullptr, sizeof(capture::ThreadState), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (memory == MAP_FAILED) {
+                throw std::bad_alloc{};
+            }
+            state.reset(static_cast<capture::ThreadState*>(memory));
             state->slot = &slot(index);
         }
         return *state;
@@ -159,7 +167,13 @@ private:
     }
 
     std::shared_ptr<AreaMapping> mapping_;
-    mutable std::map<std::uint32_t, std::unique_ptr<capture::ThreadState>> threads_;
+    struct Unmap {
+        void operator()(capture::ThreadState* state) const {
+            ::munmap(state, sizeof(capture::ThreadState));
+        }
+    };
+    /// As the handler has them: of each only what was written is memory.
+    mutable std::map<std::uint32_t, std::unique_ptr<capture::ThreadState, Unmap>> threads_;
 };
 
 /// Keeps everything.
