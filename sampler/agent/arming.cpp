@@ -13,12 +13,15 @@
 
 #include <sys/single_threaded.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 
 namespace sample::agent {
 namespace {
 
+using capture::as_argument;
 using capture::raw_syscall;
 using control::Source;
 
@@ -32,6 +35,9 @@ constinit bool g_kernel_excluded = false;
 /// Of the threads that existed when the process joined.
 constinit std::array<source::TimerId, control::kMaxPassedFds> g_timers{};
 constinit std::size_t g_timer_count = 0;
+
+constinit std::uint64_t g_processors = 1;
+constinit std::atomic<std::uint64_t> g_running_timers{0};
 
 /// The calling thread's timer plus one; 0: none.
 constinit thread_local source::TimerId t_timer_plus_one = 0;
@@ -84,9 +90,22 @@ void delete_timers() noexcept {
     }
 }
 
+/// That this process may use.
+std::uint64_t processors() noexcept {
+    std::array<std::uint64_t, 128> mask{};
+    raw_syscall(SYS_sched_getaffinity, 0, sizeof mask, as_argument(mask.data()));
+    int count = 0;
+    for (const std::uint64_t word : mask) {
+        count += __builtin_popcountll(word);
+    }
+    return count > 0 ? static_cast<std::uint64_t>(count) : 1;
+}
+
 /// One timer for each thread. 0, or the negative errno of the calling thread's.
 int make_timers(const ThreadList& threads) noexcept {
     const int self = current_tid();
+    g_processors = processors();
+    g_running_timers.store(0, std::memory_order_relaxed);
     for (std::size_t i = 0; i < threads.count; ++i) {
         const source::TimerId timer = source::create_thread_timer(
             threads.tids[i], capture::kAsyncSignal, capture::kSampleCookie);
@@ -116,10 +135,14 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
     return tid < 0 ? tid : 0;
 }
 
-/// A period of wall time, and a random first part of it.
+/// A period of wall time, and a random first part of it. Where more threads than processors have
+/// one, longer by as much: each runs for a part of the time, and a thousand timers would take all
+/// of it.
 void start_timer(source::TimerId timer) noexcept {
+    const std::uint64_t running = g_running_timers.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t period = g_period * std::max<std::uint64_t>(1, running / g_processors);
     const std::uint64_t mixed = capture::read_ticks() * 0x9e3779b97f4a7c15U;
-    source::start_timer(timer, 1 + ((mixed >> 32U) * g_period >> 32U), g_period);
+    source::start_timer(timer, 1 + ((mixed >> 32U) * period >> 32U), period);
 }
 
 void pass_event_on() noexcept {
@@ -314,6 +337,7 @@ void arm_this_thread() noexcept {
 void disarm_this_thread() noexcept {
     if (t_timer_plus_one != 0) {
         source::delete_timer(t_timer_plus_one - 1);
+        g_running_timers.fetch_sub(1, std::memory_order_relaxed);
         t_timer_plus_one = 0;
     }
 }

@@ -189,6 +189,7 @@ constexpr std::array kJoining{
     call(SYS_rt_tgsigqueueinfo, {kUnknown, kUnknown, kUnknown, kUnknown}),
     // Where one of these is refused there are other sources.
     may_fail(call(SYS_perf_event_open, {kUnknown, kUnknown, -1, -1, kUnknown})),
+    may_fail(call(SYS_sched_getaffinity, {0, kUnknown, kUnknown})),
     may_fail(call(SYS_timer_create, {CLOCK_MONOTONIC, kUnknown, kUnknown})),
     may_fail(call(SYS_timer_settime, {kUnknown, 0, kUnknown, 0})),
 };
