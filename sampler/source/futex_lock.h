@@ -37,25 +37,25 @@ private:
 class FutexLock {
 public:
     void lock() noexcept {
-        std::uint32_t seen = kFree;
-        if (state_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire)) {
+        std::uint32_t seen = is_free;
+        if (state_.compare_exchange_strong(seen, is_held, std::memory_order_acquire)) {
             return;
         }
-        while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
+        while (state_.exchange(is_awaited, std::memory_order_acquire) != is_free) {
             capture::raw_syscall(SYS_futex, capture::as_argument(&state_), FUTEX_WAIT_PRIVATE,
-                                 kAwaited, 0);
+                                 is_awaited, 0);
         }
     }
     void unlock() noexcept {
-        if (state_.exchange(kFree, std::memory_order_release) == kAwaited) {
+        if (state_.exchange(is_free, std::memory_order_release) == is_awaited) {
             capture::raw_syscall(SYS_futex, capture::as_argument(&state_), FUTEX_WAKE_PRIVATE, 1);
         }
     }
-    void reset() noexcept { state_.store(kFree, std::memory_order_relaxed); }
+    void reset() noexcept { state_.store(is_free, std::memory_order_relaxed); }
 
 private:
-    enum : std::uint32_t { kFree, kHeld, kAwaited };
-    std::atomic<std::uint32_t> state_{kFree};
+    enum : std::uint32_t { is_free, is_held, is_awaited };
+    std::atomic<std::uint32_t> state_{is_free};
 };
 
 class Locked {

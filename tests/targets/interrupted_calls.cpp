@@ -30,13 +30,12 @@ thread_local volatile int handled = 0;
 
 struct Waits {
     std::array<int, 2> pair{};
-    pid_t child = 0;
+    pid_t child = fork();
     sem_t semaphore{};
     sigset_t none{};
 
     Waits() {
         sigemptyset(&none);
-        child = fork();
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             pause();

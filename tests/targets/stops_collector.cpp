@@ -81,8 +81,8 @@ bool one(const std::string& how) {
 void tell(std::uint64_t stopped_at, int failures, pid_t collector) {
     const std::uint64_t stopped = now_ms() - stopped_at;
     kill(collector, SIGCONT);
-    std::printf("stopped_ms=%llu failures=%d\n", static_cast<unsigned long long>(stopped),
-                failures);
+    targets::tell("stopped_ms", stopped);
+    targets::tell("failures", static_cast<std::uint64_t>(failures));
     std::fflush(stdout);
     // The collector takes back that nobody may wait for it.
     sleep(2);
