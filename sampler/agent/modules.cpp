@@ -1,5 +1,6 @@
 #include "sampler/agent/modules.h"
 
+#include "sampler/agent/elf_notes.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
@@ -44,35 +45,6 @@ constinit std::size_t g_count = 0;
 constinit std::array<unwind::ModuleTable, 4> g_tables{};
 constinit std::uint64_t g_generation = 0;
 constinit std::array<char, PATH_MAX> g_executable{};
-
-/// Source: gABI, Note Section; "GNU" notes of type NT_GNU_BUILD_ID.
-void find_build_id(const dl_phdr_info& info, Identity& identity) noexcept {
-    for (std::size_t i = 0; i < info.dlpi_phnum; ++i) {
-        const ElfW(Phdr)& header = info.dlpi_phdr[i];
-        if (header.p_type != PT_NOTE) {
-            continue;
-        }
-        const auto* at = reinterpret_cast<const std::uint8_t*>(info.dlpi_addr + header.p_vaddr);
-        const auto* end = at + header.p_memsz;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            ElfW(Nhdr) note;
-            memcpy(&note, at, sizeof note);
-            const std::uint8_t* name = at + sizeof note;
-            const std::uint8_t* bytes = name + ((note.n_namesz + 3U) & ~3U);
-            const std::uint8_t* next = bytes + ((note.n_descsz + 3U) & ~3U);
-            if (next > end || next < at) {
-                break;
-            }
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-                memcmp(name, "GNU", 4) == 0) {
-                identity.build_id = bytes;
-                identity.build_id_bytes = note.n_descsz;
-                return;
-            }
-            at = next;
-        }
-    }
-}
 
 void index_module(const dl_phdr_info& info, const char* path, unwind::Module& module,
                   unwind::cfi::FrameIndex& index) noexcept {
@@ -120,7 +92,10 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     if (module.span.contains(reinterpret_cast<std::uint64_t>(&add_module))) {
         identity.flags = capture::kModuleAgent;
     }
-    find_build_id(*info, identity);
+    const auto build_id =
+        find_note({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr, "GNU", NT_GNU_BUILD_ID);
+    identity.build_id = build_id.data();
+    identity.build_id_bytes = static_cast<std::uint32_t>(build_id.size());
     unwind::cfi::FrameIndex& index = g_indexes[g_count];
     if (g_count == 0) {
         index_module(*info, "/proc/self/exe", module, index);

@@ -27,6 +27,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace sample::agent {
 namespace {
@@ -140,54 +141,33 @@ Mapped map_both(int area_fd, int page_fd) noexcept {
     return mapped;
 }
 
-/// Everything from Hello on. Returns a problem for people, or null.
-const char* converse(int socket, control::Hello& hello, Patience& patience) noexcept {
-    static control::Welcome welcome;
-    if (send_message(socket, &hello, sizeof hello, nullptr, 0, patience) != 0) {
-        return hello.starts_session != 0 ? "the collector does not listen" : nullptr;
-    }
+/// What the collector passes.
+struct PassedFds {
     std::array<int, 2> fds{-1, -1};
-    std::size_t fd_count = fds.size();
-    const long got =
-        receive_message(socket, &welcome, sizeof welcome, fds.data(), fd_count, patience);
-    if (got == -EAGAIN) {
-        leave_word();
-    }
-    if (got != sizeof welcome || !is_sound(welcome)) {
-        close_descriptor(fds[0]);
-        close_descriptor(fds[1]);
-        return hello.starts_session != 0 ? "the collector could not start; try `sample doctor`"
-                                         : nullptr;
-    }
-    if (welcome.accepted == 0 || fd_count != 2) {
-        close_descriptor(fds[0]);
-        close_descriptor(fds[1]);
-        return welcome.refusal[0] != '\0' ? welcome.refusal.data() : nullptr;
-    }
-    if (affordable_bytes() == 0) {
-        close_descriptor(fds[0]);
-        close_descriptor(fds[1]);
-        return "the address space is limited, and left to the program; raise `ulimit -v` to 256 MB";
-    }
-    const auto [area, page] = map_both(fds[0], fds[1]);
-    close_descriptor(fds[0]);
-    close_descriptor(fds[1]);
-    if (area == nullptr || area->header.magic != capture::kAreaMagic) {
-        return "no address space for the sample buffers; raise `ulimit -v`";
-    }
-    if (hello.starts_session != 0 && !set_session(welcome.session.data())) {
-        return "the collector is not of this version";
-    }
-    set_up_watch(page, welcome.collector_pid);
-    set_up_children(welcome.children != 0);
+    std::size_t count = fds.size();
 
+    PassedFds() = default;
+    ~PassedFds() { close(); }
+    PassedFds(const PassedFds&) = delete;
+    PassedFds& operator=(const PassedFds&) = delete;
+
+    void close() noexcept {
+        for (int& fd : fds) {
+            close_descriptor(std::exchange(fd, -1));
+        }
+    }
+};
+
+/// From the sources on: `welcome` is accepted. Returns a problem for people, or null.
+const char* begin_sampling(int socket, const control::Hello& hello, const control::Welcome& welcome,
+                           capture::Area& area, Patience& patience) noexcept {
     const ThreadList threads = list_threads();
-    area->header.observes_waits.store(welcome.observes_waits);
-    Arming arming = arm(welcome, threads, *area);
+    area.header.observes_waits.store(welcome.observes_waits);
+    Arming arming = arm(welcome, threads, area);
     const control::Armed& armed = arming.armed;
     if (armed.source != Source::none) {
         set_up_gate(armed.source == Source::sigtrap);
-        prepare_capture(*area, threads, armed);
+        prepare_capture(area, threads, armed);
         // Not left to the collector: on a busy machine a short program would end before.
         enable_events(arming);
     }
@@ -196,6 +176,41 @@ const char* converse(int socket, control::Hello& hello, Patience& patience) noex
     close_events(arming);
     start_sources(sent == 0 && armed.source != Source::none);
     return sent == 0 || hello.starts_session == 0 ? nullptr : "the collector went away";
+}
+
+/// Everything from Hello on. Returns a problem for people, or null.
+const char* converse(int socket, control::Hello& hello, Patience& patience) noexcept {
+    static control::Welcome welcome;
+    if (send_message(socket, &hello, sizeof hello, nullptr, 0, patience) != 0) {
+        return hello.starts_session != 0 ? "the collector does not listen" : nullptr;
+    }
+    PassedFds passed;
+    const long got = receive_message(socket, &welcome, sizeof welcome, passed.fds.data(),
+                                     passed.count, patience);
+    if (got == -EAGAIN) {
+        leave_word();
+    }
+    if (got != sizeof welcome || !is_sound(welcome)) {
+        return hello.starts_session != 0 ? "the collector could not start; try `sample doctor`"
+                                         : nullptr;
+    }
+    if (welcome.accepted == 0 || passed.count != 2) {
+        return welcome.refusal[0] != '\0' ? welcome.refusal.data() : nullptr;
+    }
+    if (affordable_bytes() == 0) {
+        return "the address space is limited, and left to the program; raise `ulimit -v` to 256 MB";
+    }
+    const auto [area, page] = map_both(passed.fds[0], passed.fds[1]);
+    passed.close();
+    if (area == nullptr || area->header.magic != capture::kAreaMagic) {
+        return "no address space for the sample buffers; raise `ulimit -v`";
+    }
+    if (hello.starts_session != 0 && !set_session(welcome.session.data())) {
+        return "the collector is not of this version";
+    }
+    set_up_watch(page, welcome.collector_pid);
+    set_up_children(welcome.children != 0);
+    return begin_sampling(socket, hello, welcome, *area, patience);
 }
 
 /// A socket to the session's collector, or -1: nobody listens, and the session is over (normal for

@@ -1,6 +1,7 @@
 #include "sampler/agent/signal_relay.h"
 
 #include "sampler/agent/alternate_stack.h"
+#include "sampler/agent/go_code.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/program_view.h"
 #include "sampler/agent/signals.h"
@@ -227,16 +228,25 @@ void set_kernels_stack(const stack_t& stack, const void* sp) noexcept {
         : "rcx", "r11", "memory");
 }
 
-/// The frame where the program is to find it, and `entry` for `address` to be entered with it.
-void place(int signal, KernelFrame& from, bool on_stack, const Handler& handler,
+/// Where a handler of the program runs.
+enum class HandlerStack : std::uint8_t { interrupted, programs_alternate, ours };
+
+HandlerStack stack_of(const Handler& handler) noexcept {
+    return (handler.flags & SA_ONSTACK) == 0 ? HandlerStack::interrupted
+           : is_go_code(handler.address)     ? HandlerStack::ours
+                                             : HandlerStack::programs_alternate;
+}
+
+/// The frame where the program is to find it, and `entry` for `handler` to be entered with it.
+void place(int signal, KernelFrame& from, HandlerStack stack, const Handler& handler,
            Entry& entry) noexcept {
     const stack_t kernels = from.words().uc_stack;
     SignalStack* own = capture::find_signal_stack(kernels);
     KernelFrame* frame = &from;
     stack_t during = kernels;
-    if (own != nullptr && own->holds(&from)) {
+    if (own != nullptr && own->holds(&from) && stack != HandlerStack::ours) {
         const stack_t view = own->view_of(kernels);
-        frame = move_frame(from, *own, view, on_stack);
+        frame = move_frame(from, *own, view, stack == HandlerStack::programs_alternate);
         if ((view.ss_flags & kAutodisarm) != 0) {
             during = show_view(*own, {}, kernels);
             set_kernels_stack(during, frame);
@@ -356,7 +366,7 @@ void run_programs_handler(int signal, void* context, const struct sigaction& act
     const std::uint64_t own = std::uint64_t{1} << (signal - 1);
     const std::uint64_t mask = mask_at_delivery(context) | first_word(action.sa_mask);
     Entry entry;
-    place(signal, frame, (action.sa_flags & SA_ONSTACK) != 0,
+    place(signal, frame, stack_of(as_handler(action)),
           {reinterpret_cast<std::uint64_t>(sample_call_handler), mask & ~own, 0}, entry);
     // Registers that the handler keeps; their own values are in its frame.
     auto& registers = reinterpret_cast<ucontext_t*>(entry.data())->uc_mcontext.gregs;
@@ -388,7 +398,7 @@ void sample_place_relayed(void* kernels_frame, void* entry, int signal) noexcept
     const int own = own_signal();
     const std::uint64_t own_bit = own != 0 ? std::uint64_t{1} << (own - 1) : 0;
     handler.mask &= ~own_bit | first_word(frame.words().uc_sigmask);
-    place(signal, frame, true, handler, *static_cast<Entry*>(entry));
+    place(signal, frame, stack_of(handler), handler, *static_cast<Entry*>(entry));
 }
 
 // The relay: room for an Entry below the kernel's frame, which keeps the stack aligned;

@@ -7,7 +7,7 @@
 #include "sampler/agent/real.h"
 #include "sampler/agent/session_client.h"
 
-#include <sys/ptrace.h>
+#include <linux/ptrace.h>
 
 #include <cerrno>
 #include <cstdarg>
@@ -20,7 +20,7 @@ SAMPLE_REAL constinit Real<long(int, pid_t, void*, void*)> g_ptrace{"ptrace"};
 }  // namespace
 }  // namespace sample::agent
 
-extern "C" SAMPLE_WRAPPER long ptrace(__ptrace_request request, ...) noexcept {
+extern "C" SAMPLE_WRAPPER long ptrace(int request, ...) noexcept {
     namespace agent = sample::agent;
     va_list list;
     va_start(list, request);

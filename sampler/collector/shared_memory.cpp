@@ -10,11 +10,13 @@
 namespace sample::collector {
 namespace {
 
+std::mutex g_raising;
+
 /// While it lives, no file is too large, as far as that is ours to say: without privilege up to the
 /// hard limit.
 class RaisedFileSize {
 public:
-    RaisedFileSize() : lock_{mutex_} {
+    RaisedFileSize() : lock_{g_raising} {
         if (::getrlimit(RLIMIT_FSIZE, &before_) != 0 || before_.rlim_cur == RLIM_INFINITY) {
             return;
         }
@@ -35,7 +37,6 @@ public:
     }
 
 private:
-    static inline std::mutex mutex_;
     std::lock_guard<std::mutex> lock_;
     rlimit before_{};
     bool raised_ = false;

@@ -100,6 +100,25 @@ std::size_t StackNodes::kept_nodes(ThreadStack& thread, const DrainedSample& sam
     return kept;
 }
 
+bool StackNodes::extend_path(ThreadStack& thread, const DrainedSample& sample,
+                             std::uint64_t time_ns) {
+    for (std::size_t i = thread.path.size(); i < sample.frames.size(); ++i) {
+        const auto frame = FrameAddress::from_bits(sample.frames[i]);
+        const CodeAddress code = code_of(thread, frame, time_ns);
+        if (code.is_dated) {
+            thread.first_dated = std::min(thread.first_dated, i);
+            thread.dated_until_ns = std::min(thread.dated_until_ns, code.until_ns);
+        }
+        const NodeId parent = thread.path.empty() ? thread.base : thread.path.back();
+        const NodeId node = frame_node(code, parent, frame.is_guessed());
+        if (node.is_none() && !code.is_agent) {
+            return false;
+        }
+        thread.path.push_back(node);
+    }
+    return true;
+}
+
 NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
     const NodeId base = base_of(sample);
     const std::uint64_t time_ns = clock_.to_ns(sample.ticks);
@@ -109,23 +128,13 @@ NodeId StackNodes::node_of(ThreadStack& thread, const DrainedSample& sample) {
         kept = 0;
         thread.base = base;
     }
+    thread.path.resize(kept);
+    if (!extend_path(thread, sample, time_ns)) {
+        return without_room();
+    }
     const auto parent_of = [&](std::size_t frame) {
         return frame == 0 ? base : thread.path[frame - 1];
     };
-    thread.path.resize(kept);
-    for (std::size_t i = kept; i < sample.frames.size(); ++i) {
-        const auto frame = FrameAddress::from_bits(sample.frames[i]);
-        const CodeAddress code = code_of(thread, frame, time_ns);
-        if (code.is_dated) {
-            thread.first_dated = std::min(thread.first_dated, i);
-            thread.dated_until_ns = std::min(thread.dated_until_ns, code.until_ns);
-        }
-        const NodeId node = frame_node(code, parent_of(i), frame.is_guessed());
-        if (node.is_none() && !code.is_agent) {
-            return without_room();
-        }
-        thread.path.push_back(node);
-    }
     if ((sample.stop & capture::kStopGuessed) != 0 && !contains_guessed(sample.frames)) {
         // The guess was elided. The mark goes to the innermost node, which is not kept in the path:
         // the next stack may share it and have no guess in it.

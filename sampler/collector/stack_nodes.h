@@ -42,6 +42,9 @@ private:
     NodeId base_of(const DrainedSample& sample);
     /// What a stack is for which there is no room: a part of it would be another one's.
     NodeId without_room();
+    /// The nodes of the frames behind those that the path has. False: there is no room for one.
+    [[nodiscard]] bool extend_path(ThreadStack& thread, const DrainedSample& sample,
+                                   std::uint64_t time_ns);
     /// The node of one frame below `parent`; `parent` itself for a frame of ours; none if there is
     /// no room for it.
     NodeId frame_node(const CodeAddress& code, NodeId parent, bool guessed);

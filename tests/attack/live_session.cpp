@@ -20,12 +20,12 @@ constexpr int kMostMs = 60'000;
 
 struct Address {
     sockaddr_un address{};
-    socklen_t size = 0;
+    socklen_t size;
 
-    explicit Address(const std::string& name) {
+    explicit Address(const std::string& name)
+        : size{static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())} {
         address.sun_family = AF_UNIX;
         std::memcpy(address.sun_path + 1, name.data(), name.size());
-        size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     }
     [[nodiscard]] const sockaddr* get() const {
         return reinterpret_cast<const sockaddr*>(&address);

@@ -106,8 +106,10 @@ TEST_F(SessionAttack, another_user_is_turned_away) {
 
 TEST_F(SessionAttack, silent_peers_by_the_thousand_cost_a_bounded_number_of_descriptors) {
     const std::size_t before = open_descriptors();
+    constexpr std::size_t kSilent = 700;
     std::vector<Fd> silent;
-    for (int i = 0; i < 700; ++i) {
+    silent.reserve(kSilent);
+    while (silent.size() < kSilent) {
         silent.push_back(connect_to(words().name));
     }
     // They are let in in their order: when this one is answered, all have been.

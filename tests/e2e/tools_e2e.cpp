@@ -79,6 +79,11 @@ protected:
     }
 };
 
+TEST_P(Tool, go_finds_its_handlers_where_it_looks_for_them) {
+    expect_same({target("go_program")});
+    expect_same({target("go_host"), target("go_library.so")});
+}
+
 TEST_P(Tool, valgrind_runs_its_program_unprofiled) {
     const Outcome bare = run_here({"valgrind", "-q", target("exit_code"), "7", "its own words"});
     ASSERT_EQ(bare.exit_code, 7) << bare.err;
