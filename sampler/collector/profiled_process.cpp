@@ -167,7 +167,9 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     }
     drain();
     addresses_.finish(identity_.pid);
-    refresh_thread_names();
+    if (!has_died_) {
+        refresh_thread_names();
+    }
     const std::uint64_t now = monotonic_ns();
     book_observer(now);
     if (observes_waits()) {
@@ -179,8 +181,8 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     }
     book_rest_of_process(identity_.is_time ? image_cpu : counted, now);
     const HandlerTotals totals = reader_.totals();
-    if (kind == trace::EndKind::replaced) {
-        // What /proc has of it is the new image's, which waits.
+    if (kind == trace::EndKind::replaced || has_died_) {
+        // What /proc has of it is the new image's, which waits, or gone.
         measure_area();
     } else {
         measure_memory();

@@ -83,6 +83,10 @@ public:
     /// which stands for the clock where weights are no time.
     void end(trace::EndKind kind, int code, std::optional<std::uint64_t> cpu_ns,
              std::uint64_t counted = 0);
+    /// It has died: /proc is asked no more. Whoever looks there for a process that its parent waits
+    /// for just then may keep both in the kernel until a third one is done, for milliseconds on a
+    /// busy machine. Source: Linux fs/dcache.c, d_invalidate, shrink_dcache_parent.
+    void note_death() { has_died_ = true; }
 
     /// Frees what threads that were killed or never said good-bye have left. Now and then.
     void collect_dead_threads();
@@ -146,6 +150,7 @@ private:
     void book_observer(std::uint64_t time_ns);
 
     Identity identity_;
+    bool has_died_ = false;
     std::shared_ptr<AreaMapping> mapping_;
     Recorder& recorder_;
     const TickClock& clock_;

@@ -212,6 +212,9 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
+    if (has_died(pid, live.pidfd.get())) {
+        live.process->note_death();
+    }
     note_confinement(live);
     const EventTimes times = gatekeeper_->remove(*live.mapping);
     live.process->end(kind, code, cpu, times.counted);
