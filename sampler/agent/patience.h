@@ -1,10 +1,10 @@
-// How long the agent waits for the collector: as long as that does something, and at most some
-// 100 ms while it does nothing, once for all processes of a session.
+// How long the agent waits for the collector: as long as that does something, and at most
+// 60 ms while it does nothing, once for all processes of a session.
 //
 // The collector may be stopped, or wait for a disk that does not answer: the program must not. On a
 // busy machine it only has no processor for a while: then one of its threads is ready to run, or
 // its CPU clock has moved. The kernel tells both to anybody, and no process of the session can
-// forge them. The 100 ms are counted in short waits, which a busy machine makes longer, too.
+// forge them. The 60 ms are counted in short waits, which a busy machine makes longer, too.
 //
 // Who has waited in vain leaves word for the others: in the session's page, and in the environment
 // for those who cannot see that.
@@ -20,7 +20,7 @@ class Patience {
 public:
     /// What one wait should last.
     static constexpr long kSliceNs = 5'000'000;
-    static constexpr std::uint64_t kQuietNs = 80'000'000;
+    static constexpr std::uint64_t kQuietNs = 60'000'000;
 
     /// `collector` 0: not known; then all that passes counts as quiet. `most_ns`: in all, whatever
     /// the collector does.

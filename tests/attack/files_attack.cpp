@@ -283,6 +283,7 @@ protected:
             GTEST_SKIP() << "only root has more rights than the program";
         }
         ASSERT_EQ(chmod(file("").c_str(), 0755), 0);
+        fs::remove_all(named_.parent_path());  // a test that was killed may have left it
         ASSERT_TRUE(fs::create_directory(named_.parent_path()));
         std::ofstream{named_} << "the_secret_line\n"
                               << "another_secret\n"

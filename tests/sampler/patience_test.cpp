@@ -50,7 +50,7 @@ TEST(Patience, ends_with_a_collector_that_is_stopped) {
     ::kill(stopped.pid(), SIGSTOP);
     int status = 0;
     ASSERT_EQ(::waitpid(stopped.pid(), &status, WUNTRACED), stopped.pid());
-    // 80 ms in waits of 5 ms, the first one and one that was late.
+    // 60 ms in waits of 5 ms, the first one and one that was late.
     EXPECT_LE(waits_for(Patience{stopped.pid(), kLongNs}, kManyWaits), 20);
 }
 

@@ -16,6 +16,8 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -28,6 +30,21 @@ std::uint64_t now_ms() {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1000 +
            static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+/// Each of its threads: one may still be at work when the signal has been sent.
+bool is_stopped(pid_t pid) {
+    for (const auto& task :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(pid) + "/task"}) {
+        std::ifstream stat{task.path() / "stat"};
+        std::string line;
+        std::getline(stat, line);
+        const std::size_t name_end = line.rfind(')');
+        if (name_end == std::string::npos || line.compare(name_end, 3, ") T") != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool waits_for(pid_t pid) {
@@ -102,11 +119,14 @@ int main(int argc, char** argv) {
     }
     const std::string how = argv[1];
     const int count = std::atoi(argv[2]);
-    const std::uint64_t stopped_at = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : now_ms();
     const pid_t collector = getppid();
     if (argc == 3) {
         kill(collector, SIGSTOP);
+        while (!is_stopped(collector)) {
+            usleep(1000);
+        }
     }
+    const std::uint64_t stopped_at = argc == 4 ? std::strtoull(argv[3], nullptr, 10) : now_ms();
     if (how == "self" && count > 0) {
         execl(argv[0], argv[0], "self", std::to_string(count - 1).c_str(),
               std::to_string(stopped_at).c_str(), nullptr);
