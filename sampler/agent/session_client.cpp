@@ -158,6 +158,25 @@ struct PassedFds {
     }
 };
 
+/// The collector lists this process as one that is not profiled.
+void decline(int socket, const control::Hello& hello, control::NotProfiled reason,
+             Patience& patience) noexcept {
+    constexpr const char* kOwnFile = "/proc/self/exe";
+    control::Unprofiled program;
+    program.reason = reason;
+    program.secret = hello.secret;
+    program.pid = program.sender_pid = hello.pid;
+    program.parent_pid = hello.parent_pid;
+    struct stat file {};
+    if (raw_syscall(SYS_stat, as_argument(kOwnFile), as_argument(&file)) == 0) {
+        program.device = file.st_dev;
+        program.inode = file.st_ino;
+    }
+    raw_syscall(SYS_readlink, as_argument(kOwnFile), as_argument(program.path.data()),
+                static_cast<long>(program.path.size() - 1));
+    send_message(socket, &program, sizeof program, nullptr, 0, patience);
+}
+
 /// From the sources on: `welcome` is accepted. Returns a problem for people, or null.
 const char* begin_sampling(int socket, const control::Hello& hello, const control::Welcome& welcome,
                            capture::Area& area, Patience& patience) noexcept {
@@ -198,7 +217,8 @@ const char* converse(int socket, control::Hello& hello, Patience& patience) noex
         return welcome.refusal[0] != '\0' ? welcome.refusal.data() : nullptr;
     }
     if (affordable_bytes() == 0) {
-        return "the address space is limited, and left to the program; raise `ulimit -v` to 256 MB";
+        decline(socket, hello, control::NotProfiled::little_address_space, patience);
+        return nullptr;
     }
     const auto [area, page] = map_both(passed.fds[0], passed.fds[1]);
     passed.close();

@@ -249,6 +249,8 @@ void Session::list_unprofiled() {
         }
         if (recorder_.has_begun()) {
             recorder_.writer().unprofiled(program);
+        } else if (static_cast<pid_t>(program.pid) == root_) {
+            why_root_is_not_ = program.reason;
         }
     }
 }
@@ -390,6 +392,9 @@ std::string Session::why_empty() const {
     }
     if (!doorkeeper_->refusal().empty()) {
         return doorkeeper_->refusal();
+    }
+    if (!why_root_is_not_.empty()) {
+        return why_root_is_not_;
     }
     if (doorkeeper_->has_met_anybody()) {
         return "the agent could not be set up in it; what it said is above";

@@ -107,6 +107,7 @@ private:
     SessionOptions options_;
     TickClock clock_;
     UnprofiledPrograms unprofiled_;
+    std::string why_root_is_not_;  ///< Profiled, though it is the session's first process.
     Recorder recorder_;
     ThrottleWatch throttling_;
     Fd finish_event_;

@@ -48,6 +48,8 @@ const char* describe(control::NotProfiled reason) {
             return "it is valgrind, which runs the program on a processor that it simulates";
         case control::NotProfiled::traced:
             return "another profiled process traces it, and would be stopped by each sample";
+        case control::NotProfiled::little_address_space:
+            return "its address space is limited, and left to it: raise `ulimit -v` to 256 MB";
     }
     return "the agent cannot be loaded into it";
 }

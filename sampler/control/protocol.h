@@ -101,9 +101,11 @@ enum class NotProfiled : std::uint32_t {
     out_of_reach,  ///< The agent's file: another root folder or mount namespace.
     valgrind,
     traced,  ///< By another process of the session.
+    little_address_space,
 };
 
-/// A program is about to be started, or was, which the collector will hear nothing from. No answer.
+/// A program is about to be started, or was, which the collector will hear nothing from; or who was
+/// welcome declines. No answer.
 struct Unprofiled {
     MessageKind kind = MessageKind::unprofiled;
     NotProfiled reason = NotProfiled::none;

@@ -2,6 +2,8 @@
 // and where addresses are limited they are left to the program.
 #include "session.h"
 
+#include <algorithm>
+
 namespace sample::e2e {
 namespace {
 
@@ -37,8 +39,23 @@ TEST_F(Memory, that_is_limited_is_left_to_the_program) {
 
 TEST_F(Memory, that_is_too_little_to_sample_is_said) {
     const Outcome outcome =
-        sample({"-o", recording(), "--", "prlimit", "--as=100000000", target("exit_code"), "0"});
-    EXPECT_NE(outcome.err.find("the address space is limited"), std::string::npos) << outcome.err;
+        run_here({"sh", "-c", "ulimit -v 200000; exec \"$0\" -o \"$1\" -- \"$2\" 7", sample_path(),
+                  recording(), target("exit_code")});
+    EXPECT_EQ(outcome.exit_code, 7);
+    EXPECT_NE(outcome.err.find("its address space is limited"), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST_F(Memory, of_a_child_that_is_too_little_is_said_in_the_recording) {
+    const Words command{"sh", "-c", "ulimit -v 100000; /bin/true; exec \"$0\" 7",
+                        target("exit_code")};
+    Words line{"--quiet", "-o", recording(), "--"};
+    line.insert(line.end(), command.begin(), command.end());
+    const Outcome outcome = sample(line);
+    EXPECT_EQ(outcome.exit_code, 7);
+    EXPECT_EQ(outcome.err, run_here(command).err) << "nothing of ours is among its words";
+    const std::string stats = sample({"report", "--view", "stats", recording()}).out;
+    EXPECT_NE(stats.find("its address space is limited"), std::string::npos) << stats;
 }
 
 }  // namespace
