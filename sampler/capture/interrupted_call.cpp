@@ -45,7 +45,6 @@ bool may_wait(const gregset_t& regs) noexcept {
         case SYS_readv:
         case SYS_write:
         case SYS_writev:
-        case SYS_ioctl:
         case SYS_accept:
         case SYS_accept4:
         case SYS_connect:
