@@ -16,8 +16,11 @@ void in_forked_child() noexcept {
     forget_sources();
     forget_fork();
     signals_after_fork();
+    if (!may_join()) {
+        return;
+    }
     set_up_confinement();
-    if (!was_profiled || !children_wanted() || !may_join()) {
+    if (!was_profiled || !children_wanted()) {
         return;
     }
     Workplace place;

@@ -144,10 +144,13 @@ bool is_owner() noexcept {
 }
 
 void signals_after_fork() noexcept {
-    process_state().signals_owner.store(raw_syscall(SYS_getpid));
     process_state().view_lock.reset();
     process_state().actions_lock.reset();
     process_state().unload_lock.reset();
+    if (own_signal() == 0 && !gives_alternate_stacks()) {
+        return;  // a filter may know no other call than the program's own
+    }
+    process_state().signals_owner.store(raw_syscall(SYS_getpid));
     alternate_stacks_after_fork();
 }
 

@@ -59,10 +59,24 @@ Filter make_filter(std::span<const unsigned> numbers, unsigned then, unsigned ot
 /// What work(), require() and the end of a process need.
 constexpr unsigned kFew[] = {SYS_write, SYS_exit, SYS_exit_group, SYS_rt_sigreturn};
 /// What programs never notice the lack of; the later ones are what a sampler may need.
-constexpr unsigned kRefused[] = {SYS_ptrace,           SYS_socket,        SYS_perf_event_open,
-                                 SYS_timer_create,     SYS_sendmsg,       SYS_memfd_create,
-                                 SYS_process_vm_readv, SYS_clock_gettime, SYS_sigaltstack,
-                                 SYS_tgkill,           SYS_connect,       SYS_gettid};
+constexpr unsigned kRefused[] = {SYS_ptrace,
+                                 SYS_socket,
+                                 SYS_perf_event_open,
+                                 SYS_timer_create,
+                                 SYS_sendmsg,
+                                 SYS_memfd_create,
+                                 SYS_process_vm_readv,
+                                 SYS_clock_gettime,
+                                 SYS_sigaltstack,
+                                 SYS_tgkill,
+                                 SYS_connect,
+                                 SYS_gettid,
+                                 SYS_getpid,
+                                 SYS_getppid,
+                                 SYS_rt_sigpending,
+                                 SYS_getrusage,
+                                 SYS_sched_getaffinity,
+                                 SYS_capget};
 
 void confine(const Filter& filter, std::uint64_t way) {
     const sock_fprog program{static_cast<unsigned short>(filter.size()),
