@@ -8,6 +8,7 @@
 // Truth: all work is done in first_job() or second_job(), equally, below coroutine_body() on a
 // stack of 64 KiB of its own. By hand every stack ends at its coroutine's beginning; libc's is
 // entered at the first byte of a function, where no unwind table says that it is the end.
+#include "switch_stacks.h"
 #include "work.h"
 
 #include <sys/mman.h>
@@ -36,45 +37,6 @@ TARGET_KEEP void first_job() {
 TARGET_KEEP void second_job() {
     targets::burn(kSliceNs);
 }
-
-// Saves what a call must keep on the stack it leaves, and takes it from the one it goes to.
-extern "C" void switch_stacks(void** from, void* to);
-asm(R"(
-    .text
-    .globl switch_stacks
-    .type switch_stacks, @function
-switch_stacks:
-    .cfi_startproc
-    pushq %rbx
-    .cfi_adjust_cfa_offset 8
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    pushq %r12
-    .cfi_adjust_cfa_offset 8
-    pushq %r13
-    .cfi_adjust_cfa_offset 8
-    pushq %r14
-    .cfi_adjust_cfa_offset 8
-    pushq %r15
-    .cfi_adjust_cfa_offset 8
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    .cfi_adjust_cfa_offset -8
-    popq %r14
-    .cfi_adjust_cfa_offset -8
-    popq %r13
-    .cfi_adjust_cfa_offset -8
-    popq %r12
-    .cfi_adjust_cfa_offset -8
-    popq %rbp
-    .cfi_adjust_cfa_offset -8
-    popq %rbx
-    .cfi_adjust_cfa_offset -8
-    ret
-    .cfi_endproc
-    .size switch_stacks, . - switch_stacks
-)");
 
 namespace {
 

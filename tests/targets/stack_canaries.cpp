@@ -10,6 +10,7 @@
 //     the program's own handler meanwhile, but lies between words that must not change.
 //
 // Truth: `broken=0`, no word was changed. All work is in coroutine_work(), or work_beside().
+#include "switch_stacks.h"
 #include "work.h"
 
 #include <pthread.h>
@@ -73,44 +74,6 @@ TARGET_KEEP void coroutine_work() {
 TARGET_KEEP void work_beside(std::uint64_t cpu_ns) {
     targets::burn(cpu_ns);
 }
-
-extern "C" void switch_stacks(void** from, void* to);
-asm(R"(
-    .text
-    .globl switch_stacks
-    .type switch_stacks, @function
-switch_stacks:
-    .cfi_startproc
-    pushq %rbx
-    .cfi_adjust_cfa_offset 8
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    pushq %r12
-    .cfi_adjust_cfa_offset 8
-    pushq %r13
-    .cfi_adjust_cfa_offset 8
-    pushq %r14
-    .cfi_adjust_cfa_offset 8
-    pushq %r15
-    .cfi_adjust_cfa_offset 8
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    .cfi_adjust_cfa_offset -8
-    popq %r14
-    .cfi_adjust_cfa_offset -8
-    popq %r13
-    .cfi_adjust_cfa_offset -8
-    popq %r12
-    .cfi_adjust_cfa_offset -8
-    popq %rbp
-    .cfi_adjust_cfa_offset -8
-    popq %rbx
-    .cfi_adjust_cfa_offset -8
-    ret
-    .cfi_endproc
-    .size switch_stacks, . - switch_stacks
-)");
 
 static void body_by_hand() {
     for (;;) {

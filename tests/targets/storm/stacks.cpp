@@ -1,5 +1,6 @@
 // Stacks that are no thread's, small ones, deep ones, and ways to leave many frames at once.
 #include "storm.h"
+#include "tests/targets/switch_stacks.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,44 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-// Saves what a call must keep on the stack it leaves, and takes it from the one it goes to.
-extern "C" void storm_switch(void** from, void* to);
-asm(R"(
-    .text
-    .type storm_switch, @function
-storm_switch:
-    .cfi_startproc
-    pushq %rbx
-    .cfi_adjust_cfa_offset 8
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    pushq %r12
-    .cfi_adjust_cfa_offset 8
-    pushq %r13
-    .cfi_adjust_cfa_offset 8
-    pushq %r14
-    .cfi_adjust_cfa_offset 8
-    pushq %r15
-    .cfi_adjust_cfa_offset 8
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    .cfi_adjust_cfa_offset -8
-    popq %r14
-    .cfi_adjust_cfa_offset -8
-    popq %r13
-    .cfi_adjust_cfa_offset -8
-    popq %r12
-    .cfi_adjust_cfa_offset -8
-    popq %rbp
-    .cfi_adjust_cfa_offset -8
-    popq %rbx
-    .cfi_adjust_cfa_offset -8
-    ret
-    .cfi_endproc
-    .size storm_switch, . - storm_switch
-)");
 
 namespace storm {
 namespace {
@@ -73,10 +36,10 @@ thread_local Coroutine* t_running = nullptr;
     Coroutine& self = *t_running;
     for (int slice = 0; slice < 8; ++slice) {
         self.sum = work(self.sum, 150);
-        storm_switch(&self.stack, self.caller);
+        switch_stacks(&self.stack, self.caller);
     }
     self.done = true;
-    storm_switch(&self.stack, self.caller);
+    switch_stacks(&self.stack, self.caller);
     __builtin_trap();
 }
 
@@ -107,7 +70,7 @@ std::uint64_t coroutines_of(std::uint64_t seed, std::size_t bytes) {
     }
     for (std::size_t turn = 0; !all[kCoroutines - 1].done; ++turn) {
         t_running = &all[turn % kCoroutines];
-        storm_switch(&t_running->caller, t_running->stack);
+        switch_stacks(&t_running->caller, t_running->stack);
     }
     for (std::size_t at = 0; at < 2 * kCoroutines * bytes; ++at) {
         require(!is_canary(at) || low[at] == canary(seed, at),
@@ -181,7 +144,7 @@ std::uint64_t reused_stack(std::uint64_t seed) {
                          reinterpret_cast<std::uintptr_t>(memory.data()) % 16);
         while (!one.done) {
             t_running = &one;
-            storm_switch(&one.caller, one.stack);
+            switch_stacks(&one.caller, one.stack);
         }
         for (std::size_t at = 0; at < memory.size(); ++at) {
             memory[at] = canary(seed, at);
