@@ -422,7 +422,7 @@ void ProfiledProcess::bound_libraries() {
 
 void ProfiledProcess::on_stacks_dropped() {
     for (auto& [slot, thread] : threads_) {
-        thread.stack.path = {};
+        std::vector<NodeId>{}.swap(thread.stack.path);  // with its memory
     }
 }
 

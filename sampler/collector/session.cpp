@@ -212,7 +212,8 @@ void Session::end_process(Live& live, trace::EndKind kind, int code) {
             cpu = said;
         }
     }
-    if (has_died(pid, live.pidfd.get())) {
+    // Nobody else waits for the root.
+    if (pid != root_ && has_died(pid, live.pidfd.get())) {
         live.process->note_death();
     }
     note_confinement(live);

@@ -71,9 +71,8 @@ public:
     [[nodiscard]] capture::ThreadState& thread(std::uint32_t index) const {
         auto& state = threads_[index];
         if (state == nullptr) {
-            void* const memory =
-                ::mmap(nullptr, sizeof(capture::ThreadState), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void* const memory = ::mmap(nullptr, sizeof(capture::ThreadState),
+                                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (memory == MAP_FAILED) {
                 throw std::bad_alloc{};
             }
