@@ -115,9 +115,10 @@ def syscalls(bench, table):
     The difference between a long and a short run of the same program, so that starting and ending
     cancel. At 1 kHz: each stop under strace is itself a gap, which must stay below half a
     period. rt_sigreturn, how every handler ends, is left out; clock_gettime, the one read after a
-    gap, has a row of its own: near 0 on an idle machine, one a sample at most on a busy one.
+    gap, has a row of its own: near 0 on an idle machine, one a sample at most on a busy one. By
+    source perf, as sigtrap gives way to a tracer.
     """
-    env = {"LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "1k", "SAMPLE_SOURCE": "sigtrap",
+    env = {"LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "1k", "SAMPLE_SOURCE": "perf",
            "SAMPLE_FORCE": "1", "SAMPLE_OUTPUT": bench.file("strace.utrace")}
     probe = run([bench.target("deep"), "1"])
     per_second = told(probe, "rounds")
