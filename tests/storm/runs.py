@@ -131,8 +131,11 @@ class Stage:
         os.chmod(self.folder, 0o755)
         targets = os.path.join(build, "tests", "targets")
         libraries = ["plugin.so", *("churn_%d.so" % copy for copy in range(8))]
+        sanitized = [name for name in ["hello_asan"] if os.path.exists(os.path.join(targets, name))]
         for path in (os.path.join(build, "bin", "sample"), agent_of(build),
-                     *(os.path.join(targets, name) for name in ("storm", "hello_static", *libraries))):
+                     os.path.join(os.path.dirname(agent_of(build)), "libtarget_ending_library.so"),
+                     *(os.path.join(targets, name)
+                       for name in ("storm", "hello_static", "ended_early", *sanitized, *libraries))):
             shutil.copy(path, self.folder)
             os.chmod(self.path(os.path.basename(path)), 0o755)
         self.here = self.path("here")
