@@ -23,7 +23,7 @@ constexpr std::uint64_t kDeepWalkPause = 8;
 /// Where samples take longer than a period, the next signal waits when one ends: the program would
 /// never go on. After so many that took more than half a period, one behind the other, it has kRest
 /// times as long as the last one took for itself, until one is short again.
-constexpr std::uint32_t kManyLong = 4;
+constexpr std::uint32_t kManyLong = 16;
 constexpr std::uint64_t kRest = 3;
 
 /// A child has it no more: the area is not mapped there.
