@@ -1,8 +1,8 @@
 #include "callgraph/build_profile.h"
 
 #include "callgraph/function_table.h"
+#include "callgraph/stats.h"
 #include "callgraph/tree.h"
-#include "callgraph/truth.h"
 
 #include <cstdint>
 #include <optional>
@@ -178,7 +178,7 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
     }
     profile.timeline = timeline_of(recording, std::move(node_of_weight));
     profile.by_line = options.by_line;
-    fill_truth(profile, recording);
+    fill_stats(profile, recording);
     return profile;
 }
 

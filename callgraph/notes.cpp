@@ -1,6 +1,6 @@
-// Truth::notes: what a reader of the figures has to know about them, one line each, and what to do.
+// Stats::notes: what a reader of the figures has to know about them, one line each, and what to do.
 #include "callgraph/categories.h"
-#include "callgraph/truth.h"
+#include "callgraph/stats.h"
 
 #include <algorithm>
 #include <map>
@@ -20,8 +20,8 @@ bool is_time(const Recording& recording) {
 }
 
 void note_missing_end(std::vector<std::string>& notes, const Recording& recording,
-                      const Truth& truth) {
-    if (truth.whole) {
+                      const Stats& stats) {
+    if (stats.whole) {
         return;
     }
     std::string note = "the end of the recording is missing";
@@ -106,17 +106,17 @@ void note_unprofiled(std::vector<std::string>& notes, const Recording& recording
     }
 }
 
-std::vector<std::string> make_notes(const Recording& recording, const Truth& truth) {
+std::vector<std::string> make_notes(const Recording& recording, const Stats& stats) {
     std::vector<std::string> notes;
-    note_missing_end(notes, recording, truth);
+    note_missing_end(notes, recording, stats);
     note_end(notes, recording);
     note_sources(notes, recording);
     note_unsampled(notes, recording);
     note_unprofiled(notes, recording);
-    if (truth.lost > 0) {
-        std::string note = counted(truth.lost, "sample was lost", "samples were lost");
+    if (stats.lost > 0) {
+        std::string note = counted(stats.lost, "sample was lost", "samples were lost");
         if (is_time(recording)) {
-            note += truth.lost == 1 ? "; its" : "; their";
+            note += stats.lost == 1 ? "; its" : "; their";
             note += " time went to the next sample of the same thread; a lower --freq avoids it";
         } else {
             note +=

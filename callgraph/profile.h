@@ -123,7 +123,7 @@ struct BrokenStacks {
 };
 
 /// How trustworthy the figures are. Every figure is measured; what was not measured is nullopt.
-struct Truth {
+struct Stats {
     std::uint32_t requested_hz = 0;  ///< 0 in a profile of an event.
     std::uint64_t period = 0;        ///< Occurrences that a sample stands for; 0 of time.
     std::optional<double>
@@ -167,7 +167,7 @@ struct Profile {
     std::vector<ThreadTotals> threads;
     std::vector<ProcessTotals> processes;
     std::vector<UnprofiledProgram> unprofiled;
-    Truth truth;
+    Stats stats;
     std::string event;  ///< The perf event that was sampled; empty: the usual clock.
     /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.
     std::string unit;

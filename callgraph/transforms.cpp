@@ -99,8 +99,8 @@ Profile without(Profile profile, const std::function<bool(FunctionId)>& is_hidde
 std::optional<double> session_seconds(const Profile& profile) {
     constexpr double kNsPerSecond = 1e9;
     constexpr double kMsPerSecond = 1e3;
-    if (profile.truth.wall_ns != 0) {
-        return static_cast<double>(profile.truth.wall_ns) / kNsPerSecond;
+    if (profile.stats.wall_ns != 0) {
+        return static_cast<double>(profile.stats.wall_ns) / kNsPerSecond;
     }
     if (profile.end_unix_ms > profile.start_unix_ms) {
         return static_cast<double>(profile.end_unix_ms - profile.start_unix_ms) / kMsPerSecond;

@@ -1,6 +1,6 @@
 // Profile in, Profile out: what --hide, --average, --focus and --search do.
 //
-// Each takes nothing away from truth, threads' and processes' facts, which describe the recording;
+// Each takes nothing away from stats, threads' and processes' facts, which describe the recording;
 // nodes, categories, functions and their totals are made anew and agree with each other. A function
 // that is on no path any more is left out, and so is a node without time and samples. Each is
 // O(nodes log children), without recursion. Profiles are taken by value: move in what you don't
@@ -22,7 +22,7 @@ namespace sample::callgraph {
 [[nodiscard]] Profile hide_plugins(Profile profile);
 
 /// Durations as if the session had lasted `seconds`: scaled by seconds / session length, also up.
-/// Sets Profile::scale. Scales nodes, functions and threads' times; not samples, not truth. Average
+/// Sets Profile::scale. Scales nodes, functions and threads' times; not samples, not stats. Average
 /// of an averaged profile is that of the recorded one. Unchanged if the session's length is not
 /// known, `seconds` is not positive, or the result would overflow.
 [[nodiscard]] Profile average(Profile profile, double seconds);

@@ -15,13 +15,14 @@ exports::Sink to_fd(int fd) {
 
 }  // namespace
 
-Result<void> write_export(const callgraph::Profile& profile, const ExportFormat& format,
+Result<void> write_export(const callgraph::Profile& profile, const analysis::ExportFormat& format,
                           const std::string& path, bool force) {
     return write_file_atomically(
         path, [&](int fd) { return format.write(profile, to_fd(fd)); }, force);
 }
 
-Result<void> write_export_to_stdout(const callgraph::Profile& profile, const ExportFormat& format) {
+Result<void> write_export_to_stdout(const callgraph::Profile& profile,
+                                    const analysis::ExportFormat& format) {
     Result<void> written = format.write(profile, to_fd(STDOUT_FILENO));
     if (written || written.error().code != ErrorCode::system) {
         return written;

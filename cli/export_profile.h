@@ -2,8 +2,8 @@
 // standard output.
 #pragma once
 
+#include "analysis/export_format.h"
 #include "callgraph/profile.h"
-#include "cli/export_format.h"
 #include "core/result.h"
 
 #include <string>
@@ -14,11 +14,11 @@ namespace sample::cli {
 /// write_file_atomically(). Errors: already_exists unless `force`; system, naming the path; what
 /// the format cannot hold.
 [[nodiscard]] Result<void> write_export(const callgraph::Profile& profile,
-                                        const ExportFormat& format, const std::string& path,
-                                        bool force);
+                                        const analysis::ExportFormat& format,
+                                        const std::string& path, bool force);
 
 /// The same to standard output. A reader that has closed the pipe is no error.
 [[nodiscard]] Result<void> write_export_to_stdout(const callgraph::Profile& profile,
-                                                  const ExportFormat& format);
+                                                  const analysis::ExportFormat& format);
 
 }  // namespace sample::cli

@@ -1,8 +1,8 @@
 // `sample`: reads the command line and runs one verb.
-#include "cli/collect.h"
-#include "cli/command_line.h"
+#include "cli/options/command_line.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/record/collect.h"
+#include "cli/verbs/verbs.h"
 
 #include <cstdlib>
 #include <exception>

@@ -1,6 +1,6 @@
 #include "cli/output.h"
 
-#include "cli/text.h"
+#include "cli/views/text.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -250,7 +250,7 @@ struct Event {
 
 Event weight_event(const Profile& profile) {
     if (profile.is_time()) {
-        const std::string& clock = profile.truth.clock;
+        const std::string& clock = profile.stats.clock;
         return {"Nanoseconds", clock.empty()    ? "time [ns]"
                                : clock == "cpu" ? "CPU time [ns]"
                                                 : clock + " time [ns]"};

@@ -16,8 +16,8 @@ constexpr std::int64_t kLeastNs = 10'000'000;
 ChromeCounters::ChromeCounters(Writer& out, const callgraph::Profile& profile,
                                const std::string& ids, const std::string& thread)
     : out_{out},
-      length_ns_{std::max(static_cast<std::int64_t>(profile.truth.wall_ns / kIntervals), kLeastNs)},
-      is_cpu_{profile.truth.clock == "cpu"},
+      length_ns_{std::max(static_cast<std::int64_t>(profile.stats.wall_ns / kIntervals), kLeastNs)},
+      is_cpu_{profile.stats.clock == "cpu"},
       begin_{",\n{\"ph\":\"C\"," + ids + ",\"ts\":"},
       cpu_{",\"name\":" + json_string("CPU %, " + thread) + ",\"args\":{\"CPU %\":"},
       samples_{",\"name\":" + json_string("samples, " + thread) + ",\"args\":{\"samples\":"} {}

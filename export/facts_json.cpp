@@ -45,28 +45,28 @@ Json modules_json(const Profile& profile) {
     return list;
 }
 
-void add_truth(Json& out, const Profile& profile) {
-    const callgraph::Truth& truth = profile.truth;
+void add_stats(Json& out, const Profile& profile) {
+    const callgraph::Stats& stats = profile.stats;
     const std::string weight = profile.is_time() ? "_ns" : "_count";
-    out["requested_hz"] = number_or_null(truth.requested_hz);
-    out["achieved_hz"] = or_null(truth.achieved_hz);
-    out["period"] = number_or_null(truth.period);
-    out["clock"] = text_or_null(truth.clock);
-    out["source"] = text_or_null(truth.source);
-    out["wall_ns"] = truth.wall_ns;
-    out["process_cpu_ns"] = or_null(truth.process_cpu_ns);
-    out["samples"] = truth.samples;
-    out["sampled" + weight] = truth.sampled_ns;
-    out["booked" + weight] = truth.booked_ns;
-    out["lost"] = truth.lost;
-    out["truncated_stacks"] = truth.truncated_stacks;
-    out["truncated" + weight] = truth.truncated_ns;
-    out["incomplete_stacks"] = truth.incomplete_stacks;
-    out["incomplete" + weight] = truth.incomplete_ns;
-    out["guessed_stacks"] = truth.guessed_stacks;
-    out["guessed" + weight] = truth.guessed_ns;
-    out["whole"] = truth.whole;
-    out["notes"] = truth.notes;
+    out["requested_hz"] = number_or_null(stats.requested_hz);
+    out["achieved_hz"] = or_null(stats.achieved_hz);
+    out["period"] = number_or_null(stats.period);
+    out["clock"] = text_or_null(stats.clock);
+    out["source"] = text_or_null(stats.source);
+    out["wall_ns"] = stats.wall_ns;
+    out["process_cpu_ns"] = or_null(stats.process_cpu_ns);
+    out["samples"] = stats.samples;
+    out["sampled" + weight] = stats.sampled_ns;
+    out["booked" + weight] = stats.booked_ns;
+    out["lost"] = stats.lost;
+    out["truncated_stacks"] = stats.truncated_stacks;
+    out["truncated" + weight] = stats.truncated_ns;
+    out["incomplete_stacks"] = stats.incomplete_stacks;
+    out["incomplete" + weight] = stats.incomplete_ns;
+    out["guessed_stacks"] = stats.guessed_stacks;
+    out["guessed" + weight] = stats.guessed_ns;
+    out["whole"] = stats.whole;
+    out["notes"] = stats.notes;
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::string facts_json(const Profile& profile) {
     out["event"] = text_or_null(profile.event);
     out["unit"] = profile.is_time() ? "nanoseconds" : profile.unit;
     out["scale"] = profile.scale;
-    add_truth(out, profile);
+    add_stats(out, profile);
     out["processes"] = processes_json(profile);
     out["modules"] = modules_json(profile);
     constexpr int kNoIndent = -1;

@@ -40,8 +40,8 @@ std::int64_t interval_ns(const Profile& profile) {
     if (const std::optional<std::uint64_t> period = sampling_period_ns(profile)) {
         return static_cast<std::int64_t>(*period);
     }
-    const callgraph::Truth& truth = profile.truth;
-    const std::uint64_t mean = truth.samples == 0 ? 0 : truth.wall_ns / truth.samples;
+    const callgraph::Stats& stats = profile.stats;
+    const std::uint64_t mean = stats.samples == 0 ? 0 : stats.wall_ns / stats.samples;
     return mean == 0 ? kMillisecond : static_cast<std::int64_t>(mean);
 }
 
@@ -76,9 +76,9 @@ void write_meta(Writer& out, const Profile& profile, const FirefoxTables& tables
     if (profile.end_unix_ms != 0) {
         out.text(",\"endTime\":").number(profile.end_unix_ms);
     }
-    if (profile.timeline && profile.truth.wall_ns != 0) {
+    if (profile.timeline && profile.stats.wall_ns != 0) {
         out.text(R"(,"profilingStartTime":0,"profilingEndTime":)");
-        out.decimal(static_cast<std::int64_t>(profile.truth.wall_ns), kMsDigits);
+        out.decimal(static_cast<std::int64_t>(profile.stats.wall_ns), kMsDigits);
     }
     out.text(",\"processType\":0,\"product\":").text(json_string(product(profile)));
     out.text(",\"importedFrom\":\"sample\",\"arguments\":").text(json_string(profile.command_line));

@@ -218,14 +218,14 @@ void write_samples(Writer& out, const Profile& profile, const FirefoxTables& tab
 }  // namespace
 
 std::optional<std::uint64_t> sampling_period_ns(const Profile& profile) {
-    if (!profile.is_time() || profile.truth.requested_hz == 0) {
+    if (!profile.is_time() || profile.stats.requested_hz == 0) {
         return std::nullopt;
     }
-    return kNsPerSecond / profile.truth.requested_hz;
+    return kNsPerSecond / profile.stats.requested_hz;
 }
 
 bool weighs_cpu_time(const Profile& profile) {
-    return profile.is_time() && profile.truth.clock == "cpu";
+    return profile.is_time() && profile.stats.clock == "cpu";
 }
 
 std::vector<FirefoxTrack> firefox_tracks(const Profile& profile, const FirefoxTables& tables) {

@@ -17,7 +17,7 @@ namespace sample::exports {
 namespace {
 
 using callgraph::Profile;
-using callgraph::Truth;
+using callgraph::Stats;
 using nlohmann::json;
 
 /// What a weight is, in words: "CPU time".
@@ -25,8 +25,8 @@ std::string weight_in_words(const Profile& profile) {
     if (!profile.is_time()) {
         return profile.unit;
     }
-    return profile.truth.clock == "wall"  ? "wall time"
-           : profile.truth.clock == "cpu" ? "CPU time"
+    return profile.stats.clock == "wall"  ? "wall time"
+           : profile.stats.clock == "cpu" ? "CPU time"
                                           : "time";
 }
 
@@ -42,7 +42,7 @@ std::string brief_scale(const Profile& profile) {
 
 /// What stands behind the total in the headline.
 std::string headline(const Profile& profile) {
-    std::string text = profile.truth.clock.empty() ? "" : weight_in_words(profile);
+    std::string text = profile.stats.clock.empty() ? "" : weight_in_words(profile);
     if (profile.scale != 1.0) {
         text += (text.empty() ? "\u00d7" : " \u00d7") + brief_scale(profile);
     }
@@ -55,7 +55,7 @@ std::string explanation(const Profile& profile) {
     if (profile.is_time()) {
         text += "the " + weight_in_words(profile) +
                 " in it and in what it called, in milliseconds (ms) of all threads together";
-        text += profile.truth.clock == "wall" ? ", waiting included. " : ". ";
+        text += profile.stats.clock == "wall" ? ", waiting included. " : ". ";
     } else {
         text += "how many " + profile.unit + " there were in it and in what it called. ";
     }
@@ -84,22 +84,22 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 }
 
 json summary(const Profile& profile) {
-    const Truth& truth = profile.truth;
+    const Stats& stats = profile.stats;
     json parts = json::array();
-    if (truth.wall_ns != 0) {
-        parts.push_back("session of " + brief_duration(truth.wall_ns));
+    if (stats.wall_ns != 0) {
+        parts.push_back("session of " + brief_duration(stats.wall_ns));
     }
     for (const RecordingFact& fact : recording_facts(profile)) {
         if (fact.label == "rate" || fact.label == "period") {
             parts.push_back(fact.value);
         }
     }
-    if (!truth.source.empty()) {
-        parts.push_back("source " + truth.source);
+    if (!stats.source.empty()) {
+        parts.push_back("source " + stats.source);
     }
-    if (truth.processes != 0) {
-        parts.push_back(counted(truth.threads, "thread", "threads") + " in " +
-                        counted(truth.processes, "process", "processes"));
+    if (stats.processes != 0) {
+        parts.push_back(counted(stats.threads, "thread", "threads") + " in " +
+                        counted(stats.processes, "process", "processes"));
     }
     return parts;
 }
@@ -121,23 +121,23 @@ private:
 };
 
 json truth_marks(const Profile& profile) {
-    const Truth& truth = profile.truth;
+    const Stats& stats = profile.stats;
     Marks marks;
     if (profile.scale != 1.0) {
         marks.add("\u00d7" + brief_scale(profile) + " scaled", true);
     }
-    if (!truth.source.empty()) {
-        marks.add_count(truth.lost, "sample lost", "samples lost");
-        marks.add_count(truth.truncated_stacks, "stack truncated", "stacks truncated");
-        marks.add_count(truth.incomplete_stacks, "stack incomplete", "stacks incomplete");
-        marks.add(counted(truth.guessed_stacks, "stack", "stacks") + " with a guessed frame",
+    if (!stats.source.empty()) {
+        marks.add_count(stats.lost, "sample lost", "samples lost");
+        marks.add_count(stats.truncated_stacks, "stack truncated", "stacks truncated");
+        marks.add_count(stats.incomplete_stacks, "stack incomplete", "stacks incomplete");
+        marks.add(counted(stats.guessed_stacks, "stack", "stacks") + " with a guessed frame",
                   false);
-        marks.add(exact_duration_or_count(profile, truth.booked_ns) + " measured without a stack",
+        marks.add(exact_duration_or_count(profile, stats.booked_ns) + " measured without a stack",
                   false);
-        marks.add(truth.whole ? "recording whole" : "recording cut off: its end is missing",
-                  !truth.whole);
+        marks.add(stats.whole ? "recording whole" : "recording cut off: its end is missing",
+                  !stats.whole);
     }
-    for (const std::string& note : truth.notes) {
+    for (const std::string& note : stats.notes) {
         marks.add(note, false, true);
     }
     return std::move(marks).take();

@@ -152,7 +152,7 @@ std::string event_of(const Profile& profile) {
     if (!profile.event.empty()) {
         return one_word(profile.event);
     }
-    return profile.truth.clock == "wall" ? "wall-clock" : "cpu-clock";
+    return profile.stats.clock == "wall" ? "wall-clock" : "cpu-clock";
 }
 
 class Entries {

@@ -43,7 +43,7 @@ Kind weight_kind(const Profile& profile) {
     if (!profile.is_time()) {
         return {profile.event.empty() ? profile.unit : profile.event, profile.unit};
     }
-    return {profile.truth.clock.empty() ? "time" : profile.truth.clock, "nanoseconds"};
+    return {profile.stats.clock.empty() ? "time" : profile.stats.clock, "nanoseconds"};
 }
 
 void write_kind(Stream& out, ProfileField field, const Kind& kind) {
@@ -60,19 +60,19 @@ void write_head(const Profile& profile, Stream& out) {
     write_kind(out, ProfileField::sample_type, {"samples", "count"});
     write_kind(out, ProfileField::sample_type, weight);
     out.number(ProfileField::default_sample_type, out.add_string(weight.type));
-    const callgraph::Truth& truth = profile.truth;
-    const std::uint64_t period = profile.is_time() && truth.requested_hz != 0
-                                     ? kNsPerSecond / truth.requested_hz
-                                     : truth.period;
+    const callgraph::Stats& stats = profile.stats;
+    const std::uint64_t period = profile.is_time() && stats.requested_hz != 0
+                                     ? kNsPerSecond / stats.requested_hz
+                                     : stats.period;
     if (period != 0) {
         write_kind(out, ProfileField::period_type, weight);
         out.number(ProfileField::period, period);
     }
     out.number(ProfileField::time_nanos, profile.start_unix_ms * kNsPerMs);
     const bool has_length = profile.end_unix_ms > profile.start_unix_ms;
-    const std::uint64_t length_ns = truth.wall_ns == 0 && has_length
+    const std::uint64_t length_ns = stats.wall_ns == 0 && has_length
                                         ? (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs
-                                        : truth.wall_ns;
+                                        : stats.wall_ns;
     out.number(ProfileField::duration_nanos, length_ns);
     const auto comment = [&out](const std::string& line) {
         out.number(ProfileField::comment, out.add_string(line));

@@ -13,7 +13,7 @@ namespace sample::exports {
 namespace {
 
 using callgraph::Profile;
-using callgraph::Truth;
+using callgraph::Stats;
 
 std::string one_decimal(double value) {
     std::array<char, 64> digits{};
@@ -40,13 +40,13 @@ private:
 };
 
 void add_session(Facts& facts, const Profile& profile, std::size_t most_processes) {
-    const Truth& truth = profile.truth;
+    const Stats& stats = profile.stats;
     facts.add(kCommand, profile.command_line);
-    if (truth.wall_ns != 0) {
-        facts.add("session", exact_duration(truth.wall_ns));
+    if (stats.wall_ns != 0) {
+        facts.add("session", exact_duration(stats.wall_ns));
     }
-    if (truth.process_cpu_ns) {
-        facts.add("CPU time by the kernel", exact_duration(*truth.process_cpu_ns));
+    if (stats.process_cpu_ns) {
+        facts.add("CPU time by the kernel", exact_duration(*stats.process_cpu_ns));
     }
     for (std::size_t i = 0; i < profile.processes.size(); ++i) {
         if (i == most_processes) {
@@ -67,46 +67,46 @@ void add_session(Facts& facts, const Profile& profile, std::size_t most_processe
 }
 
 void add_sampling(Facts& facts, const Profile& profile) {
-    const Truth& truth = profile.truth;
+    const Stats& stats = profile.stats;
     facts.add("event", profile.event);
-    if (!profile.is_time() && truth.period != 0) {
-        facts.add("period", truth.period == 1
+    if (!profile.is_time() && stats.period != 0) {
+        facts.add("period", stats.period == 1
                                 ? "a sample for each of the " + profile.unit
-                                : "a sample each " + grouped(truth.period) + " " + profile.unit);
+                                : "a sample each " + grouped(stats.period) + " " + profile.unit);
     }
-    facts.add("clock", truth.clock);
-    facts.add("source", truth.source_reason.empty() || truth.source.empty()
-                            ? truth.source
-                            : truth.source + " (" + truth.source_reason + ")");
+    facts.add("clock", stats.clock);
+    facts.add("source", stats.source_reason.empty() || stats.source.empty()
+                            ? stats.source
+                            : stats.source + " (" + stats.source_reason + ")");
     std::string rate;
-    if (truth.requested_hz != 0) {
-        rate = grouped(truth.requested_hz) + " Hz requested";
+    if (stats.requested_hz != 0) {
+        rate = grouped(stats.requested_hz) + " Hz requested";
     }
-    if (truth.achieved_hz) {
-        rate += (rate.empty() ? "" : ", ") + one_decimal(*truth.achieved_hz) +
-                (truth.clock == "wall" ? " a second achieved" : " a second of CPU time achieved");
+    if (stats.achieved_hz) {
+        rate += (rate.empty() ? "" : ", ") + one_decimal(*stats.achieved_hz) +
+                (stats.clock == "wall" ? " a second achieved" : " a second of CPU time achieved");
     }
     facts.add("rate", std::move(rate));
 }
 
-void add_truth(Facts& facts, const Profile& profile) {
-    const Truth& truth = profile.truth;
-    if (truth.samples == 0 && truth.source.empty() && truth.sampled_ns == 0) {
-        return;  // not known: the profile is another program's, or lost its truth on the way
+void add_stats(Facts& facts, const Profile& profile) {
+    const Stats& stats = profile.stats;
+    if (stats.samples == 0 && stats.source.empty() && stats.sampled_ns == 0) {
+        return;  // not known: the profile is another program's, or lost its stats on the way
     }
     facts.add("samples",
-              grouped(truth.samples) + ", " + exact_duration_or_count(profile, truth.sampled_ns));
-    facts.add("booked without a stack", exact_duration_or_count(profile, truth.booked_ns));
-    facts.add_count("samples lost", truth.lost);
+              grouped(stats.samples) + ", " + exact_duration_or_count(profile, stats.sampled_ns));
+    facts.add("booked without a stack", exact_duration_or_count(profile, stats.booked_ns));
+    facts.add_count("samples lost", stats.lost);
     const auto stacks = [&](std::string label, std::uint64_t count, std::uint64_t weight) {
         facts.add(
             std::move(label),
             count == 0 ? "0" : grouped(count) + ", " + exact_duration_or_count(profile, weight));
     };
-    stacks("stacks truncated", truth.truncated_stacks, truth.truncated_ns);
-    stacks("stacks incomplete", truth.incomplete_stacks, truth.incomplete_ns);
-    stacks("stacks with a guessed frame", truth.guessed_stacks, truth.guessed_ns);
-    facts.add("recording", truth.whole ? "whole" : "cut off: its end is missing");
+    stacks("stacks truncated", stats.truncated_stacks, stats.truncated_ns);
+    stacks("stacks incomplete", stats.incomplete_stacks, stats.incomplete_ns);
+    stacks("stacks with a guessed frame", stats.guessed_stacks, stats.guessed_ns);
+    facts.add("recording", stats.whole ? "whole" : "cut off: its end is missing");
 }
 
 }  // namespace
@@ -152,8 +152,8 @@ std::vector<RecordingFact> recording_facts(const Profile& profile, std::size_t m
     Facts facts;
     add_session(facts, profile, most_processes);
     add_sampling(facts, profile);
-    add_truth(facts, profile);
-    for (const std::string& note : profile.truth.notes) {
+    add_stats(facts, profile);
+    for (const std::string& note : profile.stats.notes) {
         facts.add("note", note);
     }
     return std::move(facts).take();

@@ -19,7 +19,7 @@ struct RecordingFact {
 
 /// The command line, when and for how long, what was sampled by what and how often, and what is
 /// known of lost samples and stacks that lack frames. Only what was measured or is known: a profile
-/// that came from another program has few. Truth::notes come last, labelled "note". Of more than
+/// that came from another program has few. Stats::notes come last, labelled "note". Of more than
 /// `most_processes`, so many, and how many there are more. The same as numbers:
 /// export/facts_json.h.
 [[nodiscard]] std::vector<RecordingFact> recording_facts(

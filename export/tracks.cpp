@@ -38,8 +38,8 @@ SliceReader::SliceReader(const Profile& profile, const callgraph::SampleSeries& 
       samples_{samples},
       has_times_{axis_of(profile) == Axis::time},
       keeps_weightless_{weightless == WeightlessSamples::kept} {
-    if (profile.truth.requested_hz != 0) {
-        period_ = kNanosecondsASecond / profile.truth.requested_hz;
+    if (profile.stats.requested_hz != 0) {
+        period_ = kNanosecondsASecond / profile.stats.requested_hz;
     }
 }
 

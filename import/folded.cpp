@@ -98,10 +98,10 @@ Result<callgraph::Profile> Reader::read(std::string_view text) && {
     callgraph::Profile& profile = maker_.profile();
     profile.event = "folded";
     profile.unit = "counts";
-    profile.truth.notes.emplace_back(
+    profile.stats.notes.emplace_back(
         "folded stacks do not say what their counts are: samples, as a rule, or microseconds");
     if (first_ == FirstFrame::function) {
-        profile.truth.notes.emplace_back(
+        profile.stats.notes.emplace_back(
             "every frame was taken as a function: if the first of each line names a thread or a "
             "process, say --from folded-threads");
     }

@@ -17,7 +17,7 @@ struct Imported {
 };
 
 /// Reads `bytes`, which may be compressed by gzip, as `format`; none: as what detect_format() says.
-/// What the file does not say stays unknown; what could not be kept is in truth.notes.
+/// What the file does not say stays unknown; what could not be kept is in stats.notes.
 /// Errors: what the format refuses, with the place; see detect_format(). Memory: proportional to
 /// the file, and bounded for a compressed one. No recursion over anything that the file nests.
 [[nodiscard]] Result<Imported> import_profile(std::string_view bytes, std::optional<Format> format,

@@ -195,9 +195,9 @@ callgraph::Profile Reader::finish() && {
     } else if (event_ == "task-clock") {
         profile.event = event_;
     } else {
-        profile.truth.clock = event_ == "cpu-clock" ? "cpu" : "wall";
+        profile.stats.clock = event_ == "cpu-clock" ? "cpu" : "wall";
     }
-    auto& notes = profile.truth.notes;
+    auto& notes = profile.stats.notes;
     if (other_events_ != 0) {
         notes.push_back(std::to_string(other_events_) + " samples of other events than " +
                         (event_.empty() ? "the first" : event_) + " were left out");

@@ -120,7 +120,7 @@ void Reader::set_unit(std::string_view type, std::string_view unit) {
         profile.event = type.empty() ? "samples" : type;
         profile.unit = unit.empty() || unit == "count" ? profile.event : unit;
     } else if (type == "cpu" || type == "wall") {
-        profile.truth.clock = type;
+        profile.stats.clock = type;
     } else if (type != "time") {
         profile.event = type;
     }
@@ -136,7 +136,7 @@ void Reader::note_other_types(std::string_view type) {
         }
     }
     if (!others.empty()) {
-        maker_.profile().truth.notes.push_back("of several sample types " + std::string{type} +
+        maker_.profile().stats.notes.push_back("of several sample types " + std::string{type} +
                                                " was kept; left out: " + others);
     }
 }
@@ -151,7 +151,7 @@ void Reader::read_facts() {
                 profile.start_unix_ms + static_cast<std::uint64_t>(message_.duration_ns) / kNsPerMs;
         }
     }
-    profile.truth.wall_ns =
+    profile.stats.wall_ns =
         static_cast<std::uint64_t>(std::max<std::int64_t>(message_.duration_ns, 0));
     for (const std::uint64_t comment : message_.comments) {
         if (comment < message_.strings.size() && text(comment).starts_with(kCommand)) {
@@ -161,7 +161,7 @@ void Reader::read_facts() {
     const bool is_count = !profile.is_time();
     if (is_count && message_.period > 0 &&
         message_.period_type.type == message_.types[weight_index_].type) {
-        profile.truth.period = static_cast<std::uint64_t>(message_.period);
+        profile.stats.period = static_cast<std::uint64_t>(message_.period);
     }
 }
 

@@ -235,7 +235,7 @@ void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t
         timeline.threads.push_back({i, std::move(samples)});
     }
     if (!timeline.threads.empty() && untimed_ != 0) {
-        profile_.truth.notes.push_back("times were left out: " + std::to_string(untimed_) +
+        profile_.stats.notes.push_back("times were left out: " + std::to_string(untimed_) +
                                        " samples have none");
     } else if (!timeline.threads.empty()) {
         timeline.nodes = std::move(node_of_place);
@@ -282,20 +282,20 @@ void ProfileMaker::name_processes() {
     }
 }
 
-void ProfileMaker::fill_truth(std::int64_t start_ns) {
-    callgraph::Truth& truth = profile_.truth;
-    truth.sampled_ns = total_;
-    truth.samples = samples_;
-    truth.threads = static_cast<std::uint32_t>(profile_.threads.size());
+void ProfileMaker::fill_stats(std::int64_t start_ns) {
+    callgraph::Stats& stats = profile_.stats;
+    stats.sampled_ns = total_;
+    stats.samples = samples_;
+    stats.threads = static_cast<std::uint32_t>(profile_.threads.size());
     std::set<std::uint32_t> pids;
     for (const callgraph::ThreadTotals& thread : profile_.threads) {
         if (thread.pid != 0) {
             pids.insert(thread.pid);
         }
     }
-    truth.processes = static_cast<std::uint32_t>(pids.size());
-    if (truth.wall_ns == 0 && last_ns_) {
-        truth.wall_ns = static_cast<std::uint64_t>(std::max(*last_ns_ - start_ns, std::int64_t{0}));
+    stats.processes = static_cast<std::uint32_t>(pids.size());
+    if (stats.wall_ns == 0 && last_ns_) {
+        stats.wall_ns = static_cast<std::uint64_t>(std::max(*last_ns_ - start_ns, std::int64_t{0}));
     }
 }
 
@@ -305,7 +305,7 @@ Profile ProfileMaker::finish(bool from_first) && {
     name_groups(node_of_place);
     make_timeline(std::move(node_of_place), start_ns);
     name_processes();
-    fill_truth(start_ns);
+    fill_stats(start_ns);
     return std::move(profile_);
 }
 

@@ -110,7 +110,7 @@ private:
     void name_groups(const std::vector<NodeId>& node_of_place);
     /// A process is called like its main thread, where nothing else is known.
     void name_processes();
-    void fill_truth(std::int64_t start_ns);
+    void fill_stats(std::int64_t start_ns);
 
     Options options_;
     callgraph::Profile profile_;

@@ -274,18 +274,18 @@ void fill_functions(Profile& profile, const ScriptProfilerDocument& document) {
     }
 }
 
-void fill_truth(Profile& profile, std::size_t unreached, std::size_t raised) {
-    profile.truth.sampled_ns = profile.nodes[0].total_ns;
-    profile.truth.samples = profile.nodes[0].samples;
+void fill_stats(Profile& profile, std::size_t unreached, std::size_t raised) {
+    profile.stats.sampled_ns = profile.nodes[0].total_ns;
+    profile.stats.samples = profile.nodes[0].samples;
     if (profile.end_unix_ms > profile.start_unix_ms) {
-        profile.truth.wall_ns = (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs;
+        profile.stats.wall_ns = (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs;
     }
     if (unreached != 0) {
-        profile.truth.notes.push_back(std::to_string(unreached) +
+        profile.stats.notes.push_back(std::to_string(unreached) +
                                       " nodes that no category leads to were left out");
     }
     if (raised != 0) {
-        profile.truth.notes.push_back(
+        profile.stats.notes.push_back(
             std::to_string(raised) +
             " nodes had less time than their children and were raised to the children's sum");
     }
@@ -319,7 +319,7 @@ Result<Profile> read_script_profiler_json(std::string_view text) {
     if (document->gc_function != 0) {
         profile.gc = FunctionId{static_cast<std::uint32_t>(document->gc_function)};
     }
-    fill_truth(profile, tree.unreached(), raised);
+    fill_stats(profile, tree.unreached(), raised);
     return profile;
 }
 

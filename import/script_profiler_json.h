@@ -14,7 +14,7 @@ namespace sample::imports {
 /// for another version, and name the place ("node 4: …", ids 1-based): malformed JSON, wrong types,
 /// missing fields, ids out of range, arrays of different lengths, a node with two parents, cycles,
 /// two children of one node for one function, durations that overflow 64-bit nanoseconds. A node
-/// with less time than its children is raised to their sum, and a note in `truth` says so.
+/// with less time than its children is raised to their sum, and a note in `stats` says so.
 /// O(text); no recursion, so trees may be as deep as memory allows.
 [[nodiscard]] Result<callgraph::Profile> read_script_profiler_json(std::string_view text);
 

@@ -236,11 +236,11 @@ Result<callgraph::Profile> Handler::take() && {
     callgraph::Profile& profile = maker_.profile();
     if (profile.end_unix_ms > profile.start_unix_ms &&
         __builtin_mul_overflow(profile.end_unix_ms - profile.start_unix_ms, kNsPerMs,
-                               &profile.truth.wall_ns)) {
+                               &profile.stats.wall_ns)) {
         return unexpected(ErrorCode::corrupt, "SessionEndTime is not in milliseconds since 1970");
     }
     if (raised_ != 0) {
-        profile.truth.notes.push_back(
+        profile.stats.notes.push_back(
             std::to_string(raised_) +
             " nodes had less time than their children and were raised to the children's sum");
     }

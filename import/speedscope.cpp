@@ -142,7 +142,7 @@ void Reader::choose_unit() {
     }
     start_ = start.value_or(0);
     if (others != 0) {
-        profile.truth.notes.push_back(std::to_string(others) + " profiles with other units than " +
+        profile.stats.notes.push_back(std::to_string(others) + " profiles with other units than " +
                                       std::string{unit_} + " were left out");
     }
 }
@@ -299,14 +299,14 @@ Result<callgraph::Profile> Reader::read() && {
     callgraph::Profile& profile = maker_.profile();
     profile.command_line = document_.name;
     if (is_time_ && end_ > start_) {
-        profile.truth.wall_ns = static_cast<std::uint64_t>(scaled(end_ - start_));
+        profile.stats.wall_ns = static_cast<std::uint64_t>(scaled(end_ - start_));
     }
     if (gap_ns_ != 0) {
-        profile.truth.notes.push_back(std::to_string(gap_ns_) + (is_time_ ? " ns" : " counts") +
+        profile.stats.notes.push_back(std::to_string(gap_ns_) + (is_time_ ? " ns" : " counts") +
                                       " of samples without a frame were taken for gaps");
     }
     if (is_rounded_) {
-        profile.truth.notes.emplace_back("weights with fractions were rounded to whole numbers");
+        profile.stats.notes.emplace_back("weights with fractions were rounded to whole numbers");
     }
     return std::move(maker_).finish();
 }

@@ -6,8 +6,8 @@
 // line says what the profile alone needs.
 //
 // usage: export_profile [FORMAT...]      (default: every format)
+#include "analysis/export_format.h"
 #include "bench/export/made_up_profile.h"
-#include "cli/export_format.h"
 #include "core/fd.h"
 
 #include <fcntl.h>
@@ -44,7 +44,8 @@ void forget_peak() {
     std::ofstream{"/proc/self/clear_refs"} << "5";
 }
 
-int measure(const sample::callgraph::Profile& profile, const sample::cli::ExportFormat& format) {
+int measure(const sample::callgraph::Profile& profile,
+            const sample::analysis::ExportFormat& format) {
     const sample::Fd null{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
     std::uint64_t bytes = 0;
     const sample::exports::Sink sink = [&](std::string_view piece) {
@@ -81,7 +82,7 @@ int main(int count, char** words) {
     std::printf("%-12s %10s %13s %12s\n", "format", "time", "written", "peak");
     std::fflush(stdout);
     int failures = 0;
-    for (const sample::cli::ExportFormat& format : sample::cli::export_formats()) {
+    for (const sample::analysis::ExportFormat& format : sample::analysis::export_formats()) {
         if (!wanted.empty() &&
             std::find(wanted.begin(), wanted.end(), format.name) == wanted.end()) {
             continue;

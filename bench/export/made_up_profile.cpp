@@ -108,15 +108,15 @@ void add_facts(Profile& profile, const Size& size) {
     process.pid = 1000;
     process.cpu_ns = size.samples * kPeriodNs;
     profile.start_unix_ms = 1'700'000'000'000;
-    callgraph::Truth& truth = profile.truth;
-    truth.requested_hz = 10'000;
-    truth.source = "sigtrap";
-    truth.clock = "cpu";
-    truth.samples = size.samples;
-    truth.sampled_ns = size.samples * kPeriodNs;
-    truth.wall_ns = size.samples / size.threads * (kPeriodNs + 2000);
-    truth.threads = size.threads;
-    truth.processes = 1;
+    callgraph::Stats& stats = profile.stats;
+    stats.requested_hz = 10'000;
+    stats.source = "sigtrap";
+    stats.clock = "cpu";
+    stats.samples = size.samples;
+    stats.sampled_ns = size.samples * kPeriodNs;
+    stats.wall_ns = size.samples / size.threads * (kPeriodNs + 2000);
+    stats.threads = size.threads;
+    stats.processes = 1;
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 // the files in the page cache (and the names in the folder).
 //
 // usage: name_recording RECORDING [CACHE_FOLDER]
+#include "analysis/symbolize_recording.h"
 #include "callgraph/load_recording.h"
-#include "cli/symbolize_recording.h"
 #include "symbolize/symbol_cache.h"
 
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ long long cpu_us() {
 
 int main(int count, char** words) {
     if (count != 2 && count != 3) {
-        std::fprintf(stderr, "usage: name_recording RECORDING [CACHE_FOLDER]\n");
+        std::fprintf(stderr, "usage: analysis::name_recording RECORDING [CACHE_FOLDER]\n");
         return 2;
     }
     const auto recording = sample::callgraph::load_recording(words[1]);
@@ -45,13 +45,13 @@ int main(int count, char** words) {
     const long long before_us = cpu_us();
     const auto start = std::chrono::steady_clock::now();
     std::optional<sample::symbolize::SymbolCache> cache;
-    sample::cli::NamingOptions options;
+    sample::analysis::NamingOptions options;
     options.from_recording = false;
     if (count == 3) {
         options.cache = &cache.emplace(words[2]);
     }
-    const sample::cli::RecordingSymbols named =
-        sample::cli::symbolize_recording(*recording, options);
+    const sample::analysis::RecordingSymbols named =
+        sample::analysis::symbolize_recording(*recording, options);
     const auto took = std::chrono::steady_clock::now() - start;
     for (const std::string& problem : named.problems) {
         std::fprintf(stderr, "%s\n", problem.c_str());

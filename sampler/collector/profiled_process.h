@@ -1,9 +1,9 @@
 // One image of one process while it is recorded: its area, its events, its threads, its time.
 //
-// Time. The kernel's CPU clock of the process is the truth. Of it, `before_start` was spent before
+// Time. The kernel's CPU clock of the process is the stats. Of it, `before_start` was spent before
 // the agent was ready, samples stand for most of the rest, and what is left when a thread or the
 // process ends is booked as not sampled. So the sum over everything recorded equals the clock.
-// Where weights count an event, the events' own count is the truth, and the rest is booked at the
+// Where weights count an event, the events' own count is the stats, and the rest is booked at the
 // process's end. Not thread-safe, but for gate(): see gatekeeper.h.
 #pragma once
 

@@ -43,8 +43,8 @@ TEST(BuildProfile, puts_booked_time_into_totals_but_not_into_samples) {
     const Profile profile = maker.profile();
     EXPECT_EQ(drawing(profile), "main 14/0\n  main 10/10\n  [not sampled] 4/4\n");
     EXPECT_EQ(profile.nodes[0].samples, 1U);
-    EXPECT_EQ(profile.truth.sampled_ns, 10U);
-    EXPECT_EQ(profile.truth.booked_ns, 4U);
+    EXPECT_EQ(profile.stats.sampled_ns, 10U);
+    EXPECT_EQ(profile.stats.booked_ns, 4U);
     const Function pseudo = function_named(profile, "[not sampled]");
     EXPECT_EQ(pseudo.source, "");
     EXPECT_EQ(pseudo.module, 0U);
@@ -277,7 +277,7 @@ TEST(BuildProfile, of_an_empty_recording_is_an_empty_tree) {
     ASSERT_EQ(profile.nodes.size(), 1U);
     EXPECT_EQ(profile.nodes[0].total_ns, 0U);
     EXPECT_TRUE(profile.categories.empty());
-    EXPECT_FALSE(profile.truth.whole);
+    EXPECT_FALSE(profile.stats.whole);
 }
 
 TEST(BuildProfile, survives_very_deep_stacks) {

@@ -82,12 +82,12 @@ TEST_F(LoadRecording, brings_every_record_into_the_profile) {
     ASSERT_TRUE(recording.has_value()) << recording.error().message();
     EXPECT_EQ(recording->bad_records(), 0U);
     const Profile profile = build_profile(*recording, {});
-    EXPECT_TRUE(profile.truth.whole);
-    EXPECT_EQ(profile.truth.samples, 3U);
-    EXPECT_EQ(profile.truth.sampled_ns, 300'000U);
-    EXPECT_EQ(profile.truth.booked_ns, 7'000U);
-    EXPECT_EQ(profile.truth.process_cpu_ns, 310'000U);
-    EXPECT_EQ(profile.truth.wall_ns, 2'000'000U);
+    EXPECT_TRUE(profile.stats.whole);
+    EXPECT_EQ(profile.stats.samples, 3U);
+    EXPECT_EQ(profile.stats.sampled_ns, 300'000U);
+    EXPECT_EQ(profile.stats.booked_ns, 7'000U);
+    EXPECT_EQ(profile.stats.process_cpu_ns, 310'000U);
+    EXPECT_EQ(profile.stats.wall_ns, 2'000'000U);
     EXPECT_EQ(profile.nodes[0].total_ns, 307'000U);
     ASSERT_EQ(profile.categories.size(), 1U);
     EXPECT_EQ(profile.categories[0].name, "main");
@@ -100,10 +100,10 @@ TEST_F(LoadRecording, reads_one_without_an_end_and_says_so) {
     const auto recording = load_recording(path());
     ASSERT_TRUE(recording.has_value()) << recording.error().message();
     const Profile profile = build_profile(*recording, {});
-    EXPECT_FALSE(profile.truth.whole);
-    EXPECT_EQ(profile.truth.samples, 3U);
-    ASSERT_FALSE(profile.truth.notes.empty());
-    EXPECT_NE(profile.truth.notes[0].find("end of the recording is missing"), std::string::npos);
+    EXPECT_FALSE(profile.stats.whole);
+    EXPECT_EQ(profile.stats.samples, 3U);
+    ASSERT_FALSE(profile.stats.notes.empty());
+    EXPECT_NE(profile.stats.notes[0].find("end of the recording is missing"), std::string::npos);
     EXPECT_EQ(profile.processes[0].ending, "ending unknown");
 }
 

@@ -20,7 +20,7 @@ TEST(HideGc, subtracts_gc_from_ancestors_and_from_functions) {
     EXPECT_EQ(function_named(profile, "callback").total_ns, 2U);
     EXPECT_EQ(function_named(profile, "main").samples, 2U);
     EXPECT_EQ(function_named(profile, "malloc").name, "");
-    EXPECT_EQ(profile.truth.samples, 4U);
+    EXPECT_EQ(profile.stats.samples, 4U);
 }
 
 TEST(HideGc, keeps_a_profile_without_gc) {
@@ -80,7 +80,7 @@ TEST(Average, scales_by_the_sessions_length) {
     EXPECT_EQ(function_named(minute, "work").total_ns, 30'000'000U);
     EXPECT_EQ(function_named(minute, "work").samples, 1U);
     EXPECT_EQ(minute.threads[0].cpu_ns, 36'000'000U);
-    EXPECT_EQ(minute.truth.sampled_ns, 1'200'000U);
+    EXPECT_EQ(minute.stats.sampled_ns, 1'200'000U);
 }
 
 TEST(Average, of_an_averaged_profile_starts_from_the_recorded_one) {

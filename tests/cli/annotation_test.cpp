@@ -1,8 +1,8 @@
 // `sample annotate` on a recording, code and sources made by hand: which weight goes to which line
 // and instruction, and what people and programs are shown of it.
-#include "cli/annotation.h"
+#include "analysis/annotation.h"
 
-#include "cli/view_annotate.h"
+#include "cli/views/annotate.h"
 #include "tests/callgraph/recording_fixture.h"
 
 #include <elf.h>
@@ -126,7 +126,7 @@ private:
     std::uint32_t nodes_ = 0;
 };
 
-class MadeUpSources final : public AnnotationSources {
+class MadeUpSources final : public analysis::AnnotationSources {
 public:
     explicit MadeUpSources(const Program& program, bool has_code = true)
         : code_{has_code ? &program.code() : nullptr} {}
@@ -152,29 +152,30 @@ class Annotate : public testing::Test {
 protected:
     Annotate() { program_.record(); }
 
-    [[nodiscard]] Annotation annotation(std::string_view function, bool has_code = true) {
+    [[nodiscard]] analysis::Annotation annotation(std::string_view function, bool has_code = true) {
         MadeUpSources sources{program_, has_code};
-        AnnotationRequest request;
+        analysis::AnnotationRequest request;
         request.function = function;
-        auto made =
-            annotate(program_.maker().recording, program_.maker().symbols, request, sources);
+        auto made = analysis::annotate(program_.maker().recording, program_.maker().symbols,
+                                       request, sources);
         EXPECT_TRUE(made) << made.error().message();
-        return made ? std::move(*made) : Annotation{};
+        return made ? std::move(*made) : analysis::Annotation{};
     }
 
     Program program_;
 };
 
-std::uint64_t self_of_lines(const Annotation& annotation) {
-    return std::accumulate(
-        annotation.lines.begin(), annotation.lines.end(), std::uint64_t{0},
-        [](std::uint64_t sum, const AnnotatedLine& line) { return sum + line.weight.self_ns; });
+std::uint64_t self_of_lines(const analysis::Annotation& annotation) {
+    return std::accumulate(annotation.lines.begin(), annotation.lines.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const analysis::AnnotatedLine& line) {
+                               return sum + line.weight.self_ns;
+                           });
 }
 
-std::uint64_t self_of_instructions(const Annotation& annotation) {
+std::uint64_t self_of_instructions(const analysis::Annotation& annotation) {
     std::uint64_t sum = 0;
-    for (const AnnotatedCode& code : annotation.code) {
-        for (const AnnotatedInstruction& instruction : code.instructions) {
+    for (const analysis::AnnotatedCode& code : annotation.code) {
+        for (const analysis::AnnotatedInstruction& instruction : code.instructions) {
             sum += instruction.weight.self_ns;
         }
     }
@@ -184,7 +185,7 @@ std::uint64_t self_of_instructions(const Annotation& annotation) {
 TEST_F(Annotate, selves_add_up_to_those_of_the_report) {
     const callgraph::Profile profile = program_.maker().profile();
     for (const char* const name : {"compute(int)", "square(int)", "main"}) {
-        const Annotation made = annotation(name);
+        const analysis::Annotation made = annotation(name);
         const callgraph::Function function = callgraph::function_named(profile, name);
         EXPECT_EQ(made.weight.self_ns, function.self_ns) << name;
         EXPECT_EQ(made.weight.total_ns, function.total_ns) << name;
@@ -194,7 +195,7 @@ TEST_F(Annotate, selves_add_up_to_those_of_the_report) {
 }
 
 TEST_F(Annotate, lines_have_what_was_inlined_and_called_there_in_their_total) {
-    const Annotation made = annotation("compute(int)");
+    const analysis::Annotation made = annotation("compute(int)");
     ASSERT_EQ(made.lines.size(), 5U);
     EXPECT_EQ(made.lines[1].line, 11U);
     EXPECT_EQ(made.lines[1].weight.self_ns, 50'020'000'000U) << "where it was inlined, too";
@@ -207,23 +208,23 @@ TEST_F(Annotate, lines_have_what_was_inlined_and_called_there_in_their_total) {
 }
 
 TEST_F(Annotate, instructions_say_where_they_were_inlined_from) {
-    const Annotation made = annotation("compute(int)");
+    const analysis::Annotation made = annotation("compute(int)");
     ASSERT_EQ(made.code.size(), 2U);
     EXPECT_EQ(made.code[0].function, "main") << "the heavier code first";
     ASSERT_EQ(made.code[0].instructions.size(), 1U) << "main's own are not compute(int)'s";
     EXPECT_EQ(made.code[0].instructions[0].address, 0x1011U);
     EXPECT_TRUE(made.code[0].instructions[0].inlined.empty());
     ASSERT_EQ(made.code[1].instructions.size(), 5U);
-    const AnnotatedInstruction& square = made.code[1].instructions[2];
-    EXPECT_EQ(square.inlined, (std::vector<InlinedPlace>{{"square(int)", kFile, 3}}));
+    const analysis::AnnotatedInstruction& square = made.code[1].instructions[2];
+    EXPECT_EQ(square.inlined, (std::vector<analysis::InlinedPlace>{{"square(int)", kFile, 3}}));
     EXPECT_EQ(made.lines[square.line].line, 12U);
     EXPECT_EQ(square.weight.total_ns, 300'000'000U);
     EXPECT_EQ(square.weight.self_ns, 0U);
 }
 
 TEST_F(Annotate, a_call_has_the_time_below_it) {
-    const Annotation made = annotation("compute(int)");
-    const AnnotatedInstruction& call = made.code.at(1).instructions.at(3);
+    const analysis::Annotation made = annotation("compute(int)");
+    const analysis::AnnotatedInstruction& call = made.code.at(1).instructions.at(3);
     EXPECT_EQ(call.text, "call   0x2000 <callee(int)>");
     EXPECT_EQ(call.weight.self_ns, 0U);
     EXPECT_EQ(call.weight.total_ns, 4'000'000'000U);
@@ -232,23 +233,23 @@ TEST_F(Annotate, a_call_has_the_time_below_it) {
 TEST_F(Annotate, functions_are_found_by_the_rules_of_focus) {
     EXPECT_EQ(annotation("compute").function.name, "compute(int)");
     EXPECT_EQ(annotation("quar").function.name, "square(int)");
-    const Annotation any = annotation("(int)");
+    const analysis::Annotation any = annotation("(int)");
     EXPECT_EQ(any.function.name, "compute(int)") << "the one with most time of its own";
     ASSERT_EQ(any.notes.size(), 1U);
     EXPECT_EQ(any.notes[0],
               "3 functions match '(int)'; this is the one with most time of its own. The others: "
               "callee(int), square(int)");
     MadeUpSources sources{program_};
-    AnnotationRequest request;
+    analysis::AnnotationRequest request;
     request.function = "nothing";
     const auto made =
-        annotate(program_.maker().recording, program_.maker().symbols, request, sources);
+        analysis::annotate(program_.maker().recording, program_.maker().symbols, request, sources);
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, ErrorCode::not_found);
 }
 
 TEST_F(Annotate, code_that_is_not_to_be_had_is_said) {
-    const Annotation made = annotation("compute(int)", false);
+    const analysis::Annotation made = annotation("compute(int)", false);
     EXPECT_TRUE(made.code.empty());
     EXPECT_EQ(self_of_lines(made), made.weight.self_ns) << "lines need no code";
     ASSERT_EQ(made.notes.size(), 1U);

@@ -1,9 +1,9 @@
 // What a user sees of stacks that lack frames or were guessed: made-up figures, and a recording
 // from its writer to every view and export.
-#include "cli/broken_stacks.h"
+#include "cli/views/broken_stacks.h"
 
-#include "cli/load_profile.h"
-#include "cli/views.h"
+#include "analysis/load_profile.h"
+#include "cli/views/views.h"
 #include "core/address.h"
 #include "export/folded.h"
 #include "export/script_profiler_json.h"
@@ -23,15 +23,15 @@ constexpr std::uint64_t kMs = 1'000'000;
 /// made_up_profile() with 2 % of its stacks incomplete, 0.5 % truncated.
 callgraph::Profile broken_profile() {
     callgraph::Profile profile = made_up_profile();
-    callgraph::Truth& truth = profile.truth;
-    truth.incomplete_stacks = 200;
-    truth.incomplete_ns = 20 * kMs;
-    truth.truncated_stacks = 50;
-    truth.truncated_ns = 5 * kMs;
-    truth.guessed_stacks = 30;
-    truth.guessed_ns = 3 * kMs;
-    truth.unwind_table_bytes = 262'144;
-    truth.broken_stacks = {{StackBreak::no_cfi, "/usr/lib/libx264.so.164", 120, 13 * kMs},
+    callgraph::Stats& stats = profile.stats;
+    stats.incomplete_stacks = 200;
+    stats.incomplete_ns = 20 * kMs;
+    stats.truncated_stacks = 50;
+    stats.truncated_ns = 5 * kMs;
+    stats.guessed_stacks = 30;
+    stats.guessed_ns = 3 * kMs;
+    stats.unwind_table_bytes = 262'144;
+    stats.broken_stacks = {{StackBreak::no_cfi, "/usr/lib/libx264.so.164", 120, 13 * kMs},
                            {StackBreak::no_module, "", 60, 6 * kMs},
                            {StackBreak::depth_limit, "", 50, 5 * kMs},
                            {StackBreak::no_cfi, "/usr/lib/ev\x1bil.so", 20, 1 * kMs}};
@@ -69,7 +69,7 @@ TEST(BrokenStacks, have_no_table_where_every_stack_is_whole) {
 
 TEST(BrokenStacks, are_cut_to_the_ten_heaviest_in_text) {
     callgraph::Profile profile = broken_profile();
-    profile.truth.broken_stacks.resize(12);
+    profile.stats.broken_stacks.resize(12);
     EXPECT_TRUE(contains(broken_stacks_text(profile, kPipe), "\n2 more: --json lists all\n"));
     EXPECT_EQ(broken_stacks_json(profile).size(), 12U);
 }
@@ -78,7 +78,7 @@ TEST(BrokenStacks, name_each_reason_and_what_to_do) {
     callgraph::Profile profile;
     for (std::uint64_t number = 0; number <= static_cast<std::uint64_t>(kLastStackBreak);
          ++number) {
-        profile.truth.broken_stacks.push_back({stack_break_of(number), "/lib/libfoo.so", 1, 1});
+        profile.stats.broken_stacks.push_back({stack_break_of(number), "/lib/libfoo.so", 1, 1});
     }
     const Json list = broken_stacks_json(profile);
     std::string reasons;
@@ -122,12 +122,12 @@ TEST(BrokenStacks, get_one_line_of_the_summary_if_they_are_more_than_a_few) {
                          "stats\n"))
         << text;
     callgraph::Profile few = broken_profile();
-    few.truth.incomplete_stacks = 10;
+    few.stats.incomplete_stacks = 10;
     EXPECT_FALSE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
-    few.truth.incomplete_stacks = 11;
+    few.stats.incomplete_stacks = 11;
     EXPECT_TRUE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
     // Deep recursion breaks no stack.
-    few.truth.broken_stacks = {{StackBreak::depth_limit, "", 50, 5 * kMs}};
+    few.stats.broken_stacks = {{StackBreak::depth_limit, "", 50, 5 * kMs}};
     EXPECT_FALSE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
 }
 
@@ -160,7 +160,7 @@ callgraph::Profile recorded_profile() {
     sample(writer->node(main, app, 0x2000), 2);
     sample(writer->node(writer->node({}, app, 0x1000 | trace::kGuessedFrame), app, 0x2000), 2);
     EXPECT_TRUE(writer->finish({1'001 * kMs, false, ""}));
-    const auto profile = load_profile(file.path(), {});
+    const auto profile = analysis::load_profile(file.path(), {});
     EXPECT_TRUE(profile) << profile.error().message();
     return profile ? *profile : callgraph::Profile{};
 }
@@ -178,13 +178,13 @@ TEST(RecordedStacks, are_shown_with_what_they_lack) {
        1.000        0.000        libfoo.so+0x3000
        1.000        1.000        app+0x2000
 )")) << text;
-    const callgraph::Truth& truth = profile.truth;
-    EXPECT_EQ(truth.samples, 15U);
-    EXPECT_EQ(truth.truncated_stacks, 10U);
-    EXPECT_EQ(truth.incomplete_stacks, 1U);
-    EXPECT_EQ(truth.guessed_stacks, 2U);
-    ASSERT_EQ(truth.broken_stacks.size(), 2U);
-    EXPECT_EQ(truth.broken_stacks[1].module, "/nonexistent/libfoo.so");
+    const callgraph::Stats& stats = profile.stats;
+    EXPECT_EQ(stats.samples, 15U);
+    EXPECT_EQ(stats.truncated_stacks, 10U);
+    EXPECT_EQ(stats.incomplete_stacks, 1U);
+    EXPECT_EQ(stats.guessed_stacks, 2U);
+    ASSERT_EQ(stats.broken_stacks.size(), 2U);
+    EXPECT_EQ(stats.broken_stacks[1].module, "/nonexistent/libfoo.so");
 }
 
 TEST(RecordedStacks, are_exported_with_what_they_lack) {

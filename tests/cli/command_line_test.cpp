@@ -1,5 +1,5 @@
 // The command line's contract: which words become which options, and what is refused how.
-#include "cli/command_line.h"
+#include "cli/options/command_line.h"
 
 #include <gtest/gtest.h>
 
@@ -218,7 +218,7 @@ TEST(Report, reads_every_option) {
     EXPECT_TRUE(options.choice.fold_parts);
     EXPECT_TRUE(options.choice.fold_inlined);
     EXPECT_TRUE(options.choice.by_line);
-    EXPECT_EQ(options.choice.category, CategoryKind::process);
+    EXPECT_EQ(options.choice.category, callgraph::CategoryBy::process);
     EXPECT_EQ(options.unit, Unit::percent);
     EXPECT_EQ(options.min_percent, 2.5);
     EXPECT_TRUE(options.json);

@@ -1,5 +1,6 @@
 // What `sample diff` prints for profiles whose figures are known, and when its gate closes.
-#include "cli/diff_report.h"
+#include "cli/views/diff.h"
+
 #include "made_up_profile.h"
 
 #include <gtest/gtest.h>
@@ -34,13 +35,14 @@ DiffReport report_of(callgraph::Profile before, callgraph::Profile after,
     report.options = std::move(options);
     report.before = {"a.utrace", std::move(before)};
     report.after = {"b.utrace", std::move(after)};
-    callgraph::DiffOptions choice;
+    analysis::DiffOptions choice;
     choice.normalize = report.options.normalize;
     choice.paths = report.options.view == DiffView::paths;
-    report.diff = callgraph::diff(report.before.profile, report.after.profile, choice);
-    report.warnings = comparability_warnings(report);
+    report.diff = analysis::diff(report.before.profile, report.after.profile, choice);
+    report.warnings = analysis::comparability_warnings(report.before.profile, report.after.profile,
+                                                       report.options.choice.average_s.has_value());
     if (report.options.fail_above_percent) {
-        report.failures = gate_failures(report.diff, *report.options.fail_above_percent);
+        report.failures = analysis::gate_failures(report.diff, *report.options.fail_above_percent);
     }
     return report;
 }
@@ -213,26 +215,27 @@ TEST(DiffJson, has_the_paths_that_were_asked_for) {
 TEST(DiffGate, closes_when_the_low_end_is_above_the_limit) {
     const DiffReport report = report_of(made_up_profile(), with_more_parsing(1000));
     // parse grew by 10 % of the whole, by 7.2 % at the least; the whole by 6.5 %.
-    const auto failures = gate_failures(report.diff, 7);
+    const auto failures = analysis::gate_failures(report.diff, 7);
     ASSERT_EQ(failures.size(), 1U);
     EXPECT_EQ(report.diff.functions[*failures[0].function].name, "parse(std::string const&)");
     EXPECT_NEAR(failures[0].least, 0.072, 0.003);
-    EXPECT_EQ(gate_failures(report.diff, 6).size(), 3U) << "main and the whole, too";
-    EXPECT_TRUE(gate_failures(report.diff, 8).empty());
+    EXPECT_EQ(analysis::gate_failures(report.diff, 6).size(), 3U) << "main and the whole, too";
+    EXPECT_TRUE(analysis::gate_failures(report.diff, 8).empty());
 }
 
 TEST(DiffGate, noise_does_not_close_it) {
     const DiffReport report = report_of(made_up_profile(), with_more_parsing(100));
-    EXPECT_TRUE(gate_failures(report.diff, 0).empty());
+    EXPECT_TRUE(analysis::gate_failures(report.diff, 0).empty());
 }
 
 TEST(DiffGate, what_is_better_or_new_does_not_close_it) {
     EXPECT_TRUE(
-        gate_failures(report_of(with_more_parsing(1000), made_up_profile()).diff, 0).empty());
+        analysis::gate_failures(report_of(with_more_parsing(1000), made_up_profile()).diff, 0)
+            .empty());
     callgraph::Profile renamed = made_up_profile();
     renamed.functions[1].name = "scan";
     const DiffReport report = report_of(made_up_profile(), renamed);
-    EXPECT_TRUE(gate_failures(report.diff, 0).empty());
+    EXPECT_TRUE(analysis::gate_failures(report.diff, 0).empty());
     EXPECT_NE(diff_view(report, kPipe).find("  new  "), std::string::npos);
     EXPECT_NE(diff_view(report, kPipe).find("  gone  "), std::string::npos);
 }
@@ -251,12 +254,12 @@ TEST(DiffWarnings, equal_conditions_give_none) {
 
 TEST(DiffWarnings, name_what_is_not_comparable) {
     callgraph::Profile other = made_up_profile();
-    other.truth.clock = "wall";
-    other.truth.source = "timer";
-    other.truth.requested_hz = 1000;
-    other.truth.whole = false;
-    other.truth.lost = 200;
-    other.truth.incomplete_stacks = 500;
+    other.stats.clock = "wall";
+    other.stats.source = "timer";
+    other.stats.requested_hz = 1000;
+    other.stats.whole = false;
+    other.stats.lost = 200;
+    other.stats.incomplete_stacks = 500;
     other.scale = 5;
     other.event = "task-clock";
     const std::string warnings = warnings_of(made_up_profile(), other);
@@ -271,8 +274,8 @@ TEST(DiffWarnings, name_what_is_not_comparable) {
 
 TEST(DiffWarnings, what_an_import_does_not_say_is_no_difference) {
     callgraph::Profile imported = made_up_profile();
-    imported.truth = {};
-    imported.truth.samples = 10'000;
+    imported.stats = {};
+    imported.stats.samples = 10'000;
     EXPECT_EQ(warnings_of(made_up_profile(), imported), "");
 }
 

@@ -1,5 +1,6 @@
 // What the doctor says of machines that are not this one.
-#include "cli/doctor_view.h"
+#include "cli/views/doctor.h"
+
 #include "sampler/source/capabilities.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What the views print for a profile that counts an event instead of time.
-#include "cli/views.h"
+#include "cli/views/views.h"
 #include "made_up_profile.h"
 
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@ constexpr Terminal kAsciiPipe{false, false, 0};
 callgraph::Profile counted_profile() {
     callgraph::Profile profile = made_up_profile();
     profile.event = profile.unit = "page-faults";
-    profile.truth.requested_hz = 0;
-    profile.truth.period = 100;
-    profile.truth.clock = "";
+    profile.stats.requested_hz = 0;
+    profile.stats.period = 100;
+    profile.stats.clock = "";
     return profile;
 }
 

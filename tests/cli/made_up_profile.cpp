@@ -51,19 +51,19 @@ void add_facts(callgraph::Profile& profile) {
     process.ending = "exited with 0";
     process.cpu_ns = 1001 * kMs;
     profile.processes = {process};
-    callgraph::Truth& truth = profile.truth;
-    truth.requested_hz = 10'000;
-    truth.achieved_hz = 9'990.04;
-    truth.source = "sigtrap";
-    truth.clock = "cpu";
-    truth.wall_ns = 1100 * kMs;
-    truth.process_cpu_ns = 1001 * kMs;
-    truth.sampled_ns = 1000 * kMs;
-    truth.samples = 10'000;
-    truth.incomplete_stacks = 4;
-    truth.threads = 2;
-    truth.processes = 1;
-    truth.handler_ns_mean = 812.349;
+    callgraph::Stats& stats = profile.stats;
+    stats.requested_hz = 10'000;
+    stats.achieved_hz = 9'990.04;
+    stats.source = "sigtrap";
+    stats.clock = "cpu";
+    stats.wall_ns = 1100 * kMs;
+    stats.process_cpu_ns = 1001 * kMs;
+    stats.sampled_ns = 1000 * kMs;
+    stats.samples = 10'000;
+    stats.incomplete_stacks = 4;
+    stats.threads = 2;
+    stats.processes = 1;
+    stats.handler_ns_mean = 812.349;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What --fold and --names do to a profile, and that everything behind them sees the names as shown.
-#include "cli/load_profile.h"
+#include "analysis/load_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -60,51 +60,51 @@ TEST(ProfileChoice, names_functions_in_the_form_asked_for) {
     const auto profile =
         stack_of({function("main"), function("void visit<int>(int)"),
                   function("std::vector<int, std::allocator<int> >::push_back(int const&)")});
-    ProfileChoice choice;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), names_on(profile));
+    analysis::ProfileChoice choice;
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), names_on(profile));
     choice.names = symbolize::NameForm::no_arguments;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)),
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)),
               (Names{"main", "visit<int>", "std::vector<int, std::allocator<int> >::push_back"}));
     choice.names = symbolize::NameForm::brief;
     EXPECT_EQ(
-        names_on(apply_choice(profile, choice)),
+        names_on(analysis::apply_choice(profile, choice)),
         (Names{"main", "visit\u2039\u2026\u203a", "std::vector\u2039\u2026\u203a::push_back"}));
 }
 
 TEST(ProfileChoice, leaves_the_names_of_code_made_at_run_time_alone) {
     const auto profile = stack_of({function("void visit<int>(int)", callgraph::kNative),
                                    function("visit.cold", callgraph::kNative)});
-    ProfileChoice choice;
+    analysis::ProfileChoice choice;
     choice.names = symbolize::NameForm::brief;
     choice.fold_parts = true;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), names_on(profile));
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), names_on(profile));
 }
 
 TEST(ProfileChoice, folds_parts_with_their_functions) {
     const auto profile = stack_of({function("main.cold"), function("f(int) [clone .isra.0]"),
                                    function("f(int) [clone .isra.0] [clone .part.0]")});
-    ProfileChoice choice;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), names_on(profile));
+    analysis::ProfileChoice choice;
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), names_on(profile));
     choice.fold_parts = true;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), (Names{"main", "f(int)"}));
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), (Names{"main", "f(int)"}));
     choice.names = symbolize::NameForm::no_arguments;
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), (Names{"main", "f"}));
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), (Names{"main", "f"}));
 }
 
 TEST(ProfileChoice, focuses_and_searches_the_names_shown) {
     const auto profile =
         stack_of({function("main"), function("pool<int>::run(long) [clone .cold]"), function("g")});
-    ProfileChoice choice;
+    analysis::ProfileChoice choice;
     choice.names = symbolize::NameForm::brief;
     choice.fold_parts = true;
     choice.focus = "pool\u2039\u2026\u203a::run";
-    EXPECT_EQ(names_on(apply_choice(profile, choice)), (Names{choice.focus, "g"}));
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), (Names{choice.focus, "g"}));
     choice.focus = "pool<int>::run(long)";
-    EXPECT_FALSE(apply_choice(profile, choice).has_value());
+    EXPECT_FALSE(analysis::apply_choice(profile, choice).has_value());
     choice.focus.clear();
-    const callgraph::Profile shown = *apply_choice(profile, choice);
-    EXPECT_TRUE(apply_search(shown, "::run").has_value());
-    EXPECT_FALSE(apply_search(shown, "(long)").has_value());
+    const callgraph::Profile shown = *analysis::apply_choice(profile, choice);
+    EXPECT_TRUE(analysis::apply_search(shown, "::run").has_value());
+    EXPECT_FALSE(analysis::apply_search(shown, "(long)").has_value());
 }
 
 TEST(ProfileChoice, hides_memory_management_under_any_name) {
@@ -114,12 +114,12 @@ TEST(ProfileChoice, hides_memory_management_under_any_name) {
     profile.gc = FunctionId{2};
     for (const auto form : {symbolize::NameForm::full, symbolize::NameForm::no_arguments,
                             symbolize::NameForm::brief}) {
-        ProfileChoice choice;
+        analysis::ProfileChoice choice;
         choice.names = form;
         choice.hide_gc = true;
-        EXPECT_EQ(names_on(apply_choice(profile, choice)), Names{});
+        EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), Names{});
         choice.hide_gc = false;
-        const Result<callgraph::Profile> whole = apply_choice(profile, choice);
+        const Result<callgraph::Profile> whole = analysis::apply_choice(profile, choice);
         ASSERT_TRUE(whole->gc.has_value());
         EXPECT_EQ(whole->function(*whole->gc).name, "GC");
     }

@@ -1,4 +1,4 @@
-#include "cli/record_exports.h"
+#include "cli/record/record_exports.h"
 
 #include "tests/cli/folder_test.h"
 
@@ -22,7 +22,7 @@ protected:
         RecordOptions options;
         options.force = force;
         for (const std::string& path : paths) {
-            options.exports.push_back({&export_formats()[1], path});
+            options.exports.push_back({&analysis::export_formats()[1], path});
         }
         return options;
     }

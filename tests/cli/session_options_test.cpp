@@ -1,4 +1,4 @@
-#include "cli/session_options.h"
+#include "cli/record/session_options.h"
 
 #include <gtest/gtest.h>
 

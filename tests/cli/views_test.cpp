@@ -1,5 +1,5 @@
 // What each view prints for a profile whose figures are known.
-#include "cli/views.h"
+#include "cli/views/views.h"
 
 #include "made_up_profile.h"
 
@@ -78,7 +78,7 @@ TEST(SummaryView, follows_an_exec_to_the_end) {
 
 TEST(SummaryView, shows_the_first_notes_and_counts_the_rest) {
     callgraph::Profile profile = made_up_profile();
-    profile.truth.notes = {"first", "second", "third", "fourth", "fifth"};
+    profile.stats.notes = {"first", "second", "third", "fourth", "fifth"};
     const std::string text = summary_view(profile, {kPipe, 5, ""});
     EXPECT_NE(text.find("note      first\n"), std::string::npos);
     EXPECT_NE(text.find("note      third\n"), std::string::npos);

@@ -94,18 +94,18 @@ TEST_P(Source, gives_the_kernel_its_share) {
     const Outcome outcome = record_by_source({target("syscalls"), "file", "0.4"});
     const Recording found = seen();
     expect_sum(found, outcome);
-    const double truth = told(outcome.out, "reading_us") / 400'000;
+    const double stats = told(outcome.out, "reading_us") / 400'000;
     const double unseen_us = found.total_us("[kernel, caller unseen]");
     const double reading_us = found.total_us("read_zeros");
     const double working_us = found.total_us("burn");
     if (GetParam().sees_kernel) {
         EXPECT_EQ(unseen_us, 0);
-        EXPECT_NEAR(reading_us / (reading_us + working_us), truth,
-                    six_sigma(truth, even_samples(found)) + 0.02);
+        EXPECT_NEAR(reading_us / (reading_us + working_us), stats,
+                    six_sigma(stats, even_samples(found)) + 0.02);
     } else {
         // What the target did before its 0.4 s is in the kernel mostly.
-        EXPECT_NEAR(working_us / 400'000, 1 - truth, 0.05);
-        EXPECT_GE(unseen_us, 0.9 * truth * 400'000);
+        EXPECT_NEAR(working_us / 400'000, 1 - stats, 0.05);
+        EXPECT_GE(unseen_us, 0.9 * stats * 400'000);
     }
 }
 

@@ -196,7 +196,7 @@ void expect_same(const Profile& profile) {
 Profile recursive_profile() {
     Profile profile;
     profile.by_line = true;
-    profile.truth.clock = "cpu";
+    profile.stats.clock = "cpu";
     profile.modules.push_back({"app", "/bin/app", ""});
     for (const char* const name : {"a", "b", "c"}) {
         Function& function = profile.functions.emplace_back();
@@ -260,7 +260,7 @@ TEST(Callgrind, calls_that_enter_a_function_again_cost_nothing) {
 
 TEST(Callgrind, tells_where_the_figures_come_from) {
     Profile profile = random_profile(1);
-    profile.truth.lost = 17;
+    profile.stats.lost = 17;
     profile.command_line = "two\nlines";
     Figures figures = figures_of(profile);
     EXPECT_EQ(figures.head["cmd"], "two lines");

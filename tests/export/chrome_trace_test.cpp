@@ -95,7 +95,7 @@ TEST(ChromeTrace, counts_a_slice_that_is_longer_than_the_session_in_few_steps) {
     ThreadsProfileMaker maker;
     const auto at_f = maker.child(maker.category("app"), maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
-    maker.profile.truth.clock = "cpu";
+    maker.profile.stats.clock = "cpu";
     maker.sample(thread, 1'005'000'000, at_f, 1'000'000'000);
     const Json trace = Json::parse(text_of(maker.finish()));
     std::string counters;

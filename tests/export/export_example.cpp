@@ -7,7 +7,7 @@
 // The profile is always the same: three threads with pauses, late bookings and samples that
 // overlap; recursion, functions that many callers share, inlined ones, and names that formats must
 // escape.
-#include "cli/export_format.h"
+#include "analysis/export_format.h"
 #include "threads_profile.h"
 
 #include <nlohmann/json.hpp>
@@ -97,11 +97,11 @@ Profile example_profile() {
     profile.start_unix_ms = 1'700'000'000'000;
     profile.modules.push_back({"app", "/usr/bin/app", "0123456789abcdef"});
     profile.modules.push_back({"libpart two.so", "/opt/part two/libpart two.so", ""});
-    profile.truth.requested_hz = 1000;
-    profile.truth.clock = "cpu";
-    profile.truth.source = "sigtrap";
-    profile.truth.samples = 1200;
-    profile.truth.wall_ns = 2'000'000'000;
+    profile.stats.requested_hz = 1000;
+    profile.stats.clock = "cpu";
+    profile.stats.source = "sigtrap";
+    profile.stats.samples = 1200;
+    profile.stats.wall_ns = 2'000'000'000;
     const std::vector<FunctionId> functions = make_functions(maker);
     for (std::uint32_t number = 0; number < 3; ++number) {
         sample_thread(maker, functions, number, random);
@@ -127,7 +127,7 @@ int write(std::string_view format, const std::string& path) {
     if (format == "totals") {
         text = totals_json(profile);
     } else {
-        const auto found = cli::find_export_format(format);
+        const auto found = analysis::find_export_format(format);
         const auto written =
             found ? (*found)->write(profile, to_string_sink(text)) : unexpected(found.error());
         if (!written) {

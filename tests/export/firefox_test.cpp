@@ -134,7 +134,7 @@ TEST(Firefox, makes_a_track_of_each_category_where_times_are_not_known) {
 TEST(Firefox, counts_an_event) {
     Profile profile = timed_profile();
     profile.event = profile.unit = "page-faults";
-    profile.truth.clock.clear();
+    profile.stats.clock.clear();
     const json document = exported(profile);
     expect_valid(document);
     expect_same_totals(profile, document);

@@ -199,10 +199,10 @@ TEST(Html, may_ask_no_network_for_anything) {
 TEST(Html, tells_the_truth_of_the_recording) {
     Profile profile = timed_profile();
     profile.scale = 13.67021402;
-    profile.truth.whole = false;
+    profile.stats.whole = false;
     const nlohmann::json header = BlockReader{exported(profile)}.read().header;
     std::string marks;
-    for (const nlohmann::json& mark : header["truth"]) {
+    for (const nlohmann::json& mark : header["stats"]) {
         marks += mark["text"].get<std::string>() + (mark["isWarning"] ? "!" : "") + "\n";
     }
     EXPECT_NE(marks.find("\u00d713.6702 scaled!\n"), std::string::npos) << marks;

@@ -103,7 +103,7 @@ TEST(PerfScript, names_the_event) {
     profile.event = profile.unit = "page-faults";
     EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 page-faults: \n"), std::string::npos);
     profile = threads_profile();
-    profile.truth.clock = "wall";
+    profile.stats.clock = "wall";
     EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 wall-clock: \n"), std::string::npos);
 }
 

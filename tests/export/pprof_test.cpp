@@ -93,7 +93,7 @@ std::int64_t total_of(const PprofFile& file) {
 Profile inlined_profile() {
     Profile profile;
     profile.by_line = true;
-    profile.truth.clock = "cpu";
+    profile.stats.clock = "cpu";
     profile.modules.push_back({"app", "/bin/app", "0123"});
     const std::array<const char*, 3> names{"main", "work", "step"};
     for (std::uint32_t i = 0; i < names.size(); ++i) {
@@ -229,13 +229,13 @@ TEST(Pprof, units_period_and_times) {
     EXPECT_EQ(file.time_nanos, 1'700'000'000'000'000'000);
     EXPECT_EQ(file.duration_nanos, 5'000'000'000);
 
-    profile.truth.clock = "wall";
+    profile.stats.clock = "wall";
     EXPECT_EQ(written(profile).default_type, "wall");
 
     profile.event = "syscalls:sys_enter_write";
     profile.unit = "events";
-    profile.truth.requested_hz = 0;
-    profile.truth.period = 7;
+    profile.stats.requested_hz = 0;
+    profile.stats.period = 7;
     file = written(profile);
     EXPECT_EQ(file.kinds[1], (PprofFile::Kind{"syscalls:sys_enter_write", "events"}));
     EXPECT_EQ(file.period_type, file.kinds[1]);
@@ -244,8 +244,8 @@ TEST(Pprof, units_period_and_times) {
 
 TEST(Pprof, comments_tell_the_command_and_the_truth) {
     Profile profile = random_profile(1);
-    profile.truth.lost = 17;
-    profile.truth.whole = false;
+    profile.stats.lost = 17;
+    profile.stats.whole = false;
     const std::vector<std::string> comments = written(profile).comments;
     for (const char* const line :
          {"command: ./program --all", "source: sigtrap", "rate: 1,000 Hz requested",
@@ -268,7 +268,7 @@ TEST(Pprof, scaled_figures_say_so) {
 
 TEST(Pprof, an_imported_profile_that_knows_nothing_but_its_stacks) {
     Profile profile = inlined_profile();
-    profile.truth = {};
+    profile.stats = {};
     profile.by_line = false;
     for (callgraph::Node& node : profile.nodes) {
         node.line = 0;

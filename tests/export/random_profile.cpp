@@ -53,10 +53,10 @@ private:
         profile_.by_line = true;
         profile_.command_line = "./program --all";
         profile_.start_unix_ms = 1'700'000'000'000;
-        profile_.truth.clock = "cpu";
-        profile_.truth.source = "sigtrap";
-        profile_.truth.requested_hz = 1000;
-        profile_.truth.wall_ns = 5'000'000'000;
+        profile_.stats.clock = "cpu";
+        profile_.stats.source = "sigtrap";
+        profile_.stats.requested_hz = 1000;
+        profile_.stats.wall_ns = 5'000'000'000;
         profile_.modules.push_back({"libc.so.6", "/lib/libc.so.6", "aa11"});
         profile_.modules.push_back({"program", "/opt/program", "bb22"});
         for (std::uint32_t i = 0; i < kFunctions; ++i) {
@@ -116,7 +116,7 @@ private:
             tree_.add_self(places_[place], weight, is_booking ? 0 : 1);
             profile_.threads[thread].cpu_ns += weight;
             profile_.threads[thread].samples += is_booking ? 0 : 1;
-            profile_.truth.samples += is_booking ? 0 : 1;
+            profile_.stats.samples += is_booking ? 0 : 1;
         }
         return series;
     }

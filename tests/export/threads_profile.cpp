@@ -9,11 +9,11 @@ callgraph::Profile threads_profile() {
     profile.start_unix_ms = 1'700'000'000'000;
     profile.modules.push_back({"app", "/usr/bin/app", "0123abcd"});
     profile.modules.push_back({"libtwo words.so", "/opt/two words/libtwo words.so", ""});
-    profile.truth.requested_hz = 1'000'000;
-    profile.truth.clock = "cpu";
-    profile.truth.samples = 6;
-    profile.truth.lost = 3;
-    profile.truth.wall_ns = 20'000'000;
+    profile.stats.requested_hz = 1'000'000;
+    profile.stats.clock = "cpu";
+    profile.stats.samples = 6;
+    profile.stats.lost = 3;
+    profile.stats.wall_ns = 20'000'000;
     const FunctionId main = maker.function("main", "/src/main.cpp", 10, 1);
     const FunctionId run = maker.function("run(int)", "/src/run.cpp", 20, 1);
     const FunctionId work = maker.function("work<\"a\">", "/src/run.cpp", 30, 1);

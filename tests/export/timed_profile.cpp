@@ -71,18 +71,18 @@ void add_facts(Profile& profile) {
     profile.processes[1].executable = "/usr/bin/child";
     profile.processes[1].pid = 101;
     profile.processes[1].start_ns = 10 * static_cast<std::int64_t>(kMs);
-    callgraph::Truth& truth = profile.truth;
-    truth.requested_hz = 1000;
-    truth.source = "sigtrap";
-    truth.clock = "cpu";
-    truth.wall_ns = 60 * kMs;
-    truth.samples = 11;
-    truth.sampled_ns = 11 * kMs;
-    truth.booked_ns = kMs / 2;
-    truth.lost = 3;
-    truth.threads = 2;
-    truth.processes = 2;
-    truth.notes = {"one library has no unwind tables"};
+    callgraph::Stats& stats = profile.stats;
+    stats.requested_hz = 1000;
+    stats.source = "sigtrap";
+    stats.clock = "cpu";
+    stats.wall_ns = 60 * kMs;
+    stats.samples = 11;
+    stats.sampled_ns = 11 * kMs;
+    stats.booked_ns = kMs / 2;
+    stats.lost = 3;
+    stats.threads = 2;
+    stats.processes = 2;
+    stats.notes = {"one library has no unwind tables"};
 }
 
 }  // namespace

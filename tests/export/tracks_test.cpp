@@ -38,7 +38,7 @@ TEST(Tracks, places_samples_along_time_without_overlap_and_keeps_pauses) {
 
 TEST(Tracks, closes_pauses_only_until_they_add_up_to_half_a_period) {
     ThreadsProfileMaker maker;
-    maker.profile.truth.requested_hz = 1'000'000;
+    maker.profile.stats.requested_hz = 1'000'000;
     const auto node = maker.child(maker.category("app"), maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
     maker.sample(thread, 1000, node, 1000);

@@ -17,7 +17,7 @@ TEST(Folded, adds_up_stacks_and_counts_recursion_once) {
     EXPECT_EQ(totals(profile), (Totals{{"main", {9, 0}}, {"f", {9, 6}}, {"g", {3, 3}}}));
     EXPECT_EQ(profile.nodes[0].total_ns, 9U);
     EXPECT_FALSE(profile.is_time());
-    EXPECT_EQ(profile.truth.samples, 0U);
+    EXPECT_EQ(profile.stats.samples, 0U);
     EXPECT_FALSE(profile.timeline.has_value());
 }
 

@@ -26,7 +26,7 @@ Profile imported_file(const std::string& name) {
 TEST(ForeignFiles, of_go_have_the_totals_of_its_own_tool) {
     const Profile cpu = imported_file("pprof/go_cpu");
     EXPECT_TRUE(cpu.is_time());
-    EXPECT_EQ(cpu.truth.samples, 56U);
+    EXPECT_EQ(cpu.stats.samples, 56U);
     EXPECT_EQ(totals(cpu), (Totals{{"main.work", {560'000'000, 500'000'000}},
                                    {"runtime.asyncPreempt", {60'000'000, 60'000'000}},
                                    {"main.main", {560'000'000, 0}},
@@ -46,7 +46,7 @@ TEST(ForeignFiles, of_go_have_the_totals_of_its_own_tool) {
 /// `perf script -F +srcline` of Linux 6.1.
 TEST(ForeignFiles, of_perf_have_inlined_frames_lines_and_times) {
     const Profile profile = imported_file("any/perf_script");
-    EXPECT_EQ(profile.truth.samples, 3U);
+    EXPECT_EQ(profile.stats.samples, 3U);
     EXPECT_EQ(profile.nodes[0].total_ns, 3 * 2'004'008U);
     EXPECT_EQ(function_called(profile, "main").total_ns, 2 * 2'004'008U);
     EXPECT_EQ(function_called(profile, "main").source, "a.c");

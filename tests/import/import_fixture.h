@@ -102,7 +102,7 @@ inline std::vector<Moment> moments(const callgraph::Profile& profile, std::size_
 }
 
 inline bool has_note(const callgraph::Profile& profile, std::string_view part) {
-    for (const std::string& note : profile.truth.notes) {
+    for (const std::string& note : profile.stats.notes) {
         if (note.find(part) != std::string::npos) {
             return true;
         }

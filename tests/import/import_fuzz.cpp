@@ -36,8 +36,8 @@ void require_sums(const Profile& profile) {
         samples += node.self_samples;
         require(node.function.value <= profile.functions.size());
     }
-    require(profile.nodes[0].total_ns == profile.truth.sampled_ns);
-    require(samples == profile.truth.samples);
+    require(profile.nodes[0].total_ns == profile.stats.sampled_ns);
+    require(samples == profile.stats.samples);
     for (const auto& function : profile.functions) {
         require(function.total_ns <= profile.nodes[0].total_ns);
         require(function.self_ns <= function.total_ns);

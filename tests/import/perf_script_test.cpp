@@ -33,8 +33,8 @@ TEST(PerfScript, keeps_threads_modules_and_inlined_frames) {
     const Profile profile = imported(kTwoThreads);
     EXPECT_EQ(profile.command_line, "/usr/bin/perf record -g ./my app");
     EXPECT_TRUE(profile.is_time());
-    EXPECT_EQ(profile.truth.clock, "cpu");
-    EXPECT_EQ(profile.truth.samples, 3U);
+    EXPECT_EQ(profile.stats.clock, "cpu");
+    EXPECT_EQ(profile.stats.samples, 3U);
     EXPECT_EQ(profile.nodes[0].total_ns, 600U);
     ASSERT_EQ(profile.threads.size(), 2U);
     EXPECT_EQ(profile.threads[0].tid, 101U);
@@ -60,7 +60,7 @@ TEST(PerfScript, keeps_times_sorted_and_counted_from_the_first_begin) {
     EXPECT_EQ(moments(profile, 0),
               (std::vector<Moment>{{"main", 300, 300}, {"inl", 200'300, 200}}));
     EXPECT_EQ(moments(profile, 1), (std::vector<Moment>{{"main", 100'300, 100}}));
-    EXPECT_EQ(profile.truth.wall_ns, 200'300U);
+    EXPECT_EQ(profile.stats.wall_ns, 200'300U);
 }
 
 TEST(PerfScript, leaves_times_out_where_nobody_asks) {

@@ -37,9 +37,9 @@ TEST(Pprof, keeps_functions_lines_inlined_frames_and_modules) {
     EXPECT_EQ(totals(profile),
               (Totals{{"main", {400, 100}}, {"work(int)", {300, 0}}, {"inl", {300, 300}}}));
     EXPECT_TRUE(profile.is_time());
-    EXPECT_EQ(profile.truth.clock, "cpu");
-    EXPECT_EQ(profile.truth.samples, 4U);
-    EXPECT_EQ(profile.truth.wall_ns, 2'000'000'000U);
+    EXPECT_EQ(profile.stats.clock, "cpu");
+    EXPECT_EQ(profile.stats.samples, 4U);
+    EXPECT_EQ(profile.stats.wall_ns, 2'000'000'000U);
     EXPECT_EQ(profile.start_unix_ms, 1'700'000'000'123U);
     const auto& work = function_called(profile, "work(int)");
     EXPECT_EQ(work.linkage_name, "_Z4worki");
@@ -83,7 +83,7 @@ TEST(Pprof, keeps_the_default_sample_type) {
     builder.number(14, static_cast<std::int64_t>(builder.text("alloc_space")));
     const Profile chosen = imported(builder.bytes());
     EXPECT_EQ(totals(chosen), (Totals{{"f", {300, 300}}}));
-    EXPECT_EQ(chosen.truth.samples, 0U);
+    EXPECT_EQ(chosen.stats.samples, 0U);
 }
 
 TEST(Pprof, knows_units_of_time_and_samples_alone) {
@@ -94,7 +94,7 @@ TEST(Pprof, knows_units_of_time_and_samples_alone) {
     samples.type("samples", "count").sample({}, {3});
     const Profile profile = imported(samples.bytes());
     EXPECT_EQ(profile.unit, "samples");
-    EXPECT_EQ(profile.truth.samples, 3U);
+    EXPECT_EQ(profile.stats.samples, 3U);
 }
 
 TEST(Pprof, names_locations_without_functions_by_their_address) {

@@ -82,7 +82,7 @@ TEST_P(RoundTrip, keeps_functions_and_what_the_format_can) {
     EXPECT_EQ(totals(back), expected);
     EXPECT_EQ(back.nodes[0].total_ns, 251'000 / unit);
     if (GetParam().has_samples) {
-        EXPECT_EQ(back.truth.samples, 4U);
+        EXPECT_EQ(back.stats.samples, 4U);
         EXPECT_EQ(function_called(back, "work").samples, 2U);
     }
     if (GetParam().has_threads) {

@@ -57,8 +57,8 @@ TEST(ScriptProfilerJson, reads_the_published_example_as_a_profile) {
     EXPECT_EQ(main.children.size(), 2U);
     EXPECT_EQ(profile->function(FunctionId{8}).source, "[C]");
     EXPECT_EQ(profile->functions[1].self_ns, 1'267'000U);
-    EXPECT_EQ(profile->truth.wall_ns, 684'000'000U);
-    EXPECT_TRUE(profile->truth.notes.empty());
+    EXPECT_EQ(profile->stats.wall_ns, 684'000'000U);
+    EXPECT_TRUE(profile->stats.notes.empty());
 }
 
 TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
@@ -115,7 +115,7 @@ TEST(ScriptProfilerJson, raises_a_total_below_the_sum_of_its_children) {
     ASSERT_TRUE(profile.has_value()) << profile.error().message();
     EXPECT_EQ(profile->nodes[1].total_ns, 5000U);
     EXPECT_EQ(profile->nodes[1].self_ns, 0U);
-    ASSERT_EQ(profile->truth.notes.size(), 1U);
+    ASSERT_EQ(profile->stats.notes.size(), 1U);
 }
 
 TEST(ScriptProfilerJson, leaves_out_nodes_that_no_category_leads_to) {
@@ -129,7 +129,7 @@ TEST(ScriptProfilerJson, leaves_out_nodes_that_no_category_leads_to) {
     EXPECT_EQ(profile->nodes[0].total_ns, 7000U);
     EXPECT_EQ(profile->nodes[2].total_ns, 4000U);
     EXPECT_EQ(profile->nodes[2].parent, NodeId{1});
-    EXPECT_EQ(profile->truth.notes.size(), 1U);
+    EXPECT_EQ(profile->stats.notes.size(), 1U);
 }
 
 struct Refusal {

@@ -41,7 +41,7 @@ TEST(Speedscope, reads_samples_with_their_times) {
     const Profile profile = imported(file_of(sampled("[0,1],[0],[],[0,1]", "1.5,2,4,0.25")));
     EXPECT_EQ(totals(profile), (Totals{{"main", {3750, 2000}}, {"f", {1750, 1750}}}));
     EXPECT_EQ(profile.command_line, "app -x");
-    EXPECT_EQ(profile.truth.samples, 3U);
+    EXPECT_EQ(profile.stats.samples, 3U);
     EXPECT_EQ(function_called(profile, "main").source, "a.c");
     EXPECT_EQ(function_called(profile, "main").line, 3U);
     EXPECT_EQ(moments(profile, 0),
@@ -54,10 +54,10 @@ TEST(Speedscope, reads_events_with_their_times_as_no_samples) {
         imported(file_of(evented(open(0, "10") + "," + open(1, "12") + "," + close(1, "15") + "," +
                                  close(0, "16") + "," + open(1, "20") + "," + close(1, "27"))));
     EXPECT_EQ(totals(profile), (Totals{{"main", {6, 3}}, {"f", {10, 10}}}));
-    EXPECT_EQ(profile.truth.samples, 0U);
+    EXPECT_EQ(profile.stats.samples, 0U);
     EXPECT_EQ(moments(profile, 0),
               (std::vector<Moment>{{"main", 2, 2}, {"f", 5, 3}, {"main", 6, 1}, {"f", 17, 7}}));
-    EXPECT_EQ(profile.truth.wall_ns, 89U);
+    EXPECT_EQ(profile.stats.wall_ns, 89U);
 }
 
 TEST(Speedscope, reads_ids_of_our_own_names_of_profiles) {
@@ -137,7 +137,7 @@ TEST(ScriptProfilerTree, reads_version_1) {
                                        {"other", {6'000, 0}}}));
     EXPECT_EQ(function_called(profile, "main").source, "x,y.lua");
     EXPECT_EQ(function_called(profile, "").line, 7U);
-    EXPECT_EQ(profile.truth.wall_ns, 2'000'000'000U);
+    EXPECT_EQ(profile.stats.wall_ns, 2'000'000'000U);
     EXPECT_TRUE(has_note(profile, "1 nodes had less time than their children"));
 }
 

@@ -2,7 +2,7 @@
 //
 //     allocs SECONDS | --rounds N
 //
-// Truth: a round builds and frees a list of 1000 blocks of 16 to 4096 bytes in churn_blocks(), then
+// Stats: a round builds and frees a list of 1000 blocks of 16 to 4096 bytes in churn_blocks(), then
 // does about as much plain work in plain_work(). So some of the time, and not all, belongs to the
 // `GC` pseudo-function, below churn_blocks only; plain_work never allocates.
 #include "work.h"
@@ -35,5 +35,5 @@ int main(int argc, char** argv) {
         state = plain_work(churn_blocks(state));
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
 }

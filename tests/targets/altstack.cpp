@@ -7,7 +7,7 @@
 // inside: the thread works in a handler of its own that runs on the alternate stack, so that a
 //         profiler's handler comes on top of it there.
 //
-// Truth: an overrun hits the guard page and is a SIGSEGV. In the end the alternate stack reads back
+// Stats: an overrun hits the guard page and is a SIGSEGV. In the end the alternate stack reads back
 // as it was set: `same=1`.
 #include "work.h"
 

@@ -3,7 +3,7 @@
 //     big_fork MEGABYTES FORKS
 //
 // Maps and touches MEGABYTES in pages of 4 KiB, then forks FORKS times; each child exits at once
-// and is waited for. Truth: `fork_ns=` a fork, how long fork() took the parent, `turn_ns=` until
+// and is waited for. Stats: `fork_ns=` a fork, how long fork() took the parent, `turn_ns=` until
 // the child was gone, by the wall clock; `process_cpu_us=` by getrusage.
 #include "work.h"
 

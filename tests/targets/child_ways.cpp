@@ -6,7 +6,7 @@
 // syscall(): fork-number, clone-number, clone3-number; raw (the system call instruction itself); or
 // vfork (exec only). As a child: `child_ways child` prints a word and ends with 7.
 //
-// Truth: for each thing that a child can do it prints what became of the child, and once a
+// Stats: for each thing that a child can do it prints what became of the child, and once a
 // difference between the repeats.
 #include "work.h"
 

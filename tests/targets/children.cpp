@@ -7,7 +7,7 @@
 // with a setsid between, the process in the middle exits at once, and the program's end is seen by
 // a pipe.
 //
-// Truth: PROGRAM runs once; `status=` is its exit status (daemon: 0).
+// Stats: PROGRAM runs once; `status=` is its exit status (daemon: 0).
 #include "work.h"
 
 #include <spawn.h>

@@ -4,7 +4,7 @@
 //     churn FOLDER COUNT [THREADS]
 //
 // FOLDER has churn_0.so to churn_7.so. Each of THREADS (4) threads loads COUNT times, the copies in
-// turn. Truth, for each copy K: host_call<K> calls plugin_entry_K, which calls plugin_middle_K,
+// turn. Stats, for each copy K: host_call<K> calls plugin_entry_K, which calls plugin_middle_K,
 // which calls host_back<K>; each of them is called by nothing else. `loads=` says how often it was,
 // `descriptors_*=` and `anonymous_kib_*=` what the process held after a tenth and at the end.
 #include "work.h"

@@ -2,7 +2,7 @@
 //
 //     close_all FILE SECONDS
 //
-// Truth: `open_before=` counts descriptors above 2 found at the start (0 under a plain shell),
+// Stats: `open_before=` counts descriptors above 2 found at the start (0 under a plain shell),
 // `open_after=0`. FILE gets descriptor 3 and in the end holds exactly "kept\n". The work after the
 // closing is in after_closing().
 #include "work.h"

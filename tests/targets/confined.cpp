@@ -16,7 +16,7 @@
 // With `wide` and `local` it forks afterwards, and the child execs this program again as `confined
 // child`, which works for 50 ms.
 //
-// Truth: half of the work is done in before_confinement(), half in after_confinement(). It prints
+// Stats: half of the work is done in before_confinement(), half in after_confinement(). It prints
 // the same and ends the same under a profiler and without one.
 #include "work.h"
 

@@ -6,7 +6,7 @@
 // alternate stacks, set before and after; it polls with a mask, by number, and execs
 // `confined_calls child` with an environment of its own.
 //
-// Truth: it prints where its handlers ran and what poll gave, and its next image ends with 7.
+// Stats: it prints where its handlers ran and what poll gave, and its next image ends with 7.
 #include "work.h"
 
 #include <linux/filter.h>

@@ -5,7 +5,7 @@
 // ucontext: makecontext and swapcontext. assembly: a switch written by hand, as coroutine libraries
 // have it, whose first frame returns to nowhere (a zero return address).
 //
-// Truth: all work is done in first_job() or second_job(), equally, below coroutine_body() on a
+// Stats: all work is done in first_job() or second_job(), equally, below coroutine_body() on a
 // stack of 64 KiB of its own. By hand every stack ends at its coroutine's beginning; libc's is
 // entered at the first byte of a function, where no unwind table says that it is the end.
 #include "switch_stacks.h"

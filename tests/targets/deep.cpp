@@ -2,7 +2,7 @@
 //
 //     deep SECONDS | --rounds N
 //
-// Truth: 30 levels, then main, two frames of libc, and _start. All work is in level<0>; the chain
+// Stats: 30 levels, then main, two frames of libc, and _start. All work is in level<0>; the chain
 // is entered anew for each round (about 100 µs), so every level but the lowest has a total of 100 %
 // and no self time.
 #include "work.h"
@@ -27,5 +27,5 @@ int main(int argc, char** argv) {
         state = level<29>(state);
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
 }

@@ -2,7 +2,7 @@
 //
 //     early_threads SECONDS
 //
-// Truth: the thread, called early-bird, uses SECONDS of CPU time in early_work() of that library;
+// Stats: the thread, called early-bird, uses SECONDS of CPU time in early_work() of that library;
 // the main thread uses half as much in late_work().
 #include "work.h"
 

@@ -2,7 +2,7 @@
 //
 //     echo_input [SECONDS]
 //
-// Truth: stdout is stdin, byte for byte, after SECONDS of CPU time. A broken pipe ends it by
+// Stats: stdout is stdin, byte for byte, after SECONDS of CPU time. A broken pipe ends it by
 // SIGPIPE, as it ends any program.
 #include "work.h"
 

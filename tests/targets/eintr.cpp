@@ -2,7 +2,7 @@
 //
 //     eintr N
 //
-// Truth: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, each
+// Stats: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, each
 // of which blocks for some 2 ms, with 100 to 400 µs of work before it, at random: no sampling
 // period falls into step with the calls. `calls=` of each kind, and how many ended with EINTR, by
 // kind. Nobody sends this program a signal: bare, each count of EINTR is 0. Source: signal(7),

@@ -2,7 +2,7 @@
 //
 //     endless [stubborn]
 //
-// Truth: prints `ready` once it works. SIGINT ends it with exit code 5 after a line `interrupted`;
+// Stats: prints `ready` once it works. SIGINT ends it with exit code 5 after a line `interrupted`;
 // `stubborn` prints that line and works on, until its stdin ends (exit code 6).
 #include "work.h"
 

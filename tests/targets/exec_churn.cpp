@@ -2,7 +2,7 @@
 //
 //     exec_churn N THREADS
 //
-// Truth: N images one after the other, each with THREADS busy threads; a thread other than the main
+// Stats: N images one after the other, each with THREADS busy threads; a thread other than the main
 // one calls exec. The last prints `execs=N` and ends with 0.
 #include "work.h"
 

@@ -2,7 +2,7 @@
 //
 //     exit_code N [TEXT]
 //
-// Truth: TEXT on stdout and on stderr, each with a newline, some work, exit code N.
+// Stats: TEXT on stdout and on stderr, each with a newline, some work, exit code N.
 #include "work.h"
 
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 // one calls exit), thrd_exit (the same with C11's names), last-thread (the main thread ends by
 // syscall(SYS_exit), the second one's status is the process's).
 //
-// Truth: it works some milliseconds and ends with 5, daemon with 0, abort by SIGABRT.
+// Stats: it works some milliseconds and ends with 5, daemon with 0, abort by SIGABRT.
 #include "work.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 //
 //     failing_exec N SECONDS
 //
-// Truth: `failures=N`; then SECONDS of CPU time in after_failure(), which is nearly all the time
+// Stats: `failures=N`; then SECONDS of CPU time in after_failure(), which is nearly all the time
 // there is: a profiler that disarms before an exec and stays disarmed sees next to nothing.
 #include "work.h"
 

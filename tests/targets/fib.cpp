@@ -2,7 +2,7 @@
 //
 //     fib N [TIMES]
 //
-// Truth: `fib` is on the stack of every sample of the work, up to N deep, so its total equals that
+// Stats: `fib` is on the stack of every sample of the work, up to N deep, so its total equals that
 // of main, not many times it. `fib=` is the value, `calls=` the number of calls.
 #include "work.h"
 

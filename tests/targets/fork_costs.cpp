@@ -2,7 +2,7 @@
 //
 //     fork_costs MEGABYTES FORKS
 //
-// Truth: MEGABYTES are touched page by page; then FORKS times fork_all() calls fork, whose child
+// Stats: MEGABYTES are touched page by page; then FORKS times fork_all() calls fork, whose child
 // ends at once, and work_after() works 20 ms. `fork_cpu_us=` is the CPU time of the forks,
 // `after_cpu_us=` that of the work.
 #include "work.h"

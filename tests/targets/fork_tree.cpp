@@ -2,7 +2,7 @@
 //
 //     fork_tree DEPTH FANOUT SECONDS
 //
-// Truth: 1 + FANOUT + … + FANOUT^DEPTH processes; each uses SECONDS of CPU time, the first in
+// Stats: 1 + FANOUT + … + FANOUT^DEPTH processes; each uses SECONDS of CPU time, the first in
 // parent_work(), all others in child_work(). The first prints `processes=` and the CPU time of its
 // own and of its children by getrusage.
 #include "work.h"

@@ -2,7 +2,7 @@
 //
 //     interrupted_calls N
 //
-// Truth: a thread calls N times each read, recv, waitid and sem_wait, and sigsuspend, ppoll and
+// Stats: a thread calls N times each read, recv, waitid and sem_wait, and sigsuspend, ppoll and
 // pselect with a mask that lets the signal through. Once it sleeps in one, it is sent a signal
 // whose handler asks for EINTR. `KIND=` calls that then returned with EINTR after one run of the
 // handler: all of them. One that did not within ten seconds is `stuck=KIND`, and the program ends

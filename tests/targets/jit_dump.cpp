@@ -3,7 +3,7 @@
 //
 //     jit_dump FOLDER SECONDS
 //
-// Truth: "dumped_short" does n steps, then "dumped_long" 3n, at the very same addresses, with the
+// Stats: "dumped_short" does n steps, then "dumped_long" 3n, at the very same addresses, with the
 // same bytes. In every other round calls_short and calls_long call them; in between calls_either
 // calls both, and they call work_for_short and work_for_long. Both have source lines: 10 where they
 // begin, 11 from the loop on.
@@ -151,6 +151,6 @@ int main(int argc, char** argv) {
             calls_either(compile("dumped_long", targets::kJitCaller), state, 3 * n, work_for_long);
     }
     targets::consume(state);
-    clock.tell_truth();
+    clock.tell_stats();
     return 0;
 }

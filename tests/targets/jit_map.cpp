@@ -6,7 +6,7 @@
 //                               (start, and a child does the work; meanwhile the map gets another
 //                               name for the same code, which is only the parent's)
 //
-// Truth: in every round "compiled three parts" does 3n steps, which is in the map twice: the first
+// Stats: in every round "compiled three parts" does 3n steps, which is in the map twice: the first
 // name covers both functions, and is wrong; "compiled_one_part" does n.
 #include "jit.h"
 #include "work.h"
@@ -105,6 +105,6 @@ int main(int argc, char** argv) {
     if (mode != "fork") {
         targets::tell("pid", static_cast<std::uint64_t>(getpid()));
     }
-    rounds.tell_truth();
+    rounds.tell_stats();
     return 0;
 }

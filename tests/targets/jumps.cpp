@@ -2,7 +2,7 @@
 //
 //     jumps SECONDS | --rounds N
 //
-// Truth: a round throws from twelve frames down and catches at the top, then longjmps from as deep.
+// Stats: a round throws from twelve frames down and catches at the top, then longjmps from as deep.
 // `caught=` and `jumped=` both equal `rounds=`. Some samples fall into the runtime's own unwinder;
 // all belong below throw_round() or jump_round().
 #include "work.h"
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
         caught += value != before ? 1 : 0;
         jumped += jump_round();
     }
-    rounds.tell_truth();
+    rounds.tell_stats();
     targets::tell("caught", caught);
     targets::tell("jumped", jumped);
 }

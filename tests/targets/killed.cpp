@@ -2,7 +2,7 @@
 //
 //     killed kill|segv|abort|term|exit SECONDS
 //
-// Truth: SECONDS of CPU time in before_death(), said on stdout (`work_cpu_ns=`) before the end by
+// Stats: SECONDS of CPU time in before_death(), said on stdout (`work_cpu_ns=`) before the end by
 // SIGKILL, a null write, abort(), SIGTERM's default, or _exit(9) that runs no destructor.
 #include "work.h"
 

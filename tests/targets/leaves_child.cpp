@@ -2,7 +2,7 @@
 //
 //     leaves_child FIFO
 //
-// Truth: the parent works 50 ms and ends with 0. The child holds none of 0 to 2, works 50 ms, and
+// Stats: the parent works 50 ms and ends with 0. The child holds none of 0 to 2, works 50 ms, and
 // lives until FIFO, opened for reading, has a writer that closes it.
 #include "work.h"
 

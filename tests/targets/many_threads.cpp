@@ -2,7 +2,7 @@
 //
 //     many_threads COUNT AT-ONCE MICROSECONDS
 //
-// Truth: COUNT threads are made, AT-ONCE of which exist at the same time; each uses MICROSECONDS of
+// Stats: COUNT threads are made, AT-ONCE of which exist at the same time; each uses MICROSECONDS of
 // CPU time in short_work(). `made=` says how many were.
 #include "work.h"
 

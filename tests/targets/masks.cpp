@@ -5,7 +5,7 @@
 // HOW: in the thread by pthread_sigmask (default) or by sigprocmask; inherited, from the main
 // thread; attribute, by pthread_attr_setsigmask_np.
 //
-// Truth: each thread has all signals blocked by sigfillset and works SECONDS of CPU time in
+// Stats: each thread has all signals blocked by sigfillset and works SECONDS of CPU time in
 // blocked_work(); before and after, its mask reads back full but for SIGKILL and SIGSTOP, which
 // nobody can block. `full=` counts the threads for which that held.
 #include "work.h"

@@ -5,7 +5,7 @@
 // KIND: user, pid, mount, net, ipc, uts, cgroup, time, files (descriptors of its own), or filter (a
 // harmless seccomp filter).
 //
-// Truth: it prints how each call ended, then that a child by fork and one by system() worked, and
+// Stats: it prints how each call ended, then that a child by fork and one by system() worked, and
 // what number the first child has in its namespace. Source: namespaces(7).
 #include "work.h"
 

@@ -2,7 +2,7 @@
 //
 //     plugin_host PLUGIN SECONDS [RELOADS]
 //
-// Truth: host_work does as many units as plugin_work, so each has 50 %. With RELOADS the plug-in is
+// Stats: host_work does as many units as plugin_work, so each has 50 %. With RELOADS the plug-in is
 // closed and loaded again so many times on the way. `reloads=` says how often it was.
 #include "work.h"
 
@@ -47,6 +47,6 @@ int main(int argc, char** argv) {
         return 1;
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
     targets::tell("reloads", reloaded);
 }

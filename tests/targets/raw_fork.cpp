@@ -3,7 +3,7 @@
 //
 //     raw_fork
 //
-// Truth: each child works a little and ends by _exit or exit with a status of its own; the parent
+// Stats: each child works a little and ends by _exit or exit with a status of its own; the parent
 // prints what wait gave.
 #include "work.h"
 

@@ -6,7 +6,7 @@
 // works, so that reads take PERCENT of the CPU time. The lengths of the work vary at random: no
 // sampling period can fall into step.
 //
-// Truth: `read_cpu_ns=` in read_zeros(), also while the buffer's size was sought, and
+// Stats: `read_cpu_ns=` in read_zeros(), also while the buffer's size was sought, and
 // `work_cpu_ns=` in plain_work(), by the thread's clock around each; `process_cpu_us=` by
 // getrusage; `buffers=` filled, and `short_reads=` that a pending signal cut short (0 when bare),
 // which read_zeros() continues.

@@ -2,7 +2,7 @@
 //
 //     recursion DEPTH SECONDS | DEPTH --rounds N
 //
-// Truth: main calls descend, which calls itself DEPTH times; all work is in bottom, below it. A
+// Stats: main calls descend, which calls itself DEPTH times; all work is in bottom, below it. A
 // round (about 10 ms) goes all the way down and up again. `depth=` says how deep it went.
 #include "work.h"
 

@@ -8,7 +8,7 @@
 //   raw     by an instruction of its own, in its only thread; what keeps more has ten seconds to go
 //   race    two threads at once, many times
 //
-// Truth: after each step no thread of the process has a user, a group, a capability or a freedom
+// Stats: after each step no thread of the process has a user, a group, a capability or a freedom
 // from filters that the first thread has not: `STEP: ERRNO, 0 exceed`. Half of the work is done in
 // before_rights(), half in after_rights(). Source: proc(5), capabilities(7).
 #include "work.h"

@@ -3,7 +3,7 @@
 //
 //     rights_ways
 //
-// Truth: it prints what each call gave. A namespace of users can be entered only by a process with
+// Stats: it prints what each call gave. A namespace of users can be entered only by a process with
 // one thread.
 #include "work.h"
 

@@ -5,7 +5,7 @@
 // WAY: clean (or none), overflow (of the heap), leak, race, shift (undefined), children (by fork,
 // and by exec of itself and of a program without the sanitizer).
 //
-// Truth: it works, with a thread beside, and ends as its sanitizer has it. Its environment names no
+// Stats: it works, with a thread beside, and ends as its sanitizer has it. Its environment names no
 // runtime of a sanitizer.
 #include "work.h"
 

@@ -7,7 +7,7 @@
 // goes through `sh -c`, whose last command is exec'ed; vfork, spawn and spawnp start N children one
 // after the other instead, and wait for each.
 //
-// Truth: each image works a little, so that events are armed, and the last one prints `execs=N` and
+// Stats: each image works a little, so that events are armed, and the last one prints `execs=N` and
 // ends with 0. A death or a hang on the way shows as another ending, or as none.
 #include "work.h"
 

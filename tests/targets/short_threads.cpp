@@ -2,7 +2,7 @@
 //
 //     short_threads N CPU_US [AT_ONCE]
 //
-// Truth: N threads named "short", AT_ONCE (default 2) alive at a time, each of which works CPU_US
+// Stats: N threads named "short", AT_ONCE (default 2) alive at a time, each of which works CPU_US
 // microseconds of its own CPU time in short_work(), the start of the thread included.
 // `threads_cpu_ns=` is the sum of their own clocks at the end of their work; `process_cpu_us=` by
 // getrusage. The main thread only creates and joins.

@@ -25,7 +25,7 @@
 //   overflow-inside   handlers inside of handlers, until the alternate stack has no room: SIGSEGV
 //
 // The handlers are of SIGUSR1, or of SIGTRAP or SIGURG (which `masks` and `autodisarm` are not
-// for). Truth: all of it is as without a profiler.
+// for). Stats: all of it is as without a profiler.
 #include "work.h"
 
 #include <poll.h>

@@ -22,7 +22,7 @@
 //   abort       a SIGABRT handler prints and returns: abort() goes on
 //   undumpable  PR_SET_DUMPABLE 0, and work
 //
-// Truth: what it prints, and how it ends, is the same under a profiler and without one. Every mode
+// Stats: what it prints, and how it ends, is the same under a profiler and without one. Every mode
 // works some 30 ms.
 #include "work.h"
 

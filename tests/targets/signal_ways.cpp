@@ -3,7 +3,7 @@
 //
 //     signal_ways trap|urg
 //
-// Truth: it prints what each call gave; the same under a profiler and without one. It works some
+// Stats: it prints what each call gave; the same under a profiler and without one. It works some
 // milliseconds before each.
 #include "work.h"
 

@@ -15,7 +15,7 @@
 // ppoll:        ppoll with SIGTRAP blocked times out after work, and the mask is back after it.
 // raise:        the default action: death by SIGTRAP, after the line before it.
 //
-// Truth: what it prints, and how it ends, is the same under a profiler and without one.
+// Stats: what it prints, and how it ends, is the same under a profiler and without one.
 #include "work.h"
 
 #include <poll.h>

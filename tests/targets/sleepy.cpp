@@ -2,7 +2,7 @@
 //
 //     sleepy WORK_MS SLEEP_MS SECONDS
 //
-// Truth: the thread "worker" works by the wall clock in busy_part() and sleeps in idle_part(), each
+// Stats: the thread "worker" works by the wall clock in busy_part() and sleeps in idle_part(), each
 // about so many milliseconds a turn (half as many to half as many more, at random). By the wall
 // clock `busy_ns=` and `idle_ns=` are what each took, without the time in which the thread could
 // have run and had no processor, which is `delayed_ns=`: next to nothing on an idle machine.
@@ -28,7 +28,7 @@ struct Plan {
     std::uint64_t wall_ns = 0;
 };
 
-struct Truth {
+struct Stats {
     std::uint64_t busy_ns = 0;
     std::uint64_t idle_ns = 0;
     std::uint64_t delayed_ns = 0;
@@ -99,7 +99,7 @@ TARGET_KEEP void idle_part(std::uint64_t until_ns) {
     }
 }
 
-static void live(Plan plan, Truth& truth) {
+static void live(Plan plan, Stats& stats) {
     pthread_setname_np(pthread_self(), "worker");
     std::uint64_t state = 88172645463325252U;
     const Clocks clocks;
@@ -112,12 +112,12 @@ static void live(Plan plan, Truth& truth) {
         const Clocks::Reading after = clocks.read();
         const std::uint64_t busy_delayed_ns = between.delayed_ns - now.delayed_ns;
         const std::uint64_t idle_delayed_ns = after.delayed_ns - between.delayed_ns;
-        truth.busy_ns += between.wall_ns - now.wall_ns - busy_delayed_ns;
-        truth.idle_ns += after.wall_ns - between.wall_ns - idle_delayed_ns;
-        truth.delayed_ns += busy_delayed_ns + idle_delayed_ns;
+        stats.busy_ns += between.wall_ns - now.wall_ns - busy_delayed_ns;
+        stats.idle_ns += after.wall_ns - between.wall_ns - idle_delayed_ns;
+        stats.delayed_ns += busy_delayed_ns + idle_delayed_ns;
         now = after;
     }
-    truth.cpu_ns = targets::thread_cpu_ns();
+    stats.cpu_ns = targets::thread_cpu_ns();
 }
 
 int main(int argc, char** argv) {
@@ -126,10 +126,10 @@ int main(int argc, char** argv) {
     }
     const Plan plan{targets::seconds_to_ns(argv[1]) / 1000, targets::seconds_to_ns(argv[2]) / 1000,
                     targets::seconds_to_ns(argv[3])};
-    Truth truth;
-    std::thread{live, plan, std::ref(truth)}.join();
-    targets::tell("busy_ns", truth.busy_ns);
-    targets::tell("idle_ns", truth.idle_ns);
-    targets::tell("delayed_ns", truth.delayed_ns);
-    targets::tell("cpu_ns", truth.cpu_ns);
+    Stats stats;
+    std::thread{live, plan, std::ref(stats)}.join();
+    targets::tell("busy_ns", stats.busy_ns);
+    targets::tell("idle_ns", stats.idle_ns);
+    targets::tell("delayed_ns", stats.delayed_ns);
+    targets::tell("cpu_ns", stats.cpu_ns);
 }

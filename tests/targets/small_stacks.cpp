@@ -5,7 +5,7 @@
 //
 // As `small_stacks child` it ends with 7.
 //
-// Truth: for each call it prints what became of the child, and once a difference between repeats.
+// Stats: for each call it prints what became of the child, and once a difference between repeats.
 #include "work.h"
 
 #include <sched.h>

@@ -9,7 +9,7 @@
 // reused: the alternate stack of BYTES serves other purposes while it is set. armed: it is used by
 //     the program's own handler meanwhile, but lies between words that must not change.
 //
-// Truth: `broken=0`, no word was changed. All work is in coroutine_work(), or work_beside().
+// Stats: `broken=0`, no word was changed. All work is in coroutine_work(), or work_beside().
 #include "switch_stacks.h"
 #include "work.h"
 

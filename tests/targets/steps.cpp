@@ -3,7 +3,7 @@
 //
 //     steps SECONDS | --rounds N
 //
-// Truth: step_one and step_three do n units of one kernel in every round, step_two n times
+// Stats: step_one and step_three do n units of one kernel in every round, step_two n times
 // SAMPLE_TENTHS_OF_STEP_TWO / 10. n differs from round to round, so that no sampling period can
 // fall into step with the rounds.
 #include "work.h"
@@ -37,6 +37,6 @@ int main(int argc, char** argv) {
         state = step_three(state, 10 * tens);
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
     return 0;
 }

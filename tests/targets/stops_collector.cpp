@@ -6,7 +6,7 @@
 // threads; self: itself, in place, COUNT times. Then the collector goes on, and by `fork` one child
 // more is started that works for 50 ms.
 //
-// Truth: `stopped_ms=` is how long the collector was stopped, `failures=` how many of those started
+// Stats: `stopped_ms=` is how long the collector was stopped, `failures=` how many of those started
 // did not end with 0.
 #include "work.h"
 

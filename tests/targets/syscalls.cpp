@@ -10,7 +10,7 @@
 //        does not cut these short, as it does reads of /dev/zero; and the lengths of the work vary
 //        at random, so that nothing falls into step with it.
 //
-// Truth: `process_cpu_us=` by getrusage, of which `system_us=` in the kernel; `reading_us=`: of
+// Stats: `process_cpu_us=` by getrusage, of which `system_us=` in the kernel; `reading_us=`: of
 // SECONDS, what went into read_zeros(); `calls=`; `bytes=`.
 #include "work.h"
 

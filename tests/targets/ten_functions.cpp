@@ -2,7 +2,7 @@
 //
 //     ten_functions SECONDS | --rounds N
 //
-// Truth: equal_0 to equal_9 are copies of the same instructions, equally aligned, and each does a
+// Stats: equal_0 to equal_9 are copies of the same instructions, equally aligned, and each does a
 // tenth of the work. The order of the calls and their lengths come from a generator of random
 // numbers, so that no sampling period can fall into step with them; in a round each of the ten gets
 // the same ten lengths. The time stamp counter around each call gives the measured shares as a
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
         }
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
     for (std::size_t which = 0; which < kFunctions; ++which) {
         targets::tell(("tsc_" + std::to_string(which)).c_str(), tsc[which]);
     }

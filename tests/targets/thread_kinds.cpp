@@ -7,7 +7,7 @@
 // maker's), raw-tls (has its own), raw-foreign (what it has for it is no thread control block of
 // libc's, and below is nothing mapped; it calls nothing of libc's).
 //
-// Truth: each of the two uses SECONDS of CPU time in kind_work(), `worker_cpu_ns=` each (0 where
+// Stats: each of the two uses SECONDS of CPU time in kind_work(), `worker_cpu_ns=` each (0 where
 // the thread cannot tell); the main thread waits.
 #include "work.h"
 

@@ -2,7 +2,7 @@
 //
 //     thread_names
 //
-// Truth: the last names of its threads are `main-last` (by prctl, in the main thread, a second
+// Stats: the last names of its threads are `main-last` (by prctl, in the main thread, a second
 // before it ends), `self-last` (pthread_setname_np), `prctl-last` (prctl), `other-last` (given by
 // the main thread), and `short-last` ten times (threads of 1 ms that name themselves twice).
 // Everybody works 50 ms under an earlier name first, but for the short ones.

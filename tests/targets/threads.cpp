@@ -2,7 +2,7 @@
 //
 //     threads N SECONDS
 //
-// Truth: every worker uses SECONDS of its own CPU time in worker_main below burn(); the main thread
+// Stats: every worker uses SECONDS of its own CPU time in worker_main below burn(); the main thread
 // only waits. `worker_cpu_ns=` once a worker, in order.
 #include "work.h"
 

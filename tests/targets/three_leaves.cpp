@@ -2,7 +2,7 @@
 //
 //     three_leaves SECONDS | --rounds N
 //
-// Truth: in every round leaf_fifty does 5n units of one kernel, leaf_thirty 3n, leaf_twenty 2n.
+// Stats: in every round leaf_fifty does 5n units of one kernel, leaf_thirty 3n, leaf_twenty 2n.
 // n differs from round to round, so that no sampling period can fall into step with the rounds. The
 // three copies of the kernel are identical and equally aligned. Each leaf is reached by a path of
 // its own below main; one path recurses. The time stamp counter, read outside the kernels, gives
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
         units += n;
     }
     consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
     targets::tell("leaf_fifty_units", 5 * units);
     targets::tell("leaf_thirty_units", 3 * units);
     targets::tell("leaf_twenty_units", 2 * units);

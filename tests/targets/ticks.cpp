@@ -5,7 +5,7 @@
 // WAY: prctl, number (prctl through syscall()), thread (a thread beside the first forbids it to
 // itself), fork (so does its child), or cpuid (forbids the CPUID instruction).
 //
-// Truth: half of the work is done in before_ticks(), half in after_ticks(), neither of which looks
+// Stats: half of the work is done in before_ticks(), half in after_ticks(), neither of which looks
 // at a clock. No exec comes after: glibc's loader reads the counter, and dies of that.
 // Source: prctl(2), PR_SET_TSC; arch_prctl(2), ARCH_SET_CPUID.
 #include "work.h"

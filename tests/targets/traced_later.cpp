@@ -2,7 +2,7 @@
 //
 //     traced_later
 //
-// Truth: a child of the program's traces its parent and passes each signal on, until half a second
+// Stats: a child of the program's traces its parent and passes each signal on, until half a second
 // has gone by without any: `quiet=1`; or twenty seconds at most: `quiet=0`. `stops=` is how many
 // there were. The parent works all the time. Bare, nobody sends it a signal. Source: ptrace(2),
 // PTRACE_SEIZE.

@@ -9,7 +9,7 @@
 //   seize-exec     which then becomes another program
 //   attach         the parent attaches to the child, and detaches again
 //
-// Truth: `stops=` is how often the child was stopped by a signal that neither of them sent: none
+// Stats: `stops=` is how often the child was stopped by a signal that neither of them sent: none
 // does. `exit=` is how the child ended. Source: ptrace(2).
 #include "work.h"
 

@@ -33,6 +33,6 @@ int main(int argc, char** argv) {
         state = two_loops(state);
     }
     targets::consume(state);
-    rounds.tell_truth();
+    rounds.tell_stats();
     return 0;
 }

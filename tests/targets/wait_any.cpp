@@ -2,7 +2,7 @@
 //
 //     wait_any SECONDS
 //
-// Truth: before it starts a child, wait() says ECHILD; of its three children it meets exactly
+// Stats: before it starts a child, wait() says ECHILD; of its three children it meets exactly
 // three, by their pids, and gets as many SIGCHLD; then ECHILD again. A helper process that a
 // profiler starts on its behalf must not show.
 #include "work.h"

@@ -2,7 +2,7 @@
 //
 //     waits SECONDS
 //
-// Truth: the threads in_cond, in_read, in_epoll, in_sleep, in_futex and in_raw each wait once, in
+// Stats: the threads in_cond, in_read, in_epoll, in_sleep, in_futex and in_raw each wait once, in
 // waits_in_cond() and so on, about so long; `NAME_ns=` is how long, by the wall clock. in_raw is
 // made by clone(2), and libc does not know it. The thread in_pause waits in waits_in_pause() until
 // the process ends; `in_pause_ns=` is how long until then. The main thread waits for them.

@@ -11,7 +11,7 @@
 //
 // STORM_WITHOUT names operations, `NAME,NAME`, that are left out, here and in all images.
 //
-// Truth: it prints a line a step, `NUMBER NAME CHECKSUM`, and ends with 0; both depend on the
+// Stats: it prints a line a step, `NUMBER NAME CHECKSUM`, and ends with 0; both depend on the
 // arguments and on the user alone. An operation that fails its own check says so on stderr, and the
 // status is 120. Nothing is left behind: no process, no file.
 #include "storm.h"

@@ -1,0 +1,105 @@
+// What `sample annotate` shows of a function, as plain values: its source lines and its machine
+// instructions, with what was spent in each.
+//
+// An address in inlined code belongs to several functions at once. The function's own time (self)
+// is that of the addresses whose innermost function it is, as in a report; all else that was spent
+// at or below an address is part of the total. So the selves of the lines, and those of the
+// instructions, add up to the function's self.
+#pragma once
+
+#include "callgraph/key_weights.h"
+#include "callgraph/profile.h"
+#include "callgraph/recording.h"
+#include "core/program_code.h"
+#include "core/result.h"
+#include "core/symbols.h"
+#include "symbolize/disassembler.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sample::analysis {
+
+/// A function whose code was inlined into the annotated one, and where in it.
+struct InlinedPlace {
+    std::string function;
+    std::string file;
+    std::uint32_t line = 0;
+    bool operator==(const InlinedPlace&) const = default;
+};
+
+/// A line of the function. Lines of other files are its too: of a file that is included in its
+/// body.
+struct AnnotatedLine {
+    std::string file;
+    std::uint32_t line = 0;  ///< 0: the compiler does not say.
+    callgraph::KeyWeight weight;
+};
+
+struct AnnotatedInstruction {
+    std::uint64_t address = 0;
+    std::string text;
+    std::uint32_t line = 0;             ///< Index into Annotation::lines.
+    std::vector<InlinedPlace> inlined;  ///< Innermost first; empty: the function's own code.
+    callgraph::KeyWeight weight;
+};
+
+/// Instructions that lie together.
+struct AnnotatedCode {
+    std::string function;  ///< That the code lies in: another one where this one was inlined.
+    std::string module;
+    std::vector<AnnotatedInstruction> instructions;
+};
+
+struct Annotation {
+    callgraph::Function function;  ///< Its own weights are not filled in.
+    std::string module;            ///< The function's: the file's name; empty: it is no code.
+    callgraph::KeyWeight weight;
+    std::string unit;                  ///< What weights count; empty: nanoseconds.
+    std::vector<AnnotatedLine> lines;  ///< By file and line.
+    std::vector<AnnotatedCode> code;   ///< Heaviest first.
+    std::vector<SourceText> sources;   ///< Of the files of `lines`, as far as they are known.
+    std::vector<std::string> notes;    ///< One line each, for people.
+};
+
+/// Where the code and the source text come from: a recording, or this machine's files.
+class AnnotationSources {
+public:
+    AnnotationSources() = default;
+    virtual ~AnnotationSources() = default;
+    /// The code of a module with what lies around `addresses`, the heaviest first, as far as there
+    /// is any. Until the next call.
+    [[nodiscard]] virtual const ModuleCode* code(ModuleId module,
+                                                 std::span<const std::uint64_t> addresses) = 0;
+    /// The text around these lines of a file, as far as there is any.
+    [[nodiscard]] virtual SourceText text(const std::string& file,
+                                          const std::vector<std::uint32_t>& lines) = 0;
+    /// What could not be had, for people.
+    [[nodiscard]] virtual std::vector<std::string> problems() = 0;
+
+protected:
+    AnnotationSources(const AnnotationSources&) = default;
+    AnnotationSources(AnnotationSources&&) = default;
+    AnnotationSources& operator=(const AnnotationSources&) = default;
+    AnnotationSources& operator=(AnnotationSources&&) = default;
+};
+
+struct AnnotationRequest {
+    std::string_view function;  ///< By the rules of callgraph::focus().
+    symbolize::AssemblySyntax syntax = symbolize::AssemblySyntax::att;
+    bool want_code = true;
+    /// What names of what instructions call are shown as; null: whole.
+    std::function<std::string(std::string)> shorten = {};
+};
+
+/// Errors: not_found, if no function is called so.
+[[nodiscard]] Result<Annotation> annotate(const callgraph::Recording& recording,
+                                          const Symbols& symbols, const AnnotationRequest& request,
+                                          AnnotationSources& sources);
+
+}  // namespace sample::analysis

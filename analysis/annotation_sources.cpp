@@ -1,0 +1,77 @@
+#include "analysis/annotation_sources.h"
+
+#include "symbolize/code_reader.h"
+#include "symbolize/source_reader.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+namespace sample::analysis {
+namespace {
+
+constexpr std::size_t kUnbounded = std::size_t{1} << 30;
+constexpr std::uint32_t kContextLines = 5;
+
+/// Whether a text has every line that was asked for.
+bool has_lines(const SourceText& text, const std::vector<std::uint32_t>& lines) {
+    return std::all_of(lines.begin(), lines.end(), [&](std::uint32_t line) {
+        return std::any_of(text.pieces.begin(), text.pieces.end(), [&](const SourcePiece& piece) {
+            return line >= piece.first_line && line - piece.first_line < piece.lines.size();
+        });
+    });
+}
+
+}  // namespace
+
+const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64_t> addresses) {
+    const auto kept = kept_.modules.find(module);
+    const ModuleCode* const known = kept != kept_.modules.end() ? &kept->second : nullptr;
+    const bool has_all = known != nullptr &&
+                         std::all_of(addresses.begin(), addresses.end(), [&](std::uint64_t each) {
+                             return known->block_at(each) != nullptr;
+                         });
+    const trace::Module* const place = recording_.module_of({module, 0});
+    if (has_all || place == nullptr || place->kind == trace::ModuleKind::pseudo) {
+        return known;
+    }
+    std::size_t budget = kUnbounded;
+    symbolize::CodeResult read =
+        symbolize::read_code(module_file(*place, {}), addresses, budget, where_);
+    if (read.code.blocks.empty()) {
+        if (!read.problem.empty() && known == nullptr) {
+            problems_.push_back(std::move(read.problem));
+        }
+        return known;
+    }
+    local_ = std::move(read.code);
+    return &local_;
+}
+
+SourceText KeptOrLocal::text(const std::string& file, const std::vector<std::uint32_t>& lines) {
+    const auto kept = std::find_if(kept_.sources.begin(), kept_.sources.end(),
+                                   [&](const SourceText& text) { return text.file == file; });
+    const SourceText* const known = kept != kept_.sources.end() ? &*kept : nullptr;
+    if (known != nullptr && has_lines(*known, lines)) {
+        return *known;
+    }
+    std::time_t newest = 0;
+    for (const trace::Module& module : recording_.modules()) {
+        newest = std::max(newest, symbolize::time_of_file(module.path));
+    }
+    std::size_t budget = kUnbounded;
+    auto read =
+        symbolize::read_source({file, {lines.begin(), lines.end()}, kContextLines, newest}, budget);
+    if (read) {
+        return std::move(*read);
+    }
+    if (known == nullptr) {
+        problems_.push_back(read.error().message() + ": its lines are shown without their text");
+        SourceText none;
+        none.file = file;
+        return none;
+    }
+    return *known;
+}
+
+}  // namespace sample::analysis

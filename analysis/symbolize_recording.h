@@ -1,0 +1,64 @@
+// The names of all addresses of a recording: those that it carries, and for the rest what this
+// machine's files say.
+#pragma once
+
+#include "callgraph/recording.h"
+#include "core/file_rights.h"
+#include "core/symbols.h"
+#include "symbolize/symbolizer.h"
+#include "trace/attachments.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sample::symbolize {
+class SymbolCache;
+}
+
+namespace sample::analysis {
+
+/// As collector::Session::module_files() gives them.
+using ModuleFiles = std::map<ModuleId, std::string>;
+/// As collector::Session::module_readers() gives them.
+using ModuleReaders = std::map<ModuleId, std::shared_ptr<const FileRights>>;
+
+struct NamingOptions {
+    bool from_recording = true;  ///< Else the names that it carries are not looked at.
+    ModuleFiles files = {};      ///< Under which path else a module can be read.
+    /// Where separate debug files are, too: before the usual folder.
+    std::vector<std::string> debug_folders = {};
+    /// Names that were found before; nullptr: none are kept.
+    symbolize::SymbolCache* cache = nullptr;
+    ModuleReaders readers = {};  ///< As whom else than ourselves files of a module are read.
+
+    [[nodiscard]] std::shared_ptr<const FileRights> reader_of(ModuleId module) const {
+        const auto reader = readers.find(module);
+        return reader == readers.end() ? nullptr : reader->second;
+    }
+};
+
+/// Where it makes symbolize/ look.
+[[nodiscard]] symbolize::Options places_of(const NamingOptions& naming);
+
+/// Where a module can be read, by its recorded path or another one that `files` knows.
+[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
+                                                const ModuleFiles& files);
+
+struct RecordingSymbols {
+    Symbols symbols;                    ///< By index into Recording::addresses().
+    std::vector<std::string> problems;  ///< One line a module whose names are missing or poor.
+    /// Of modules that could not be read at all: what they are called is no knowledge.
+    std::vector<ModuleId> unread = {};
+};
+
+/// Symbolizes module by module, the ones with most addresses first, two at a time.
+[[nodiscard]] RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
+                                                   const NamingOptions& options = {});
+
+/// The names as what the recording can carry: an attachment for each module that was read.
+[[nodiscard]] std::vector<trace::Attachment> attachments_of(const callgraph::Recording& recording,
+                                                            const RecordingSymbols& symbols);
+
+}  // namespace sample::analysis

@@ -1,0 +1,219 @@
+#include "callgraph/stats.h"
+
+#include "callgraph/categories.h"
+#include "callgraph/stack_ends.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace sample::callgraph {
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+constexpr double kNsPerSecond = 1e9;
+
+void fill_session(Profile& profile, const Recording& recording) {
+    Stats& stats = profile.stats;
+    stats.whole = recording.end().has_value() && recording.problem().empty();
+    stats.processes = 0;
+    if (!recording.start()) {
+        return;
+    }
+    const trace::SessionStart& start = *recording.start();
+    const std::uint64_t end_ns =
+        recording.end() ? recording.end()->end_ns : recording.last_time_ns();
+    stats.wall_ns = end_ns > start.start_ns ? end_ns - start.start_ns : 0;
+    stats.requested_hz = start.requested_hz;
+    stats.source = start.source;
+    stats.source_reason = start.source_reason;
+    profile.event = start.event;
+    profile.unit = start.unit;
+    if (profile.is_time()) {
+        stats.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
+    } else {
+        stats.requested_hz = 0;
+        stats.period = start.period_ns;
+    }
+    profile.command_line = start.command_line;
+    profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
+    profile.end_unix_ms = (start.start_unix_ns + stats.wall_ns) / kNsPerMs;
+}
+
+void fill_threads(Profile& profile, const Recording& recording) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> distinct;
+    for (const trace::Thread& thread : recording.threads()) {
+        ThreadTotals& totals = profile.threads.emplace_back();
+        totals.name = thread.name;
+        totals.tid = thread.tid;
+        totals.start_ns = recording.since_start(thread.start_ns);
+        if (const RecordedProcess* process = recording.process(thread.process)) {
+            totals.process = file_name(process->facts.executable);
+            totals.pid = process->facts.pid;
+        }
+        distinct.emplace(totals.pid, totals.tid);
+    }
+    profile.stats.threads = static_cast<std::uint32_t>(distinct.size());
+}
+
+void add_stack_end(Stats& stats, const StackEnd& end, const StackWeight& weight) {
+    switch (end.kind) {
+        case StackEnd::Kind::whole:
+            break;
+        case StackEnd::Kind::incomplete:
+            stats.incomplete_stacks += weight.samples;
+            stats.incomplete_ns += weight.sampled_ns;
+            break;
+        case StackEnd::Kind::truncated:
+            stats.truncated_stacks += weight.samples;
+            stats.truncated_ns += weight.sampled_ns;
+            break;
+    }
+    if (end.is_guessed) {
+        stats.guessed_stacks += weight.samples;
+        stats.guessed_ns += weight.sampled_ns;
+    }
+}
+
+/// Samples and time, of the whole and of each thread and process. Returns each process's weights.
+std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& recording) {
+    const std::vector<StackEnd> ends = stack_ends(recording);
+    BrokenStackSums broken{recording};
+    std::vector<std::uint64_t> of_process(recording.processes().size() + 1);
+    Stats& stats = profile.stats;
+    for (const StackWeight& weight : recording.weights()) {
+        const StackEnd& end = ends[weight.node.value];
+        stats.sampled_ns += weight.sampled_ns;
+        stats.booked_ns += weight.booked_ns;
+        stats.samples += weight.samples;
+        add_stack_end(stats, end, weight);
+        broken.add(end, weight);
+        if (weight.thread.is_none()) {
+            continue;
+        }
+        ThreadTotals& thread = profile.threads[weight.thread.value - 1];
+        thread.cpu_ns += weight.sampled_ns + weight.booked_ns;
+        thread.samples += weight.samples;
+        thread.incomplete_stacks += end.kind == StackEnd::Kind::incomplete ? weight.samples : 0;
+        const ProcessId process = recording.threads()[weight.thread.value - 1].process;
+        if (recording.process(process) != nullptr) {
+            of_process[process.value] += weight.sampled_ns + weight.booked_ns;
+        }
+    }
+    stats.broken_stacks = broken.list();
+    return of_process;
+}
+
+void fill_processes(Profile& profile, const Recording& recording,
+                    const std::vector<std::uint64_t>& weights) {
+    Stats& stats = profile.stats;
+    std::set<std::uint32_t> pids;
+    std::uint64_t kernel_cpu_ns = 0;
+    bool is_kernel_cpu_known = !recording.processes().empty();
+    for (std::size_t i = 0; i < recording.processes().size(); ++i) {
+        const auto& [facts, end] = recording.processes()[i];
+        ProcessTotals& totals = profile.processes.emplace_back();
+        totals.executable = facts.executable;
+        totals.command_line = facts.command_line;
+        totals.pid = facts.pid;
+        totals.parent_pid = facts.parent_pid;
+        totals.start_ns = recording.since_start(facts.start_ns);
+        if (end && end->end_ns != 0) {
+            totals.end_ns = recording.since_start(end->end_ns);
+        }
+        totals.source = facts.source;
+        totals.source_reason = facts.source_reason;
+        totals.ending = describe_ending(end.value_or(trace::ProcessEnd{}));
+        totals.ended_badly = end && end->kind == trace::EndKind::signaled;
+        const std::uint64_t by_kernel = end ? end->cpu_ns : 0;
+        totals.cpu_ns = by_kernel != 0 || !profile.is_time() ? by_kernel : weights[i + 1];
+        kernel_cpu_ns += by_kernel;
+        is_kernel_cpu_known = is_kernel_cpu_known && by_kernel != 0;
+        pids.insert(facts.pid);
+    }
+    stats.processes = static_cast<std::uint32_t>(pids.size());
+    if (is_kernel_cpu_known) {
+        stats.process_cpu_ns = kernel_cpu_ns;
+    }
+}
+
+/// What the agents measured of themselves: the mean of all, the worst p99 and size of any process.
+void fill_agent_figures(Stats& stats, const Recording& recording) {
+    std::uint64_t count = 0;
+    std::uint64_t sum_ns = 0;
+    for (const RecordedProcess& process : recording.processes()) {
+        if (!process.end) {
+            continue;
+        }
+        const trace::ProcessEnd& end = *process.end;
+        stats.lost += end.lost;
+        if (end.handler_count != 0) {
+            count += end.handler_count;
+            sum_ns += end.handler_sum_ns;
+            stats.handler_ns_p99 = std::max(stats.handler_ns_p99.value_or(0), end.handler_p99_ns);
+        }
+        if (end.agent_rss_bytes != 0) {
+            stats.agent_rss_bytes =
+                std::max(stats.agent_rss_bytes.value_or(0), end.agent_rss_bytes);
+        }
+        if (end.unwind_table_bytes != 0) {
+            stats.unwind_table_bytes =
+                std::max(stats.unwind_table_bytes.value_or(0), end.unwind_table_bytes);
+        }
+    }
+    if (count != 0) {
+        stats.handler_ns_mean = static_cast<double>(sum_ns) / static_cast<double>(count);
+    }
+}
+
+void fill_achieved_hz(Stats& stats, bool is_time) {
+    std::uint64_t of_ns = is_time ? stats.sampled_ns + stats.booked_ns : 0;
+    if ((stats.clock == "cpu" || !is_time) && stats.process_cpu_ns) {
+        of_ns = *stats.process_cpu_ns;
+    }
+    if (of_ns != 0) {
+        stats.achieved_hz =
+            static_cast<double>(stats.samples) * kNsPerSecond / static_cast<double>(of_ns);
+    }
+}
+
+}  // namespace
+
+std::string describe_ending(const trace::ProcessEnd& end) {
+    switch (end.kind) {
+        case trace::EndKind::exited:
+            return "exited with " + std::to_string(end.code);
+        case trace::EndKind::signaled: {
+            const char* name = sigabbrev_np(end.code);
+            const std::string number = std::to_string(end.code);
+            return name == nullptr ? "killed by signal " + number
+                                   : std::string{"killed by SIG"} + name + " (" + number + ")";
+        }
+        case trace::EndKind::replaced:
+            return "replaced by an exec";
+        case trace::EndKind::still_running:
+            return "still running";
+        case trace::EndKind::unknown:
+            break;
+    }
+    return "ending unknown";
+}
+
+void fill_stats(Profile& profile, const Recording& recording) {
+    profile.stats = {};
+    profile.threads.clear();
+    profile.processes.clear();
+    fill_session(profile, recording);
+    fill_threads(profile, recording);
+    fill_processes(profile, recording, add_weights(profile, recording));
+    fill_agent_figures(profile.stats, recording);
+    fill_achieved_hz(profile.stats, profile.is_time());
+    for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
+        profile.unprofiled.push_back(
+            {program.executable, program.pid, program.parent_pid, program.reason});
+    }
+    profile.stats.notes = make_notes(recording, profile.stats);
+}
+
+}  // namespace sample::callgraph

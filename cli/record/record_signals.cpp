@@ -1,0 +1,112 @@
+#include "cli/record/record_signals.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+namespace sample::cli {
+namespace {
+
+constexpr int kMostForTheRestMs = 10'000;
+
+[[noreturn]] void end_by(int signal) {
+    std::signal(signal, SIG_DFL);
+    sigset_t only{};
+    ::sigemptyset(&only);
+    ::sigaddset(&only, signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+    ::raise(signal);
+    ::_exit(128 + signal);
+}
+
+}  // namespace
+
+RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, bool passes_on)
+    : command_{command},
+      passes_on_{passes_on},
+      command_end_{static_cast<int>(::syscall(SYS_pidfd_open, command, 0))},
+      stop_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
+      done_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    sigset_t ours{};
+    ::sigemptyset(&ours);
+    for (const int signal : signals) {
+        ::sigaddset(&ours, signal);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &ours, &before_);
+    signals_ = Fd{::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK)};
+    if (signals_.is_open() && stop_.is_open() && done_.is_open()) {
+        thread_ = std::thread{[this] { watch(); }};
+    } else {
+        command_goes_on();  // no descriptors: then they act as they would without us
+    }
+}
+
+RecordSignals::~RecordSignals() {
+    command_goes_on();
+}
+
+bool RecordSignals::has_command_ended() const {
+    pollfd end{command_end_.get(), POLLIN, 0};
+    return ::poll(&end, 1, 0) > 0;
+}
+
+bool RecordSignals::take_one() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) != sizeof info) {
+        return false;
+    }
+    const int signal = static_cast<int>(info.ssi_signo);
+    const bool from_terminal = info.ssi_code == SI_KERNEL;
+    if (passes_on_ && !from_terminal) {
+        ::kill(command_, signal);
+    }
+    if (signal == SIGINT || signal == SIGQUIT) {
+        ++interrupts_;
+        if (interrupts_ > 2) {
+            end_by(signal);
+        }
+        if (interrupts_ == 2 || has_command_ended()) {
+            ending_ = signal;
+            ::eventfd_write(stop_.get(), 1);
+        }
+    } else {
+        ending_ = signal;
+    }
+    return true;
+}
+
+void RecordSignals::watch() {
+    for (;;) {
+        // A command that goes on after a signal is not hurried.
+        const bool hurries = ending_ != 0 && (interrupts_ >= 2 || has_command_ended());
+        std::array<pollfd, 3> fds{
+            {{signals_.get(), POLLIN, 0},
+             {done_.get(), POLLIN, 0},
+             {ending_ != 0 && !hurries ? command_end_.get() : -1, POLLIN, 0}}};
+        const int ready = ::poll(fds.data(), fds.size(), hurries ? kMostForTheRestMs : -1);
+        if (ready == 0) {
+            end_by(ending_);
+        }
+        while (ready > 0 && fds[0].revents != 0 && take_one()) {
+        }
+        if (ready > 0 && fds[1].revents != 0) {
+            return;
+        }
+    }
+}
+
+void RecordSignals::command_goes_on() {
+    if (thread_.joinable()) {
+        ::eventfd_write(done_.get(), 1);
+        thread_.join();
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+}  // namespace sample::cli

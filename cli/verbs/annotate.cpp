@@ -1,0 +1,110 @@
+// `sample annotate`: the source lines and instructions of one function on standard output.
+#include "cli/views/annotate.h"
+
+#include "analysis/annotation.h"
+#include "analysis/annotation_sources.h"
+#include "analysis/load_profile.h"
+#include "analysis/name_cache.h"
+#include "analysis/symbolize_recording.h"
+#include "cli/output.h"
+#include "cli/verbs/verbs.h"
+#include "cli/views/text.h"
+#include "symbolize/name_forms.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+/// For what instructions call; more would leave no room for where they come from.
+constexpr std::size_t kTargetColumns = 40;
+
+/// In what forms names are shown.
+struct Forms {
+    symbolize::NameForm own;     ///< Of the function, and of those that its code lies in.
+    symbolize::NameForm beside;  ///< Of what was inlined and what is called.
+};
+
+Forms forms_of(const AnnotateOptions& options) {
+    using symbolize::NameForm;
+    return {options.names.value_or(NameForm::full),
+            options.names.value_or(options.json ? NameForm::full : NameForm::brief)};
+}
+
+/// What was inlined is left to the view of text, which fits it into its column.
+void set_forms(analysis::Annotation& annotation, const AnnotateOptions& options) {
+    const Forms forms = forms_of(options);
+    callgraph::Function& function = annotation.function;
+    // The names of a JIT compiler follow no language's rules.
+    if ((function.flags & callgraph::kNative) == 0) {
+        function.name = symbolize::in_form(function.name, forms.own);
+    }
+    for (analysis::AnnotatedCode& code : annotation.code) {
+        code.function = symbolize::in_form(code.function, forms.own);
+        if (!options.json) {
+            continue;
+        }
+        for (analysis::AnnotatedInstruction& instruction : code.instructions) {
+            for (analysis::InlinedPlace& place : instruction.inlined) {
+                place.function = symbolize::in_form(place.function, forms.beside);
+            }
+        }
+    }
+}
+
+analysis::AnnotationRequest request_of(const AnnotateOptions& options, const Terminal& terminal) {
+    analysis::AnnotationRequest request;
+    request.function = options.function;
+    request.syntax =
+        options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
+    request.want_code = options.json || options.layout != AnnotationLayout::source;
+    const std::size_t columns = options.json || terminal.width == 0 ? 0 : kTargetColumns;
+    const symbolize::NameForm form = forms_of(options).beside;
+    request.shorten = [&terminal, columns, form](const std::string& name) {
+        return shorten_name(symbolize::in_form(name, form), columns, terminal);
+    };
+    return request;
+}
+
+}  // namespace
+
+int run_annotate(const AnnotateOptions& options) {
+    const Result<callgraph::Recording> recording = analysis::load_recording_file(options.file);
+    if (!recording) {
+        print_error(recording.error().message());
+        return kExitFailure;
+    }
+    const auto cache = analysis::user_cache(options.naming.use_cache);
+    const analysis::NamingOptions naming{
+        !options.naming.resymbolize, {}, options.naming.debug_folders, cache.get()};
+    const analysis::RecordingSymbols symbols = analysis::symbolize_recording(*recording, naming);
+    analysis::KeptCode kept = analysis::kept_code_of(*recording);
+    if (options.naming.resymbolize) {
+        kept.modules.clear();  // Its instructions have the names that the recording carries.
+    }
+    analysis::KeptOrLocal sources{*recording, kept, analysis::places_of(naming)};
+    const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
+    Result<analysis::Annotation> annotation =
+        annotate(*recording, symbols.symbols, request_of(options, terminal), sources);
+    if (!annotation) {
+        print_error(annotation.error().message());
+        return kExitFailure;
+    }
+    if (options.unit == Unit::milliseconds && !annotation->unit.empty()) {
+        print_error("--unit ms: " + options.file + " counts " + printable(annotation->unit) +
+                    ", which are no time; leave --unit out for the count, or use --unit %");
+        return kExitUsage;
+    }
+    set_forms(*annotation, options);
+    for (const std::string& problem : symbols.problems) {
+        annotation->notes.push_back(problem);
+    }
+    return write_to_stdout(
+        options.json ? annotate_json(*annotation)
+                     : annotate_view(*annotation, {terminal, options.unit, options.layout,
+                                                   options.all, forms_of(options).beside}));
+}
+
+}  // namespace sample::cli

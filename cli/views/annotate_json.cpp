@@ -1,0 +1,114 @@
+// A function's source lines and instructions as JSON.
+#include "callgraph/label.h"
+#include "cli/views/annotate.h"
+#include "cli/views/json.h"
+#include "cli/views/text.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+class JsonWriter {
+public:
+    explicit JsonWriter(const analysis::Annotation& annotation)
+        : annotation_{annotation}, is_time_{annotation.unit.empty()} {}
+
+    [[nodiscard]] Json whole() const {
+        const callgraph::Function& function = annotation_.function;
+        Json out = {{"function", callgraph::label(function)},
+                    {"source", function.source},
+                    {"line", function.line},
+                    {"module", annotation_.module}};
+        if (!is_time_) {
+            out["unit"] = annotation_.unit;
+        }
+        add_weight(out, annotation_.weight);
+        out["lines"] = lines();
+        out["code"] = code();
+        out["notes"] = annotation_.notes;
+        return out;
+    }
+
+private:
+    void add_weight(Json& to, const callgraph::KeyWeight& weight) const {
+        const char* const suffix = is_time_ ? "_us" : "_count";
+        to[std::string{"total"} + suffix] = shown(weight.total_ns);
+        to[std::string{"self"} + suffix] = shown(weight.self_ns);
+        to["samples"] = weight.samples;
+        to["self_samples"] = weight.self_samples;
+    }
+    [[nodiscard]] std::uint64_t shown(std::uint64_t ns) const {
+        return is_time_ ? microseconds(ns) : ns;
+    }
+
+    [[nodiscard]] Json text_of(const analysis::AnnotatedLine& line) const {
+        for (const SourceText& source : annotation_.sources) {
+            if (source.file != line.file) {
+                continue;
+            }
+            for (const SourcePiece& piece : source.pieces) {
+                if (line.line >= piece.first_line &&
+                    line.line - piece.first_line < piece.lines.size()) {
+                    return piece.lines[line.line - piece.first_line];
+                }
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] Json lines() const {
+        Json list = Json::array();
+        for (const analysis::AnnotatedLine& line : annotation_.lines) {
+            Json& added = list.emplace_back(
+                Json{{"file", line.file}, {"line", line.line}, {"text", text_of(line)}});
+            add_weight(added, line.weight);
+        }
+        return list;
+    }
+
+    [[nodiscard]] Json instruction(const analysis::AnnotatedInstruction& each) const {
+        char address[24] = {};
+        std::snprintf(address, sizeof address, "0x%llx",
+                      static_cast<unsigned long long>(each.address));
+        const analysis::AnnotatedLine& line = annotation_.lines[each.line];
+        Json inlined = Json::array();
+        for (const analysis::InlinedPlace& place : each.inlined) {
+            inlined.push_back(
+                {{"function", place.function}, {"file", place.file}, {"line", place.line}});
+        }
+        Json out = {{"address", address},
+                    {"text", each.text},
+                    {"file", line.file},
+                    {"line", line.line},
+                    {"inlined", std::move(inlined)}};
+        add_weight(out, each.weight);
+        return out;
+    }
+
+    [[nodiscard]] Json code() const {
+        Json list = Json::array();
+        for (const analysis::AnnotatedCode& each : annotation_.code) {
+            Json instructions = Json::array();
+            for (const analysis::AnnotatedInstruction& one : each.instructions) {
+                instructions.push_back(instruction(one));
+            }
+            list.push_back({{"function", each.function},
+                            {"module", each.module},
+                            {"instructions", std::move(instructions)}});
+        }
+        return list;
+    }
+
+    const analysis::Annotation& annotation_;
+    bool is_time_;
+};
+
+}  // namespace
+
+std::string annotate_json(const analysis::Annotation& annotation) {
+    return dump(JsonWriter{annotation}.whole());
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,391 @@
+// `sample diff` for people: both sides, the whole, then what is surely worse and surely better, by
+// itself and with what it calls. Signs say what colours say.
+#include "cli/views/diff.h"
+
+#include "cli/views/text.h"
+#include "cli/views/view_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sample::cli {
+namespace {
+
+using analysis::Compared;
+using analysis::FunctionDiff;
+using analysis::Interval;
+using analysis::NodeDiff;
+using analysis::Verdict;
+
+constexpr double kHundred = 100;
+constexpr std::size_t kGap = 2;
+/// Where there is room for it, lines also say what both sides took.
+constexpr std::size_t kWide = 110;
+
+/// One line of a list: what is compared, and what it is called.
+struct Entry {
+    const Compared* compared = nullptr;
+    std::size_t index = 0;  ///< Into Diff::functions or Diff::nodes.
+    bool is_new = false;
+    bool is_gone = false;
+};
+
+class DiffPrinter {
+public:
+    DiffPrinter(const DiffReport& report, const Terminal& terminal)
+        : report_{report},
+          diff_{report.diff},
+          terminal_{terminal},
+          is_time_{report.before.profile.is_time()} {}
+
+    std::string print() && {
+        out_ += diff_side_view("A", report_.before, diff_.whole.before, terminal_);
+        out_ += diff_side_view("B", report_.after, diff_.whole.after, terminal_);
+        print_whole();
+        for (const std::string& warning : report_.warnings) {
+            out_ += styled(terminal_, Style::warning, "note: " + warning) + "\n";
+        }
+        collect();
+        if (!diff_.is_judged) {
+            print_list("differences by themselves, not judged", self_, Style::plain);
+            print_list("differences with what is called, not judged", total_, Style::plain);
+        } else {
+            print_lists();
+        }
+        print_footer();
+        return std::move(out_);
+    }
+
+private:
+    [[nodiscard]] bool by_path() const { return report_.options.view == DiffView::paths; }
+    [[nodiscard]] const char* things() const { return by_path() ? "path" : "function"; }
+    [[nodiscard]] bool is_wide() const { return terminal_.width == 0 || terminal_.width >= kWide; }
+
+    void print_whole() {
+        const Compared& whole = diff_.whole;
+        const std::string arrow = terminal_.utf8 ? " \u2192 " : " -> ";
+        out_ += styled(terminal_, Style::bold, "whole") + "  " +
+                weight_text(report_.before.profile, whole.before.ns) + arrow +
+                weight_text(report_.before.profile, whole.after.ns);
+        if (diff_.is_normalized) {
+            out_ += "; shares of each are compared\n";
+            return;
+        }
+        const double difference = diff_.difference(whole);
+        out_ += "  " + percent_cell({&whole, 0, false, false}) + " %";
+        if (whole.interval) {
+            out_ += " (" + cell(whole.interval->low) + dots() + cell(whole.interval->high) + " " +
+                    unit() + ")";
+        }
+        if (whole.verdict == Verdict::worse || whole.verdict == Verdict::better) {
+            out_ += "  " + styled(terminal_, difference > 0 ? Style::heavy : Style::good,
+                                  difference > 0 ? "worse" : "better");
+        } else if (whole.verdict == Verdict::within_noise) {
+            out_ += "  within noise";
+        }
+        out_ += "\n";
+    }
+
+    /// All that was chosen, by self and by total.
+    void collect() {
+        if (by_path()) {
+            for (std::size_t i = 1; i < diff_.nodes.size(); ++i) {
+                const NodeDiff& node = diff_.nodes[i];
+                add(node.is_chosen, i, node.self, node.total);
+            }
+        } else {
+            for (std::size_t i = 0; i < diff_.functions.size(); ++i) {
+                const FunctionDiff& function = diff_.functions[i];
+                add(function.is_chosen, i, function.self, function.total);
+            }
+        }
+        const auto greater = [this](const Entry& a, const Entry& b) {
+            return std::abs(diff_.difference(*a.compared)) >
+                   std::abs(diff_.difference(*b.compared));
+        };
+        std::stable_sort(self_.begin(), self_.end(), greater);
+        std::stable_sort(total_.begin(), total_.end(), greater);
+    }
+
+    static bool is_called(const Compared& compared) {
+        return compared.verdict == Verdict::worse || compared.verdict == Verdict::better;
+    }
+
+    void add(bool is_chosen, std::size_t index, const Compared& self, const Compared& total) {
+        if (!is_chosen) {
+            return;
+        }
+        const bool is_new = total.before.is_nothing();
+        const bool is_gone = total.after.is_nothing();
+        const bool is_leaf = self.before.ns == total.before.ns && self.after.ns == total.after.ns;
+        const bool is_listed = !diff_.is_judged && self.before.ns != self.after.ns;
+        const bool is_total_listed = !diff_.is_judged && total.before.ns != total.after.ns;
+        if (is_called(self) || is_listed) {
+            self_.push_back({&self, index, is_new, is_gone});
+        }
+        if (!is_leaf && (is_called(total) || is_total_listed)) {
+            total_.push_back({&total, index, is_new, is_gone});
+        }
+        if (total.verdict == Verdict::by_clock) {
+            by_clock_.push_back({&total, index, is_new, is_gone});
+        } else if (!is_called(self) && !is_called(total)) {
+            ++within_noise_;
+        }
+    }
+
+    [[nodiscard]] static std::vector<Entry> with(const std::vector<Entry>& entries,
+                                                 Verdict verdict) {
+        std::vector<Entry> result;
+        std::copy_if(entries.begin(), entries.end(), std::back_inserter(result),
+                     [verdict](const Entry& each) { return each.compared->verdict == verdict; });
+        return result;
+    }
+
+    void print_lists() {
+        print_list("worse by themselves", with(self_, Verdict::worse), Style::heavy);
+        print_list("worse with what they call", with(total_, Verdict::worse), Style::heavy);
+        print_list("better by themselves", with(self_, Verdict::better), Style::good);
+        print_list("better with what they call", with(total_, Verdict::better), Style::good);
+    }
+
+    [[nodiscard]] std::string unit() const {
+        if (diff_.is_normalized) {
+            return "% of the whole";
+        }
+        return is_time_ ? "ms" : printable(report_.before.profile.unit);
+    }
+
+    /// A difference, or an end of its interval.
+    [[nodiscard]] std::string cell(double value, bool sign = true) const {
+        constexpr double kNsPerMs = 1e6;
+        constexpr int kDigits = 3;
+        if (diff_.is_normalized) {
+            return decimal(value * kHundred, kDigits, sign);
+        }
+        return is_time_ ? decimal(value / kNsPerMs, kDigits, sign) : decimal(value, 0, sign);
+    }
+
+    /// The growth in per cent of what it was in A, without the sign for it.
+    [[nodiscard]] std::string percent_cell(const Entry& entry) const {
+        if (entry.is_new || entry.is_gone) {
+            return entry.is_new ? "new" : "gone";
+        }
+        const double before = diff_.value_before(*entry.compared);
+        return before > 0 ? decimal(diff_.difference(*entry.compared) / before * kHundred, 1, true)
+                          : "new";
+    }
+
+    [[nodiscard]] std::string dots() const { return terminal_.utf8 ? " \u2026 " : " .. "; }
+
+    struct Column {
+        std::string heading;
+        std::vector<std::string> cells = {};
+        std::size_t width = 0;
+    };
+
+    [[nodiscard]] std::vector<Column> columns_of(const std::vector<Entry>& shown) const {
+        std::vector<Column> columns{{diff_.is_normalized ? "points" : unit()}};
+        if (diff_.is_judged) {
+            columns.push_back({"from"});
+            columns.push_back({"to"});
+        }
+        columns.push_back({"%"});
+        if (is_wide()) {
+            columns.push_back({diff_.is_normalized ? "A %" : "A"});
+            columns.push_back({diff_.is_normalized ? "B %" : "B"});
+        }
+        for (const Entry& entry : shown) {
+            const Compared& compared = *entry.compared;
+            std::vector<std::string> cells{cell(diff_.difference(compared))};
+            if (diff_.is_judged) {
+                const Interval interval = compared.interval.value_or(Interval{});
+                cells.push_back(cell(interval.low));
+                cells.push_back(cell(interval.high));
+            }
+            cells.push_back(percent_cell(entry));
+            if (is_wide()) {
+                cells.push_back(cell(diff_.value_before(compared), false));
+                cells.push_back(cell(diff_.value_after(compared), false));
+            }
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                columns[i].cells.push_back(std::move(cells[i]));
+            }
+        }
+        for (Column& column : columns) {
+            column.width = display_width(column.heading);
+            for (const std::string& each : column.cells) {
+                column.width = std::max(column.width, display_width(each));
+            }
+        }
+        return columns;
+    }
+
+    /// The first `limit` of `entries` as a table; nothing if there are none.
+    void print_list(const std::string& title, const std::vector<Entry>& entries, Style style) {
+        if (entries.empty()) {
+            return;
+        }
+        const std::size_t limit = report_.options.limit;
+        const std::size_t count = limit == 0 ? entries.size() : std::min(limit, entries.size());
+        const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
+        const std::vector<Entry> shown{entries.begin(), end};
+        const std::vector<Column> columns = columns_of(shown);
+        out_ += "\n" +
+                styled(terminal_, Style::bold, title + ": " + counted(entries.size(), things())) +
+                "\n";
+        std::string heading;
+        std::size_t used = 0;
+        for (const Column& column : columns) {
+            heading += std::string(kGap, ' ') + pad_left(column.heading, column.width);
+            used += kGap + column.width;
+        }
+        out_ += styled(terminal_, Style::dim,
+                       heading + std::string(kGap, ' ') + (by_path() ? "path" : "function")) +
+                "\n";
+        for (std::size_t row = 0; row < shown.size(); ++row) {
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                const std::string text = pad_left(columns[i].cells[row], columns[i].width);
+                out_ += std::string(kGap, ' ') + (i == 0 ? styled(terminal_, style, text) : text);
+            }
+            out_ += std::string(kGap, ' ') + name_of(shown[row].index, used + kGap) + "\n";
+        }
+        if (count < entries.size()) {
+            out_ +=
+                styled(terminal_, Style::dim,
+                       "  and " + grouped(entries.size() - count) + " more: --limit 0 shows all") +
+                "\n";
+        }
+    }
+
+    [[nodiscard]] std::size_t room_beside(std::size_t used) const {
+        constexpr std::size_t kLeast = 20;
+        return terminal_.width == 0 ? 0 : std::max(terminal_.width, used + kLeast) - used;
+    }
+
+    /// A function's name and place, or a path, in what is left of the line.
+    [[nodiscard]] std::string name_of(std::size_t index, std::size_t used) const {
+        const std::size_t room = room_beside(used);
+        if (by_path()) {
+            return path_of(index, room);
+        }
+        const FunctionDiff& function = diff_.functions[index];
+        std::string name = printable(function.name);
+        std::string place =
+            printable(room == 0 ? std::string_view{function.source} : file_name(function.source));
+        if (!place.empty() && function.line != 0) {
+            place += ":" + std::to_string(function.line);
+        }
+        const std::size_t both = display_width(name) + kGap + display_width(place);
+        if (room != 0 && both > room) {
+            place.clear();
+            name = shorten_name(name, room, terminal_);
+        }
+        return place.empty() ? name : name + "  " + styled(terminal_, Style::dim, place);
+    }
+
+    [[nodiscard]] std::string step_of(const NodeDiff& node) const {
+        return printable(node.function ? diff_.functions[*node.function].name : node.category);
+    }
+
+    /// As much of the path as fits, from its end; at least that, shortened.
+    [[nodiscard]] std::string path_of(std::size_t index, std::size_t room) const {
+        constexpr std::size_t kLeastStep = 20;
+        const std::string arrow = terminal_.utf8 ? " \u2192 " : " > ";
+        const std::string cut = (terminal_.utf8 ? "\u2026" : "...") + arrow;
+        const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
+        // From the end: a path of a foreign file may have any number of steps.
+        std::vector<std::string> steps{
+            shorten_name(step_of(diff_.nodes[index]), step_room, terminal_)};
+        std::size_t width = display_width(steps.front());
+        for (std::size_t at = diff_.nodes[index].parent; at != 0; at = diff_.nodes[at].parent) {
+            std::string step = shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
+            const bool is_last = diff_.nodes[at].parent == 0;
+            const std::size_t longer = width + display_width(step);
+            if (room != 0 && longer + (is_last ? 0 : display_width(cut)) > room) {
+                if (width + display_width(cut) <= room) {
+                    steps.push_back(cut);
+                }
+                break;
+            }
+            steps.push_back(std::move(step));
+            width = longer;
+        }
+        std::string path;
+        std::for_each(steps.rbegin(), steps.rend(),
+                      [&path](const std::string& step) { path += step; });
+        return path;
+    }
+
+    void print_footer() {
+        out_ += "\n";
+        if (!diff_.is_judged) {
+            const bool is_a = diff_.whole.before.samples == 0;
+            out_ += styled(terminal_, Style::warning,
+                           std::string{"not judged: "} + (is_a ? "A" : "B") +
+                               " does not say how many samples it has, so nothing is known of the "
+                               "noise") +
+                    "\n";
+            return;
+        }
+        if (self_.empty() && total_.empty()) {
+            out_ += "no " + std::string{things()} + " is surely worse or better\n";
+        }
+        out_ += "within noise: " + counted(within_noise_, things()) + "\n";
+        print_by_clock();
+        const analysis::Level& level = by_path() ? diff_.nodes_level : diff_.functions_level;
+        std::string sure = "sure to " + percent(report_.options.confidence_percent) + " %";
+        if (level.judged > 1) {
+            sure += "; intervals to " + percent((1 - level.error) * kHundred) + " %, for " +
+                    grouped(level.judged) + " comparisons at once";
+        }
+        out_ += styled(terminal_, Style::dim,
+                       sure + "\nonly noise of sampling is counted: runs may differ by more\n");
+    }
+
+    /// As many digits as it takes to tell it from 100.
+    [[nodiscard]] static std::string percent(double value) {
+        constexpr int kMostDigits = 6;
+        int digits = 0;
+        for (double missing = kHundred - value; digits < kMostDigits && missing < kHundred / 10;
+             missing *= 10) {
+            ++digits;
+        }
+        std::string text = decimal(value, digits);
+        if (text.find('.') != std::string::npos) {
+            text.erase(text.find_last_not_of('0') + 1);
+            text.erase(text.find_last_not_of('.') + 1);
+        }
+        return text;
+    }
+
+    void print_by_clock() {
+        for (const Entry& each : by_clock_) {
+            const double difference = diff_.difference(*each.compared);
+            if (difference != 0 && !by_path()) {
+                out_ += "by clock: " + name_of(each.index, 0) + "  " + cell(difference) + " " +
+                        unit() + "\n";
+            }
+        }
+    }
+
+    const DiffReport& report_;
+    const analysis::Diff& diff_;
+    const Terminal& terminal_;
+    bool is_time_;
+    std::string out_;
+    std::vector<Entry> self_;
+    std::vector<Entry> total_;
+    std::vector<Entry> by_clock_;
+    std::uint64_t within_noise_ = 0;
+};
+
+}  // namespace
+
+std::string diff_view(const DiffReport& report, const Terminal& terminal) {
+    return DiffPrinter{report, terminal}.print();
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,176 @@
+// `sample diff --json`: every function, and every path where they are asked for; each on a line of
+// its own, and made when it is written: as values in memory they take ten times as much.
+#include "cli/views/diff.h"
+#include "cli/views/json.h"
+
+namespace sample::cli {
+namespace {
+
+using analysis::Compared;
+using analysis::Verdict;
+
+const char* word_for(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::worse:
+            return "worse";
+        case Verdict::better:
+            return "better";
+        case Verdict::by_clock:
+            return "by_clock";
+        case Verdict::not_judged:
+            return "not_judged";
+        case Verdict::within_noise:
+            break;
+    }
+    return "within_noise";
+}
+
+class DiffJson {
+public:
+    explicit DiffJson(const DiffReport& report) : report_{report} {}
+
+    /// All functions and nodes, so that indices of nodes and of the gate's failures are good.
+    [[nodiscard]] std::string make() const {
+        const analysis::Diff& diff = report_.diff;
+        std::string text = dump(head());
+        text.erase(text.rfind("\n}"));
+        add_list(text, "functions", diff.functions.size(),
+                 [&](std::size_t i) { return function(diff.functions[i]); });
+        if (report_.options.view == DiffView::paths) {
+            add_list(text, "nodes", diff.nodes.size(),
+                     [&](std::size_t i) { return node(diff.nodes[i], i == 0); });
+        }
+        return text + "\n}\n";
+    }
+
+private:
+    /// All but the lists.
+    [[nodiscard]] Json head() const {
+        constexpr double kHundred = 100;
+        const analysis::Diff& diff = report_.diff;
+        Json out = {{"a", side(report_.before, diff.whole.before)},
+                    {"b", side(report_.after, diff.whole.after)},
+                    {"normalized", diff.is_normalized},
+                    {"unit", is_time() ? "us" : report_.before.profile.unit},
+                    {"judged", diff.is_judged},
+                    {"confidence", report_.options.confidence_percent / kHundred},
+                    {"compared", diff.functions_level.judged},
+                    {"interval_confidence", confidence(diff.functions_level)},
+                    {"warnings", report_.warnings},
+                    {"gate", gate()},
+                    {"whole", compared(diff.whole)}};
+        if (report_.options.view == DiffView::paths) {
+            out["compared_paths"] = diff.nodes_level.judged;
+            out["paths_interval_confidence"] = confidence(diff.nodes_level);
+        }
+        return out;
+    }
+
+    /// One more member of an object whose end is missing.
+    template <class Make>
+    static void add_list(std::string& text, const char* name, std::size_t size, const Make& make) {
+        text.append(",\n  \"").append(name).append("\": [");
+        for (std::size_t i = 0; i < size; ++i) {
+            text += i == 0 ? "\n    " : ",\n    ";
+            text += make(i).dump(-1, ' ', false, Json::error_handler_t::replace);
+        }
+        text += size == 0 ? "]" : "\n  ]";
+    }
+
+    [[nodiscard]] bool is_time() const { return report_.before.profile.is_time(); }
+
+    [[nodiscard]] Json confidence(const analysis::Level& level) const {
+        return report_.diff.is_judged ? Json(1 - level.error) : Json{};
+    }
+
+    static Json text_or_null(const std::string& text) { return text.empty() ? Json{} : Json(text); }
+
+    [[nodiscard]] Json side(const DiffSide& side, const analysis::Amount& whole) const {
+        const callgraph::Profile& profile = side.profile;
+        const callgraph::Stats& stats = profile.stats;
+        return {{"file", side.file},
+                {"command", profile.command_line},
+                {"start_unix_ms", profile.start_unix_ms},
+                {"event", text_or_null(profile.event)},
+                {"clock", text_or_null(stats.clock)},
+                {"source", text_or_null(stats.source)},
+                {"requested_hz", stats.requested_hz == 0 ? Json{} : Json(stats.requested_hz)},
+                {"period", stats.period == 0 ? Json{} : Json(stats.period)},
+                {"wall_us", microseconds(stats.wall_ns)},
+                {weight_key(profile, "total"), weight(profile, whole.ns)},
+                {"samples", whole.samples},
+                {"lost", stats.lost},
+                {"whole", stats.whole},
+                {"scale", profile.scale}};
+    }
+
+    /// A difference or an end of its interval, in the unit of "a" and "b".
+    [[nodiscard]] Json number(double value) const {
+        constexpr double kNsPerUs = 1000;
+        return report_.diff.is_normalized || !is_time() ? value : value / kNsPerUs;
+    }
+
+    [[nodiscard]] Json compared(const Compared& compared) const {
+        const callgraph::Profile& profile = report_.before.profile;
+        const analysis::Diff& diff = report_.diff;
+        Json out = {{weight_key(profile, "a"), weight(profile, compared.before.ns)},
+                    {weight_key(profile, "b"), weight(profile, compared.after.ns)},
+                    {"a_samples", compared.before.samples},
+                    {"b_samples", compared.after.samples}};
+        if (diff.is_normalized) {
+            out["a_share"] = diff.value_before(compared);
+            out["b_share"] = diff.value_after(compared);
+        }
+        out["delta"] = number(diff.difference(compared));
+        out["low"] = compared.interval ? number(compared.interval->low) : Json{};
+        out["high"] = compared.interval ? number(compared.interval->high) : Json{};
+        out["verdict"] = word_for(compared.verdict);
+        return out;
+    }
+
+    [[nodiscard]] Json gate() const {
+        if (!report_.options.fail_above_percent) {
+            return {};
+        }
+        constexpr double kHundred = 100;
+        Json failures = Json::array();
+        for (const analysis::GateFailure& failure : report_.failures) {
+            failures.push_back({{"function", failure.function ? Json(*failure.function) : Json{}},
+                                {"at_least_percent", failure.least * kHundred}});
+        }
+        return {{"fail_above_percent", *report_.options.fail_above_percent},
+                {"failed", !report_.failures.empty()},
+                {"failures", std::move(failures)}};
+    }
+
+    [[nodiscard]] Json function(const analysis::FunctionDiff& function) const {
+        return {{"name", function.name},
+                {"source", function.source},
+                {"line", function.line},
+                {"module", function.module},
+                {"flags", function.flags},
+                {"presence", function.is_new()    ? "new"
+                             : function.is_gone() ? "gone"
+                                                  : "both"},
+                {"self", compared(function.self)},
+                {"total", compared(function.total)}};
+    }
+
+    [[nodiscard]] Json node(const analysis::NodeDiff& node, bool is_root) const {
+        return {{"parent", is_root ? Json{} : Json(node.parent)},
+                {"function", or_null(node.function)},
+                {"category", text_or_null(node.category)},
+                {"self", compared(node.self)},
+                {"total", compared(node.total)}};
+    }
+
+    const DiffReport& report_;
+};
+
+}  // namespace
+
+std::string diff_json(const DiffReport& report) {
+    return DiffJson{report}.make();
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,139 @@
+#include "cli/views/doctor.h"
+
+#include "cli/views/json.h"
+#include "cli/views/text.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::size_t kLabelColumn = 28;
+
+std::string number(const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : "not there";
+}
+
+std::string outcome(const sampler::SourceFinding& finding) {
+    if (finding.attempt.works) {
+        return finding.attempt.exclude_kernel ? "works, but not for time inside the kernel"
+                                              : "works";
+    }
+    const char* name = ::strerrorname_np(finding.attempt.errno_value);
+    return "does not work (" + std::string{name == nullptr ? "unknown error" : name} +
+           "): " + finding.why_not;
+}
+
+std::string capabilities_text(const sampler::ProcessStatus& process) {
+    std::string text = process.cap_perfmon ? "CAP_PERFMON" : "";
+    if (process.cap_sys_admin) {
+        text += text.empty() ? "CAP_SYS_ADMIN" : ", CAP_SYS_ADMIN";
+    }
+    return text.empty() ? "none of CAP_PERFMON, CAP_SYS_ADMIN" : text;
+}
+
+const char* seccomp_text(int mode) {
+    switch (mode) {
+        case 0:
+            return "off";
+        case 1:
+            return "strict";
+        default:
+            return "filter";
+    }
+}
+
+Json source_json(const sampler::SourceFinding& finding) {
+    const sampler::OpenAttempt& attempt = finding.attempt;
+    const char* name = attempt.errno_value == 0 ? nullptr : ::strerrorname_np(attempt.errno_value);
+    return {{"works", attempt.works},
+            {"exclude_kernel", attempt.exclude_kernel},
+            {"refusal", name == nullptr ? Json{} : Json(name)},
+            {"why_not", finding.why_not.empty() ? Json{} : Json(finding.why_not)},
+            {"misses", finding.limits.misses},
+            {"disturbs", finding.limits.disturbs}};
+}
+
+std::string kept_names_text(const NameCacheState& names) {
+    if (names.folder.empty()) {
+        return "none: neither XDG_CACHE_HOME nor HOME is set";
+    }
+    if (!names.is_used) {
+        return "none: " + printable(names.folder) + " can't be used, or SAMPLE_CACHE is off";
+    }
+    constexpr double kMegabyte = 1e6;
+    char size[32] = {};
+    std::snprintf(size, sizeof size, "%.1f MB", static_cast<double>(names.bytes) / kMegabyte);
+    return printable(names.folder) + ": " + std::to_string(names.files) +
+           (names.files == 1 ? " module, " : " modules, ") + size;
+}
+
+}  // namespace
+
+std::string doctor_view(const sampler::Capabilities& capabilities, const NameCacheState& names,
+                        const Terminal& terminal) {
+    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+    std::string out;
+    const auto row = [&](std::string_view label, const std::string& value) {
+        out += styled(terminal, Style::dim, pad_right(label, kLabelColumn)) + value + "\n";
+    };
+    row("kernel", capabilities.kernel_release);
+    row("perf_event_paranoid", number(capabilities.perf_event_paranoid));
+    row("perf_event_max_sample_rate", number(capabilities.perf_event_max_sample_rate));
+    row("perf_cpu_time_max_percent", number(capabilities.perf_cpu_time_max_percent));
+    row("capabilities", capabilities_text(capabilities.process));
+    row("seccomp", seccomp_text(capabilities.process.seccomp_mode));
+    row("traced by", capabilities.process.tracer_pid == 0
+                         ? "nobody"
+                         : "process " + std::to_string(capabilities.process.tracer_pid));
+    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
+        row("source " + std::string{sampler::source_name(finding.kind)}, outcome(finding));
+        row("  misses", std::string{finding.limits.misses});
+        if (!finding.limits.disturbs.empty()) {
+            row("  disturbs the program", std::string{finding.limits.disturbs});
+        }
+    }
+    row("--source auto takes", styled(terminal, Style::bold, sampler::source_name(choice.kind)) +
+                                   (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    row("kept names", kept_names_text(names));
+    for (const sampler::Advice& advice : sampler::advise(capabilities)) {
+        out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
+        if (!advice.command.empty()) {
+            out += "  try: " + styled(terminal, Style::bold, advice.command) + "\n";
+        }
+    }
+    return out;
+}
+
+std::string doctor_json(const sampler::Capabilities& capabilities, const NameCacheState& names) {
+    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+    Json advice = Json::array();
+    for (const sampler::Advice& item : sampler::advise(capabilities)) {
+        advice.push_back({{"problem", item.problem},
+                          {"command", item.command.empty() ? Json{} : Json(item.command)}});
+    }
+    Json out = {
+        {"kernel", capabilities.kernel_release},
+        {"perf_event_paranoid", or_null(capabilities.perf_event_paranoid)},
+        {"perf_event_max_sample_rate", or_null(capabilities.perf_event_max_sample_rate)},
+        {"perf_cpu_time_max_percent", or_null(capabilities.perf_cpu_time_max_percent)},
+        {"cap_perfmon", capabilities.process.cap_perfmon},
+        {"cap_sys_admin", capabilities.process.cap_sys_admin},
+        {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
+        {"tracer_pid",
+         capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)}};
+    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
+        out[std::string{sampler::source_name(finding.kind)}] = source_json(finding);
+    }
+    out["auto_source"] = sampler::source_name(choice.kind);
+    out["auto_source_reason"] = choice.reason.empty() ? Json{} : Json(choice.reason);
+    out["kept_names"] = {{"folder", names.folder.empty() ? Json{} : Json(names.folder)},
+                         {"used", names.is_used},
+                         {"files", names.files},
+                         {"bytes", names.bytes}};
+    out["advice"] = std::move(advice);
+    return dump(out);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,147 @@
+// The figures that say how a recording was made and how far to trust it. All are measured; what was
+// not measured is null in JSON and "-" in text. The text is made from the JSON, so the two name the
+// same things.
+#include "cli/views/broken_stacks.h"
+#include "cli/views/json.h"
+#include "cli/views/text.h"
+#include "cli/views/view_parts.h"
+#include "cli/views/views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+/// Rounded to `digits` behind the point, so that no noise is printed.
+Json rounded(const std::optional<double>& value, double factor) {
+    return value ? Json(std::round(*value * factor) / factor) : Json{};
+}
+
+Json figures(const callgraph::Profile& profile) {
+    constexpr double kTenths = 10.0;
+    const callgraph::Stats& stats = profile.stats;
+    return {{"requested_hz", stats.requested_hz == 0 ? Json{} : Json(stats.requested_hz)},
+            {"achieved_hz", rounded(stats.achieved_hz, kTenths)},
+            {"source", stats.source.empty() ? Json{} : Json(stats.source)},
+            {"source_reason", stats.source_reason.empty() ? Json{} : Json(stats.source_reason)},
+            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"unit", profile.is_time() ? "us" : profile.unit},
+            {"period", stats.period == 0 ? Json{} : Json(stats.period)},
+            {"clock", stats.clock.empty() ? Json{} : Json(stats.clock)},
+            {"wall_us", microseconds(stats.wall_ns)},
+            {"process_cpu_us",
+             stats.process_cpu_ns ? Json(microseconds(*stats.process_cpu_ns)) : Json{}},
+            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
+            {weight_key(profile, "sampled"), weight(profile, stats.sampled_ns)},
+            {weight_key(profile, "booked"), weight(profile, stats.booked_ns)},
+            {"samples", stats.samples},
+            {"lost", stats.lost},
+            {"truncated_stacks", stats.truncated_stacks},
+            {weight_key(profile, "truncated"), weight(profile, stats.truncated_ns)},
+            {"incomplete_stacks", stats.incomplete_stacks},
+            {weight_key(profile, "incomplete"), weight(profile, stats.incomplete_ns)},
+            {"guessed_stacks", stats.guessed_stacks},
+            {weight_key(profile, "guessed"), weight(profile, stats.guessed_ns)},
+            {"threads", stats.threads},
+            {"processes", stats.processes},
+            {"handler_ns_mean", rounded(stats.handler_ns_mean, kTenths)},
+            {"handler_ns_p99", or_null(stats.handler_ns_p99)},
+            {"agent_rss_bytes", or_null(stats.agent_rss_bytes)},
+            {"unwind_table_bytes", or_null(stats.unwind_table_bytes)},
+            {"whole", stats.whole}};
+}
+
+std::string cell(const Json& value) {
+    if (value.is_null()) {
+        return "-";
+    }
+    return value.is_string() ? printable(value.get_ref<const std::string&>()) : value.dump();
+}
+
+std::string process_line(const callgraph::ProcessTotals& process) {
+    std::string line =
+        "  " + std::to_string(process.pid) + "  " +
+        printable(process.command_line.empty() ? process.executable : process.command_line);
+    line += ": " + (process.ending.empty() ? "end unknown" : printable(process.ending)) + ", " +
+            (process.cpu_ns != 0 ? milliseconds(process.cpu_ns) + " ms" : "CPU time unknown");
+    if (!process.source.empty()) {
+        line += ", " + printable(process.source);
+    }
+    if (!process.source_reason.empty()) {
+        line += " (" + printable(process.source_reason) + ")";
+    }
+    return line + "\n";
+}
+
+}  // namespace
+
+Json session_json(const callgraph::Profile& profile) {
+    return {{"command", profile.command_line},
+            {"start_unix_ms", profile.start_unix_ms},
+            {"end_unix_ms", profile.end_unix_ms},
+            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"unit", profile.is_time() ? "us" : profile.unit},
+            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
+            {"scale", profile.scale}};
+}
+
+std::string stats_view(const callgraph::Profile& profile, const ViewOptions& options) {
+    const Json values = figures(profile);
+    std::size_t width = 0;
+    for (const auto& [name, value] : values.items()) {
+        width = std::max(width, name.size());
+    }
+    std::string out = session_line(profile, options.terminal) + "\n\n";
+    for (const auto& [name, value] : values.items()) {
+        out += styled(options.terminal, Style::dim, pad_right(name, width)) + "  " + cell(value) +
+               "\n";
+    }
+    out += broken_stacks_text(profile, options.terminal);
+    if (!profile.processes.empty()) {
+        out += "\nprocesses\n";
+    }
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        out += process_line(process);
+    }
+    for (const std::string& line : warnings(profile)) {
+        out += "note: " + line + "\n";
+    }
+    return out;
+}
+
+std::string stats_json(const callgraph::Profile& profile) {
+    Json out = figures(profile);
+    out["scale"] = profile.scale;
+    out["command"] = profile.command_line;
+    out["start_unix_ms"] = profile.start_unix_ms;
+    out["end_unix_ms"] = profile.end_unix_ms;
+    out["break_reasons"] = break_reasons_json(profile);
+    out["broken_stacks"] = broken_stacks_json(profile);
+    Json processes = Json::array();
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        processes.push_back({{"pid", process.pid},
+                             {"parent_pid", process.parent_pid},
+                             {"executable", process.executable},
+                             {"command", process.command_line},
+                             {"source", process.source},
+                             {"source_reason", process.source_reason},
+                             {"ending", process.ending},
+                             {"ended_badly", process.ended_badly},
+                             {"cpu_us", microseconds(process.cpu_ns)}});
+    }
+    out["process_list"] = std::move(processes);
+    Json unprofiled = Json::array();
+    for (const callgraph::UnprofiledProgram& program : profile.unprofiled) {
+        unprofiled.push_back({{"pid", program.pid},
+                              {"parent_pid", program.parent_pid},
+                              {"executable", program.executable},
+                              {"reason", program.reason}});
+    }
+    out["unprofiled"] = std::move(unprofiled);
+    out["notes"] = profile.stats.notes;
+    return dump(out);
+}
+
+}  // namespace sample::cli

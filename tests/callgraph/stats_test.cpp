@@ -1,0 +1,308 @@
+#include "callgraph/stats.h"
+
+#include "recording_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <string>
+
+namespace sample::callgraph {
+namespace {
+
+bool has_note(const Profile& profile, const std::string& part) {
+    const auto& notes = profile.stats.notes;
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+        return note.find(part) != std::string::npos;
+    });
+}
+
+/// One line each: reason, module, samples, nanoseconds.
+std::string list(const std::vector<BrokenStacks>& all) {
+    constexpr std::array kNames{"unknown",           "no_cfi",      "no_module",
+                                "unreadable_memory", "depth_limit", "no_progress",
+                                "unsupported_rule"};
+    std::string text;
+    for (const BrokenStacks& broken : all) {
+        text += std::string{kNames.at(static_cast<std::size_t>(broken.reason))} + " " +
+                (broken.module.empty() ? "-" : broken.module) + " " +
+                std::to_string(broken.samples) + " " + std::to_string(broken.ns) + "\n";
+    }
+    return text;
+}
+
+TEST(Stats, describes_endings) {
+    const auto ending = [](trace::EndKind kind, int code) {
+        trace::ProcessEnd end;
+        end.kind = kind;
+        end.code = code;
+        return describe_ending(end);
+    };
+    EXPECT_EQ(ending(trace::EndKind::exited, 3), "exited with 3");
+    EXPECT_EQ(ending(trace::EndKind::signaled, SIGSEGV), "killed by SIGSEGV (11)");
+    EXPECT_EQ(ending(trace::EndKind::signaled, 40), "killed by signal 40");
+    EXPECT_EQ(ending(trace::EndKind::replaced, 0), "replaced by an exec");
+    EXPECT_EQ(ending(trace::EndKind::still_running, 0), "still running");
+    EXPECT_EQ(ending(trace::EndKind::unknown, 0), "ending unknown");
+}
+
+TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    for (int i = 0; i < 10; ++i) {
+        maker.sample(thread, maker.stack({"main"}), 100'000);
+    }
+    trace::ProcessEnd end;
+    end.id = ProcessId{1};
+    end.kind = trace::EndKind::exited;
+    end.cpu_ns = 1'010'000;
+    end.handler_count = 10;
+    end.handler_sum_ns = 4'000;
+    end.handler_p99_ns = 700;
+    end.agent_rss_bytes = 4096;
+    maker.recording.add(end);
+    maker.end();
+    const Profile profile = maker.profile();
+    const Stats& stats = profile.stats;
+    EXPECT_TRUE(stats.whole);
+    EXPECT_TRUE(stats.notes.empty()) << stats.notes.front();
+    EXPECT_EQ(stats.requested_hz, 10'000U);
+    EXPECT_EQ(stats.wall_ns, 2'000'000'000U);
+    EXPECT_EQ(stats.samples, 10U);
+    EXPECT_EQ(stats.process_cpu_ns, 1'010'000U);
+    EXPECT_NEAR(stats.achieved_hz.value_or(0), 9901, 1);
+    EXPECT_EQ(stats.handler_ns_mean, 400.0);
+    EXPECT_EQ(stats.handler_ns_p99, 700U);
+    EXPECT_EQ(stats.agent_rss_bytes, 4096U);
+    EXPECT_EQ(stats.clock, "cpu");
+    EXPECT_EQ(stats.threads, 1U);
+    EXPECT_EQ(stats.processes, 1U);
+    EXPECT_EQ(profile.start_unix_ms, 1'700'000'000'000U);
+    EXPECT_EQ(profile.end_unix_ms, 1'700'000'002'000U);
+    ASSERT_EQ(profile.processes.size(), 1U);
+    EXPECT_EQ(profile.processes[0].cpu_ns, 1'010'000U);
+    ASSERT_EQ(profile.threads.size(), 1U);
+    EXPECT_EQ(profile.threads[0].cpu_ns, 1'000'000U);
+    EXPECT_EQ(profile.threads[0].process, "app");
+}
+
+TEST(Stats, leaves_out_what_was_not_measured) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    const Stats stats = maker.profile().stats;
+    EXPECT_FALSE(stats.process_cpu_ns.has_value());
+    EXPECT_FALSE(stats.handler_ns_mean.has_value());
+    EXPECT_FALSE(stats.handler_ns_p99.has_value());
+    EXPECT_FALSE(stats.agent_rss_bytes.has_value());
+    EXPECT_EQ(Recording{}.weights().size(), 0U);
+    EXPECT_FALSE(build_profile(Recording{}, {}).stats.achieved_hz.has_value());
+}
+
+TEST(Stats, counts_stacks_whose_root_says_that_they_broke_off) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId incomplete = maker.frame({}, "-", maker.pseudo(trace::kStackIncomplete));
+    const NodeId truncated = maker.frame({}, "-", maker.pseudo(trace::kStackTruncated));
+    maker.sample(thread, maker.frame(maker.frame(incomplete, "f"), "g"), 1);
+    maker.sample(thread, maker.frame(truncated, "f"), 1);
+    maker.sample(thread, maker.frame(truncated, "g"), 1);
+    maker.sample(thread, maker.stack({"main"}), 1);
+    const Profile profile = maker.profile();
+    EXPECT_EQ(profile.stats.incomplete_stacks, 1U);
+    EXPECT_EQ(profile.stats.truncated_stacks, 2U);
+    EXPECT_EQ(profile.threads[0].incomplete_stacks, 1U);
+}
+
+TEST(Stats, counts_broken_stacks_by_reason_and_outermost_module) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId incomplete = maker.pseudo(trace::kStackIncomplete);
+    const ModuleId foo = maker.module("/lib/libfoo.so");
+    const ModuleId foo_plugin = maker.module("/lib/libfoo.so", trace::ModuleKind::elf, true);
+    const ModuleId jit = maker.module("[jit]", trace::ModuleKind::jit);
+    const auto base = [&](StackBreak reason) { return maker.base(incomplete, reason); };
+    const NodeId no_cfi = base(StackBreak::no_cfi);
+    const NodeId in_foo = maker.frame(no_cfi, "f", foo);
+    maker.sample(thread, maker.frame(in_foo, "leaf"), 50);
+    maker.sample(thread, in_foo, 30);
+    maker.sample(thread, maker.frame(no_cfi, "f", foo_plugin), 20);
+    maker.sample(thread, maker.frame(no_cfi, "main"), 10);
+    const NodeId in_jit = maker.frame(base(StackBreak::no_module), "j", jit);
+    maker.sample(thread, maker.frame(in_jit, "memcpy", foo), 70);
+    maker.sample(thread, maker.frame(base(StackBreak::unreadable_memory), "f", foo), 5);
+    maker.sample(thread, base(static_cast<StackBreak>(77)), 2);
+    maker.sample(thread, maker.stack({"main"}), 1'000);
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.incomplete_stacks, 7U);
+    EXPECT_EQ(stats.incomplete_ns, 187U);
+    EXPECT_EQ(stats.truncated_stacks, 0U);
+    EXPECT_EQ(list(stats.broken_stacks),
+              "no_cfi /lib/libfoo.so 3 100\n"
+              "no_module - 1 70\n"
+              "no_cfi /usr/bin/app 1 10\n"
+              "unreadable_memory /lib/libfoo.so 1 5\n"
+              "unknown - 1 2\n");
+}
+
+TEST(Stats, counts_a_stack_with_elided_frames_as_truncated_not_as_incomplete) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const ModuleId elided = maker.pseudo(trace::kFramesElided);
+    const NodeId main = maker.stack({"main", "recurse"});
+    const NodeId leaf = maker.frame(maker.frame(main, "-", elided), "recurse");
+    maker.sample(thread, leaf, 7);
+    maker.sample(thread, main, 1);
+    // Its root end broke off, too: that is the worse.
+    const NodeId broken = maker.base(maker.pseudo(trace::kStackIncomplete), StackBreak::no_cfi);
+    maker.sample(thread, maker.frame(maker.frame(broken, "f"), "-", elided), 3);
+    // Without its root end, as it was before there were markers.
+    const NodeId cut = maker.frame({}, "-", maker.pseudo(trace::kStackTruncated));
+    maker.sample(thread, maker.frame(cut, "recurse"), 2);
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.truncated_stacks, 2U);
+    EXPECT_EQ(stats.truncated_ns, 9U);
+    EXPECT_EQ(stats.incomplete_stacks, 1U);
+    EXPECT_EQ(list(stats.broken_stacks),
+              "depth_limit - 1 7\n"
+              "no_cfi /usr/bin/app 1 3\n"
+              "depth_limit /usr/bin/app 1 2\n");
+}
+
+TEST(Stats, counts_stacks_with_a_guessed_frame) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.stack({"main"});
+    const NodeId guessed = maker.guessed_frame(main, "work");
+    maker.sample(thread, maker.frame(guessed, "leaf"), 5);
+    maker.sample(thread, guessed, 3);
+    maker.sample(thread, maker.frame(maker.frame(main, "work"), "leaf"), 2);
+    const NodeId base = maker.base(maker.pseudo(trace::kStackIncomplete), StackBreak::no_cfi);
+    maker.sample(thread, maker.guessed_frame(base, "work"), 1);
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.guessed_stacks, 3U);
+    EXPECT_EQ(stats.guessed_ns, 9U);
+    EXPECT_EQ(stats.incomplete_stacks, 1U);
+}
+
+TEST(Stats, has_the_largest_unwind_tables_of_any_process) {
+    RecordingMaker maker;
+    for (const std::uint64_t bytes : {300U, 700U, 500U}) {
+        trace::ProcessEnd end;
+        end.id = maker.process("/usr/bin/app");
+        end.unwind_table_bytes = bytes;
+        maker.recording.add(end);
+    }
+    EXPECT_EQ(maker.profile().stats.unwind_table_bytes, 700U);
+    EXPECT_FALSE(RecordingMaker{}.profile().stats.unwind_table_bytes.has_value());
+}
+
+TEST(Stats, speaks_of_one_lost_sample_as_of_one) {
+    const auto notes_of = [](std::uint64_t lost) {
+        RecordingMaker maker;
+        trace::ProcessEnd end;
+        end.id = maker.process("/usr/bin/app");
+        end.lost = lost;
+        maker.recording.add(end);
+        return maker.profile();
+    };
+    EXPECT_TRUE(has_note(notes_of(1), "1 sample was lost; its time went to"));
+    EXPECT_TRUE(has_note(notes_of(2), "2 samples were lost; their time went to"));
+}
+
+TEST(Stats, says_that_the_end_is_missing) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    maker.recording.set_read_outcome("cut off at byte 77", 0);
+    const Profile profile = maker.profile();
+    EXPECT_FALSE(profile.stats.whole);
+    EXPECT_TRUE(has_note(profile, "end of the recording is missing (cut off at byte 77)"));
+    EXPECT_EQ(profile.stats.wall_ns, 100'000U);
+}
+
+TEST(Stats, names_the_programs_that_were_not_profiled_once) {
+    RecordingMaker fixture;
+    for (const std::uint32_t pid : {7U, 8U, 9U}) {
+        fixture.recording.add(trace::UnprofiledProgram{
+            pid, 1, 5, pid == 9 ? "/bin/su" : "/bin/busybox", pid == 9 ? "setuid" : "static"});
+    }
+    fixture.end();
+    const Profile profile = fixture.profile();
+    ASSERT_EQ(profile.unprofiled.size(), 3U);
+    EXPECT_EQ(profile.unprofiled[1].pid, 8U);
+    EXPECT_EQ(profile.unprofiled[1].parent_pid, 1U);
+    EXPECT_EQ(profile.unprofiled[2].reason, "setuid");
+    EXPECT_TRUE(has_note(profile, "/bin/busybox (2 processes) was not profiled: static"));
+    EXPECT_TRUE(has_note(profile, "/bin/su (1 process) was not profiled: setuid"));
+}
+
+TEST(Stats, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    trace::SessionEnd end;
+    end.note = "one thing\n\nanother: it matters\n";
+    maker.recording.add(end);
+    trace::ProcessEnd lossy;
+    lossy.id = maker.process("/usr/bin/app");
+    lossy.lost = 7;
+    maker.recording.add(lossy);
+    const std::vector<std::string> notes = maker.profile().stats.notes;
+    ASSERT_GE(notes.size(), 3U);
+    EXPECT_EQ(notes[0], "one thing");
+    EXPECT_EQ(notes[1], "another: it matters");
+}
+
+TEST(Stats, notes_what_a_reader_has_to_know) {
+    RecordingMaker maker;
+    const ProcessId app = maker.process("/usr/bin/app", 100);
+    maker.process("/usr/bin/static", 101);
+    maker.process("/usr/bin/static", 102);
+    maker.sample(maker.thread(app, "app", 100), maker.stack({"main"}), 1);
+    trace::ProcessEnd end;
+    end.id = app;
+    end.kind = trace::EndKind::signaled;
+    end.code = SIGKILL;
+    end.lost = 7;
+    maker.recording.add(end);
+    trace::Process go;
+    go.id = ProcessId{4};
+    go.pid = 103;
+    go.executable = "/usr/bin/gopher";
+    go.source = "perf";
+    go.source_reason = "a Go program";
+    maker.recording.add(go);
+    maker.recording.set_read_outcome("", 3);
+    const Profile profile = maker.profile();
+    EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
+    EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));
+    EXPECT_TRUE(has_note(profile, "7 samples were lost"));
+    EXPECT_TRUE(has_note(profile, "gopher (1 process) was sampled with source perf: a Go program"));
+    EXPECT_TRUE(has_note(profile, "3 events of kinds"));
+    EXPECT_EQ(profile.processes[0].ending, "killed by SIGKILL (9)");
+    EXPECT_TRUE(profile.processes[0].ended_badly);
+    EXPECT_EQ(profile.stats.lost, 7U);
+}
+
+TEST(Stats, of_an_event_has_a_period_and_no_clock) {
+    RecordingMaker maker;
+    trace::SessionStart start = *maker.recording.start();
+    start.event = start.unit = "page-faults";
+    start.period_ns = 7;
+    maker.recording.add(start);
+    const ThreadId thread = maker.main_thread();
+    maker.recording.add(trace::Sample{thread, 2'000, maker.frame(NodeId{}, "main"), 7});
+    const Profile profile = build_profile(maker.recording, maker.symbols);
+    EXPECT_FALSE(profile.is_time());
+    EXPECT_EQ(profile.event, "page-faults");
+    EXPECT_EQ(profile.unit, "page-faults");
+    EXPECT_EQ(profile.stats.period, 7U);
+    EXPECT_EQ(profile.stats.requested_hz, 0U);
+    EXPECT_EQ(profile.stats.clock, "");
+    EXPECT_FALSE(profile.stats.achieved_hz.has_value()) << "no CPU time is known";
+    EXPECT_EQ(profile.nodes[0].total_ns, 7U);
+    EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
+}
+
+}  // namespace
+}  // namespace sample::callgraph
