@@ -67,7 +67,7 @@ std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
 std::uint64_t weight_of_all(const callgraph::Recording& recording) {
     std::uint64_t sum = 0;
     for (const callgraph::StackWeight& weight : recording.weights()) {
-        sum += weight.sampled_ns + weight.booked_ns;
+        sum += weight.sampled + weight.booked;
     }
     return sum;
 }

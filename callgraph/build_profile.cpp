@@ -32,7 +32,7 @@ public:
     /// Returns where it was added.
     TreeBuilder::Index add(const StackWeight& weight) {
         const TreeBuilder::Index node = merge(weight.node);
-        tree_.add_self(node, weight.sampled_ns + weight.booked_ns, weight.samples);
+        tree_.add_self(node, weight.sampled + weight.booked, weight.samples);
         return node;
     }
 

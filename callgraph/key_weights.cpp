@@ -16,7 +16,7 @@ std::vector<NodeWeight> own_weights(const Recording& recording) {
     std::vector<NodeWeight> own(recording.nodes().size() + 1);
     for (const StackWeight& weight : recording.weights()) {
         NodeWeight& node = own[weight.node.value];
-        node.ns += weight.sampled_ns + weight.booked_ns;
+        node.ns += weight.sampled + weight.booked;
         node.samples += weight.samples;
     }
     return own;

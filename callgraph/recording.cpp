@@ -29,9 +29,33 @@ bool is_defined(std::uint32_t id, std::size_t size) {
 
 }  // namespace
 
+void Recording::record(const trace::Record& record) {
+    std::visit([this](const auto& one) { add(one); }, record);
+}
+
+void Recording::add(const trace::SessionStart& start) {
+    start_ = start;
+    trace::Metric own;
+    own.id = trace::kSessionMetric;
+    own.unit = start.unit;
+    own.name = !start.event.empty()                ? start.event
+               : start.clock == trace::Clock::wall ? "wall"
+                                                   : "cpu";
+    metrics_.assign(1, own);
+    spent_.resize(1);
+}
+
 void Recording::add(const trace::SessionEnd& record) {
     end_ = record;
     saw_time(record.end_ns);
+}
+
+void Recording::add(const trace::Metric& record) {
+    if (define(metrics_, record.id.value, record)) {
+        spent_.resize(metrics_.size());
+    } else {
+        ++bad_records_;
+    }
 }
 
 void Recording::add(const trace::Process& record) {
@@ -76,7 +100,7 @@ void Recording::add(const trace::Module& record) {
     }
 }
 
-void Recording::add(const trace::StackNode& record) {
+void Recording::node(const trace::StackNode& record) {
     const std::uint32_t next = static_cast<std::uint32_t>(nodes_.size()) + 1;
     if (record.id.value != next || record.parent.value >= next) {
         ++bad_records_;
@@ -90,21 +114,33 @@ void Recording::add(const trace::StackNode& record) {
     }
 }
 
-void Recording::add(const trace::Sample& record) {
-    saw_time(record.time_ns);
-    if (StackWeight* weight = weight_of(record.thread, record.node, record.weight_ns)) {
-        weight->sampled_ns += record.weight_ns;
-        ++weight->samples;
-        keep(*weight, record.time_ns, record.weight_ns, false);
+void Recording::sample(const trace::Sample& sample) {
+    saw_time(sample.time_ns);
+    if (!is_defined(sample.metric.value, spent_.size())) {
+        ++bad_records_;
+        return;
+    }
+    Spent& spent = spent_[sample.metric.value - 1];
+    if (StackWeight* weight = weight_of(spent, sample)) {
+        (sample.is_booking ? weight->booked : weight->sampled) += sample.weight;
+        weight->samples += sample.is_booking ? 0 : 1;
+        if (keeps_times_) {
+            keep_time(spent, *weight, sample);
+        }
     }
 }
 
-void Recording::add(const trace::Booking& record) {
-    saw_time(record.time_ns);
-    if (StackWeight* weight = weight_of(record.thread, record.node, record.weight_ns)) {
-        weight->booked_ns += record.weight_ns;
-        keep(*weight, record.time_ns, record.weight_ns, true);
+std::span<const StackWeight> Recording::weights(MetricId metric) const {
+    return is_defined(metric.value, spent_.size()) ? spent_[metric.value - 1].weights.entries()
+                                                   : std::span<const StackWeight>{};
+}
+
+std::shared_ptr<const SampleSeries> Recording::samples_of(ThreadId thread, MetricId metric) const {
+    if (!is_defined(metric.value, spent_.size())) {
+        return nullptr;
     }
+    const auto& series = spent_[metric.value - 1].series;
+    return thread.value < series.size() ? series[thread.value] : nullptr;
 }
 
 void Recording::set_read_outcome(std::string problem, std::uint64_t unknown_events,
@@ -131,46 +167,44 @@ std::int64_t Recording::since_start(std::uint64_t time_ns) const {
     return static_cast<std::int64_t>(time_ns - (start_ ? start_->start_ns : 0));
 }
 
-void Recording::keep(const StackWeight& place, std::uint64_t time_ns, std::uint64_t weight_ns,
-                     bool is_booking) {
-    if (!keeps_times_) {
-        return;
+void Recording::keep_time(Spent& spent, const StackWeight& place, const trace::Sample& sample) {
+    if (spent.series.size() <= place.thread.value) {
+        spent.series.resize(threads_.size() + 1);
     }
-    if (series_.size() <= place.thread.value) {
-        series_.resize(threads_.size() + 1);
-    }
-    std::shared_ptr<SampleSeries>& series = series_[place.thread.value];
+    std::shared_ptr<SampleSeries>& series = spent.series[place.thread.value];
     if (series == nullptr) {
         series = std::make_shared<SampleSeries>();
     }
-    const auto index = static_cast<std::uint32_t>(&place - weights_.entries().data());
-    series->append({since_start(time_ns), index, weight_ns, is_booking});
+    const auto index = static_cast<std::uint32_t>(&place - spent.weights.entries().data());
+    series->append({since_start(sample.time_ns), index, sample.weight, sample.is_booking});
 }
 
 void Recording::saw_time(std::uint64_t time_ns) {
     last_time_ns_ = std::max(last_time_ns_, time_ns);
 }
 
-StackWeight* Recording::weight_of(ThreadId thread, NodeId node, std::uint64_t weight_ns) {
-    if (weight_ns > std::numeric_limits<std::uint64_t>::max() - sum_of_weights_ns_) {
+StackWeight* Recording::weight_of(Spent& spent, const trace::Sample& sample) {
+    if (sample.weight > std::numeric_limits<std::uint64_t>::max() - spent.sum) {
         ++bad_records_;
         return nullptr;
     }
-    sum_of_weights_ns_ += weight_ns;
+    spent.sum += sample.weight;
+    ThreadId thread = sample.thread;
+    NodeId node = sample.node;
     if (!is_defined(thread.value, threads_.size()) || node.value > nodes_.size()) {
         ++bad_records_;
         thread = is_defined(thread.value, threads_.size()) ? thread : ThreadId{};
         node = node.value > nodes_.size() ? NodeId{} : node;
     }
-    if (latest_weight_.size() <= node.value) {
-        latest_weight_.resize(nodes_.size() + 1);
+    if (spent.latest_weight.size() <= node.value) {
+        spent.latest_weight.resize(nodes_.size() + 1);
     }
-    std::uint32_t& latest = latest_weight_[node.value];
-    if (latest >= weights_.size() || weights_[latest].node != node ||
-        weights_[latest].thread != thread) {
-        latest = weights_.intern({thread, node});
+    std::uint32_t& latest = spent.latest_weight[node.value];
+    if (latest >= spent.weights.size() || spent.weights[latest].node != node ||
+        spent.weights[latest].thread != thread) {
+        latest = spent.weights.intern({thread, node});
     }
-    return &weights_[latest];
+    return &spent.weights[latest];
 }
 
 }  // namespace sample::callgraph

@@ -1,6 +1,6 @@
 // A recording in memory, as far as a callgraph needs it: who was recorded, which stacks there are,
-// and how much time each thread spent in each of them. When a sample was taken is kept on demand
-// alone; without, ten million samples need no more room than the distinct stacks among them.
+// and how much of each metric each thread spent in each of them. When a sample was taken is kept on
+// demand alone; without, ten million samples need no more room than the distinct stacks among them.
 //
 // Records are fed in the recording's order. What they say is not trusted: a record that refers to
 // an id that was never defined, or that would overflow the sum of all weights, is counted in
@@ -10,7 +10,7 @@
 #include "callgraph/intern_table.h"
 #include "callgraph/timeline.h"
 #include "trace/attachments.h"
-#include "trace/records.h"
+#include "trace/record_sink.h"
 
 #include <cstdint>
 #include <memory>
@@ -35,13 +35,13 @@ struct StackFrame {
     std::uint32_t address = 0;
 };
 
-/// What one thread spent in one stack. Node none: the stack is not known.
+/// What one thread spent in one stack, of one metric. Node none: the stack is not known.
 struct StackWeight {
     ThreadId thread;
     NodeId node;
-    std::uint64_t sampled_ns = 0;
+    std::uint64_t sampled = 0;
     std::uint64_t samples = 0;
-    std::uint64_t booked_ns = 0;
+    std::uint64_t booked = 0;  ///< Measured without a stack.
 };
 
 struct RecordedProcess {
@@ -49,25 +49,15 @@ struct RecordedProcess {
     std::optional<trace::ProcessEnd> end;
 };
 
-/// Not thread-safe.
-class Recording {
+/// A sink: of a file that is read back, or of a session that goes on. Not thread-safe.
+class Recording final : public trace::RecordSink {
 public:
     /// Samples that are added from now on keep their times: samples_of().
     void keep_times() { keeps_times_ = true; }
 
-    void add(const trace::SessionStart& record) { start_ = record; }
-    void add(const trace::SessionEnd& record);
-    void add(const trace::Process& record);
-    void add(const trace::ProcessEnd& record);
-    void add(const trace::UnprofiledProgram& record);
-    void add(const trace::Thread& record);
-    void add(const trace::ThreadName& record);
-    void add(const trace::Module& record);
-    /// Where a module was mapped makes no difference to a callgraph.
-    void add(const trace::ModuleLoad&) {}
-    void add(const trace::StackNode& record);
-    void add(const trace::Sample& record);
-    void add(const trace::Booking& record);
+    void record(const trace::Record& record) override;
+    void node(const trace::StackNode& node) override;
+    void sample(const trace::Sample& sample) override;
     void add(trace::Attachment&& attachment) { attachments_.push_back(std::move(attachment)); }
 
     /// Says what the reader met besides records: why it stopped early (empty if it did not), how
@@ -107,12 +97,15 @@ public:
     }
     /// Every distinct address, in the order of its first appearance: what a symbolizer is asked.
     [[nodiscard]] std::span<const CodeAddress> addresses() const { return addresses_.entries(); }
-    [[nodiscard]] std::span<const StackWeight> weights() const { return weights_.entries(); }
-    /// The samples of a thread (or of none), their places indices into weights(); nullptr: it has
-    /// none, or times were not kept.
-    [[nodiscard]] std::shared_ptr<const SampleSeries> samples_of(ThreadId thread) const {
-        return thread.value < series_.size() ? series_[thread.value] : nullptr;
-    }
+    /// The quantities that samples are weighed by, by id: [id.value - 1]. The first is the
+    /// session's own.
+    [[nodiscard]] std::span<const trace::Metric> metrics() const { return metrics_; }
+    [[nodiscard]] std::span<const StackWeight> weights(
+        MetricId metric = trace::kSessionMetric) const;
+    /// The samples of a thread (or of none), their places indices into weights() of the same
+    /// metric; nullptr: it has none, or times were not kept.
+    [[nodiscard]] std::shared_ptr<const SampleSeries> samples_of(
+        ThreadId thread, MetricId metric = trace::kSessionMetric) const;
     /// What the recording carries besides, in its order; a module may be undefined.
     [[nodiscard]] std::span<const trace::Attachment> attachments() const { return attachments_; }
 
@@ -134,11 +127,33 @@ private:
         }
     };
 
+    /// What was spent of one metric.
+    struct Spent {
+        InternTable<StackWeight, WeightTraits> weights;
+        std::vector<std::shared_ptr<SampleSeries>> series;  ///< By thread's id; nullptr: none.
+        /// By node: where its latest sample's thread has its entry. Nodes that were defined
+        /// together are sampled together, so this stays in the processor's cache where a hash table
+        /// does not.
+        std::vector<std::uint32_t> latest_weight;
+        std::uint64_t sum = 0;
+    };
+
+    void add(const trace::SessionStart& start);
+    void add(const trace::SessionEnd& end);
+    void add(const trace::Metric& metric);
+    void add(const trace::Process& process);
+    void add(const trace::ProcessEnd& end);
+    void add(const trace::UnprofiledProgram& program);
+    void add(const trace::Thread& thread);
+    void add(const trace::ThreadName& name);
+    void add(const trace::Module& module);
+    /// Where a module was mapped makes no difference to a callgraph.
+    void add(const trace::ModuleLoad& /*load*/) {}
+
     void saw_time(std::uint64_t time_ns);
-    void keep(const StackWeight& place, std::uint64_t time_ns, std::uint64_t weight_ns,
-              bool is_booking);
-    /// The entry to add `weight_ns` to; nullptr if the sum of all weights would overflow.
-    StackWeight* weight_of(ThreadId thread, NodeId node, std::uint64_t weight_ns);
+    void keep_time(Spent& spent, const StackWeight& place, const trace::Sample& sample);
+    /// The entry to add a sample to; nullptr if the sum of all weights would overflow.
+    StackWeight* weight_of(Spent& spent, const trace::Sample& sample);
 
     std::optional<trace::SessionStart> start_;
     std::optional<trace::SessionEnd> end_;
@@ -149,12 +164,8 @@ private:
     std::vector<StackFrame> nodes_;
     std::vector<bool> guessed_;  ///< By id; ends with the last node that is.
     InternTable<CodeAddress, AddressTraits> addresses_;
-    InternTable<StackWeight, WeightTraits> weights_;
-    std::vector<std::shared_ptr<SampleSeries>> series_;  ///< By thread's id; nullptr: none.
-    /// By node: where its latest sample's thread has its entry. Nodes that were defined together
-    /// are sampled together, so this stays in the processor's cache where a hash table does not.
-    std::vector<std::uint32_t> latest_weight_;
-    std::uint64_t sum_of_weights_ns_ = 0;
+    std::vector<trace::Metric> metrics_;
+    std::vector<Spent> spent_;  ///< By MetricId - 1.
     std::uint64_t last_time_ns_ = 0;
     bool keeps_times_ = false;
     std::vector<trace::Attachment> attachments_;

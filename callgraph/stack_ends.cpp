@@ -81,7 +81,7 @@ void BrokenStackSums::add(const StackEnd& end, const StackWeight& weight) {
                              : std::string_view{recording_.modules()[end.module.value - 1].path};
     Sum& sum = sums_[{end.reason, path}];
     sum.samples += weight.samples;
-    sum.ns += weight.sampled_ns;
+    sum.ns += weight.sampled;
 }
 
 std::vector<BrokenStacks> BrokenStackSums::list() const {

@@ -34,7 +34,7 @@ void fill_session(Profile& profile, const Recording& recording) {
         stats.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
     } else {
         stats.requested_hz = 0;
-        stats.period = start.period_ns;
+        stats.period = start.period;
     }
     profile.command_line = start.command_line;
     profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
@@ -63,16 +63,16 @@ void add_stack_end(Stats& stats, const StackEnd& end, const StackWeight& weight)
             break;
         case StackEnd::Kind::incomplete:
             stats.incomplete_stacks += weight.samples;
-            stats.incomplete_ns += weight.sampled_ns;
+            stats.incomplete_ns += weight.sampled;
             break;
         case StackEnd::Kind::truncated:
             stats.truncated_stacks += weight.samples;
-            stats.truncated_ns += weight.sampled_ns;
+            stats.truncated_ns += weight.sampled;
             break;
     }
     if (end.is_guessed) {
         stats.guessed_stacks += weight.samples;
-        stats.guessed_ns += weight.sampled_ns;
+        stats.guessed_ns += weight.sampled;
     }
 }
 
@@ -84,8 +84,8 @@ std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& record
     Stats& stats = profile.stats;
     for (const StackWeight& weight : recording.weights()) {
         const StackEnd& end = ends[weight.node.value];
-        stats.sampled_ns += weight.sampled_ns;
-        stats.booked_ns += weight.booked_ns;
+        stats.sampled_ns += weight.sampled;
+        stats.booked_ns += weight.booked;
         stats.samples += weight.samples;
         add_stack_end(stats, end, weight);
         broken.add(end, weight);
@@ -93,12 +93,12 @@ std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& record
             continue;
         }
         ThreadTotals& thread = profile.threads[weight.thread.value - 1];
-        thread.cpu_ns += weight.sampled_ns + weight.booked_ns;
+        thread.cpu_ns += weight.sampled + weight.booked;
         thread.samples += weight.samples;
         thread.incomplete_stacks += end.kind == StackEnd::Kind::incomplete ? weight.samples : 0;
         const ProcessId process = recording.threads()[weight.thread.value - 1].process;
         if (recording.process(process) != nullptr) {
-            of_process[process.value] += weight.sampled_ns + weight.booked_ns;
+            of_process[process.value] += weight.sampled + weight.booked;
         }
     }
     stats.broken_stacks = broken.list();

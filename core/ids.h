@@ -21,6 +21,7 @@ using ProcessId = Id<struct ProcessTag>;    ///< One image of one process: an ex
 using ThreadId = Id<struct ThreadTag>;      ///< One thread of the recording, not the kernel's tid.
 using ModuleId = Id<struct ModuleTag>;      ///< One file (path and build-id) of code.
 using NodeId = Id<struct NodeTag>;          ///< One stack: a parent stack and one address more.
+using MetricId = Id<struct MetricTag>;      ///< One quantity that samples are weighed by.
 using FunctionId = Id<struct FunctionTag>;  ///< One function of a Profile.
 
 }  // namespace sample

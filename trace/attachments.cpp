@@ -1,8 +1,6 @@
 #include "trace/attachments.h"
 
-#include "trace/event_encoder.h"
 #include "trace/event_writer.h"
-#include "trace/schema.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,8 +14,14 @@
 namespace sample::trace {
 namespace {
 
-constexpr std::array<EventSpec, kAttachmentKinds> kSpecs{schema::kSymbols, schema::kCode,
-                                                         schema::kSourceText};
+constexpr EventSpec spec_named(std::uint16_t uid, std::string_view name) {
+    EventSpec spec = kSpec<AttachmentPiece>;
+    spec.uid = uid;
+    spec.name = name;
+    return spec;
+}
+constexpr std::array<EventSpec, kAttachmentKinds> kSpecs{
+    kSpec<AttachmentPiece>, spec_named(44, "Code"), spec_named(45, "SourceText")};
 
 /// An event's bytes lie within one packet; its fixed part and framing take the difference.
 constexpr std::size_t kChunkBytes = wire::kMaxPayloadBytes - 64;
@@ -26,17 +30,12 @@ constexpr std::size_t kMaxBytes = std::numeric_limits<std::uint32_t>::max();
 void append_attachment(EventWriter& events, const Attachment& attachment, std::size_t left) {
     const EventSpec& spec = AttachmentJoiner::spec(attachment.kind);
     const std::span<const std::byte> bytes{attachment.packed};
-    std::vector<std::byte> event;
     for (std::size_t offset = 0; offset < bytes.size(); offset += kChunkBytes) {
-        event.clear();
-        EventEncoder{spec, event}
-            .number(attachment.module.value)
-            .number(left)
-            .number(bytes.size())
-            .number(offset)
-            .bytes(bytes.subspan(offset, std::min(kChunkBytes, bytes.size() - offset)))
-            .finish();
-        events.add(spec, event);
+        const auto data = bytes.subspan(offset, std::min(kChunkBytes, bytes.size() - offset));
+        events.add(AttachmentPiece{attachment.module, static_cast<std::uint32_t>(left),
+                                   static_cast<std::uint32_t>(bytes.size()),
+                                   static_cast<std::uint32_t>(offset), data},
+                   spec);
     }
 }
 
@@ -80,25 +79,21 @@ Result<void> append_attachments(Fd file, std::span<const Attachment> attachments
     return flushed;
 }
 
-void AttachmentJoiner::add(AttachmentKind kind, const EventView& event) {
-    const ModuleId module{event.number<std::uint32_t>("ModuleId")};
-    const auto size = event.number<std::uint32_t>("Size");
-    const auto offset = event.number<std::uint32_t>("Offset");
-    const std::span<const std::byte> data = event.bytes("Data");
-    if (offset == 0) {
+void AttachmentJoiner::add(AttachmentKind kind, const AttachmentPiece& piece) {
+    if (piece.offset == 0) {
         is_damaged_ = is_damaged_ || unfinished_.has_value();
-        unfinished_ = Attachment{kind, module, {}};
+        unfinished_ = Attachment{kind, piece.module, {}};
     }
-    if (!unfinished_ || unfinished_->kind != kind || unfinished_->module != module ||
-        unfinished_->packed.size() != offset || data.empty() || data.size() > size - offset ||
-        offset > size) {
+    if (!unfinished_ || unfinished_->kind != kind || unfinished_->module != piece.module ||
+        unfinished_->packed.size() != piece.offset || piece.data.empty() ||
+        piece.offset > piece.size || piece.data.size() > piece.size - piece.offset) {
         is_damaged_ = true;
         unfinished_.reset();
         return;
     }
-    wire::append(unfinished_->packed, data);
-    if (unfinished_->packed.size() == size) {
-        left_ = event.number<std::uint32_t>("Left");
+    wire::append(unfinished_->packed, piece.data);
+    if (unfinished_->packed.size() == piece.size) {
+        left_ = piece.left;
         receive_(std::move(*unfinished_));
         unfinished_.reset();
     }

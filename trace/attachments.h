@@ -3,14 +3,14 @@
 // into events.
 //
 // It is added to a recording that is whole already: whoever fails at it, or is killed, costs the
-// recording nothing. A new kind needs an event of its own (trace/schema.h) and a line in
-// attachments.cpp; the bytes are its own affair.
+// recording nothing. A new kind needs an enumerator and a name in attachments.cpp; the bytes are
+// its own affair.
 #pragma once
 
 #include "core/fd.h"
 #include "core/ids.h"
 #include "core/result.h"
-#include "trace/event_view.h"
+#include "trace/records.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,6 @@
 #include <vector>
 
 namespace sample::trace {
-
-struct EventSpec;
 
 enum class AttachmentKind : std::uint8_t {
     symbols,      ///< Names of a module's addresses: trace/symbol_codec.h.
@@ -36,6 +34,20 @@ struct Attachment {
     ModuleId module;                ///< None where it belongs to no module.
     std::vector<std::byte> packed;  ///< By pack().
 };
+
+/// A part of one, as an event: the type of the first kind, and that of the others but for its name.
+struct AttachmentPiece {
+    ModuleId module;
+    std::uint32_t left = 0;  ///< How many attachments follow this one.
+    std::uint32_t size = 0;
+    std::uint32_t offset = 0;
+    std::span<const std::byte> data;
+};
+template <>
+inline constexpr auto kType<AttachmentPiece> =
+    stream_type(43, "Symbols", known("ModuleId", &AttachmentPiece::module),
+                number("Left", &AttachmentPiece::left), number("Size", &AttachmentPiece::size),
+                number("Offset", &AttachmentPiece::offset), bytes("Data", &AttachmentPiece::data));
 
 /// Adds `attachments` to the recording `file`, open for writing: a regular file that holds a whole
 /// recording. Any of 4 GiB or more are left out. Errors: not a regular file; what writing it meets
@@ -52,7 +64,7 @@ public:
 
     /// The event of `kind`.
     static const EventSpec& spec(AttachmentKind kind);
-    void add(AttachmentKind kind, const EventView& event);
+    void add(AttachmentKind kind, const AttachmentPiece& piece);
     /// Some are missing or damaged; asked at the end of the recording.
     [[nodiscard]] bool is_incomplete() const { return is_damaged_ || unfinished_ || left_ != 0; }
 

@@ -6,15 +6,15 @@ namespace sample::trace {
 namespace {
 
 constexpr std::uint64_t kNsPerUs = 1000;
-constexpr std::uint64_t kMaxWeightNs = (std::uint64_t{1} << 62) - 1;
+constexpr std::uint64_t kMaxWeight = (std::uint64_t{1} << 62) - 1;
 
 // A batch, its event's fixed fields and framing fit into one packet of 4096 bytes.
 constexpr std::size_t kMaxColumnBytes = 4000;
 constexpr std::size_t kMaxEntryBytes = 3 * kMaxVarintBytes;
 
 /// Where a batch's first entry is predicted from.
-constexpr std::uint64_t first_us(std::uint64_t start_us, std::uint64_t period_ns) {
-    return start_us - period_ns / kNsPerUs;
+constexpr std::uint64_t first_us(std::uint64_t start_us, std::uint64_t period) {
+    return start_us - period / kNsPerUs;
 }
 
 /// The zigzag of a difference, in the upper 63 bits, and a flag. The difference is below 2^62.
@@ -30,23 +30,23 @@ constexpr bool flag_in(std::uint64_t code) {
 
 }  // namespace
 
-BatchEncoder::BatchEncoder(std::uint64_t start_ns, std::uint64_t period_ns)
+BatchEncoder::BatchEncoder(std::uint64_t start_ns, std::uint64_t period)
     : start_us_{start_ns / kNsPerUs},
-      period_ns_{std::min(period_ns, kMaxWeightNs)},
-      last_us_{first_us(start_us_, period_ns_)} {}
+      period_{std::min(period, kMaxWeight)},
+      last_us_{first_us(start_us_, period_)} {}
 
-void BatchEncoder::add(std::uint64_t time_ns, NodeId node, std::uint64_t weight_ns,
-                       bool is_booking) {
-    const std::uint64_t time_us = time_ns / kNsPerUs;
-    const bool has_extra = is_booking || weight_ns != period_ns_;
-    append_varint(times_, with_flag(time_us - last_us_ - period_ns_ / kNsPerUs, has_extra));
-    append_varint(nodes_, zigzag_encode(std::int64_t{node.value} - std::int64_t{last_node_}));
+void BatchEncoder::add(const Sample& sample) {
+    const std::uint64_t time_us = sample.time_ns / kNsPerUs;
+    const bool has_extra = sample.is_booking || sample.weight != period_;
+    append_varint(times_, with_flag(time_us - last_us_ - period_ / kNsPerUs, has_extra));
+    append_varint(nodes_,
+                  zigzag_encode(std::int64_t{sample.node.value} - std::int64_t{last_node_}));
     if (has_extra) {
         append_varint(extras_,
-                      with_flag(std::min(weight_ns, kMaxWeightNs) - period_ns_, is_booking));
+                      with_flag(std::min(sample.weight, kMaxWeight) - period_, sample.is_booking));
     }
     last_us_ = time_us;
-    last_node_ = node.value;
+    last_node_ = sample.node.value;
     ++count_;
 }
 
@@ -54,26 +54,24 @@ bool BatchEncoder::is_full() const noexcept {
     return times_.size() + nodes_.size() + extras_.size() + kMaxEntryBytes > kMaxColumnBytes;
 }
 
-std::vector<std::byte> BatchEncoder::data() const {
-    std::vector<std::byte> out;
-    out.reserve(kMaxVarintBytes + times_.size() + nodes_.size() + extras_.size());
-    append_varint(out, count_);
-    out.insert(out.end(), times_.begin(), times_.end());
-    out.insert(out.end(), nodes_.begin(), nodes_.end());
-    out.insert(out.end(), extras_.begin(), extras_.end());
-    return out;
+std::span<const std::byte> BatchEncoder::data() {
+    data_.clear();
+    data_.reserve(kMaxVarintBytes + times_.size() + nodes_.size() + extras_.size());
+    append_varint(data_, count_);
+    data_.insert(data_.end(), times_.begin(), times_.end());
+    data_.insert(data_.end(), nodes_.begin(), nodes_.end());
+    data_.insert(data_.end(), extras_.begin(), extras_.end());
+    return data_;
 }
 
-BatchDecoder::BatchDecoder(const BatchHeader& header) noexcept
-    : header_{header}, last_us_{first_us(header.start_ns / kNsPerUs, header.period_ns)} {}
+BatchDecoder::BatchDecoder(const SampleBatch& batch) noexcept
+    : batch_{batch}, last_us_{first_us(batch.start_ns / kNsPerUs, batch.period)} {}
 
-std::optional<BatchDecoder> BatchDecoder::open(const BatchHeader& header,
-                                               std::span<const std::byte> data,
-                                               std::uint32_t nodes) {
-    BatchDecoder decoder{header};
-    VarintReader reader{data};
+std::optional<BatchDecoder> BatchDecoder::open(const SampleBatch& batch, std::uint32_t nodes) {
+    BatchDecoder decoder{batch};
+    VarintReader reader{batch.data};
     decoder.count_ = reader.next();
-    if (decoder.count_ > data.size()) {
+    if (decoder.count_ > batch.data.size()) {
         return std::nullopt;
     }
     std::uint64_t extras = 0;
@@ -99,18 +97,19 @@ std::optional<BatchDecoder> BatchDecoder::open(const BatchHeader& header,
     return decoder;
 }
 
-BatchDecoder::Entry BatchDecoder::next() noexcept {
+Sample BatchDecoder::next() noexcept {
     const std::uint64_t time = times_.next();
-    last_us_ += header_.period_ns / kNsPerUs + difference_in(time);
+    last_us_ += batch_.period / kNsPerUs + difference_in(time);
     last_node_ += static_cast<std::uint64_t>(zigzag_decode(nodes_.next()));
     const std::uint64_t extra = flag_in(time) ? extras_.next() : 0;
-    Entry entry;
-    entry.sample.thread = header_.thread;
-    entry.sample.time_ns = last_us_ * kNsPerUs;
-    entry.sample.node = NodeId{static_cast<std::uint32_t>(last_node_)};
-    entry.sample.weight_ns = header_.period_ns + difference_in(extra);
-    entry.is_booking = flag_in(extra);
-    return entry;
+    Sample sample;
+    sample.thread = batch_.thread;
+    sample.time_ns = last_us_ * kNsPerUs;
+    sample.node = NodeId{static_cast<std::uint32_t>(last_node_)};
+    sample.weight = batch_.period + difference_in(extra);
+    sample.is_booking = flag_in(extra);
+    sample.metric = MetricId{std::uint32_t{batch_.metric} + 1};
+    return sample;
 }
 
 }  // namespace sample::trace

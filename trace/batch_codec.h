@@ -27,53 +27,43 @@ namespace sample::trace {
 /// Collects one batch. A sample costs some 10 ns.
 class BatchEncoder {
 public:
-    BatchEncoder(std::uint64_t start_ns, std::uint64_t period_ns);
+    BatchEncoder(std::uint64_t start_ns, std::uint64_t period);
 
-    void add(std::uint64_t time_ns, NodeId node, std::uint64_t weight_ns, bool is_booking);
+    /// Of the thread and the metric that the batch is of.
+    void add(const Sample& sample);
     /// True when the next entry might not fit into a packet.
     [[nodiscard]] bool is_full() const noexcept;
     [[nodiscard]] std::uint64_t start_ns() const noexcept { return start_us_ * 1000; }
-    [[nodiscard]] std::uint64_t period_ns() const noexcept { return period_ns_; }
-    [[nodiscard]] std::vector<std::byte> data() const;
+    [[nodiscard]] std::uint64_t period() const noexcept { return period_; }
+    /// The same object until the next call.
+    [[nodiscard]] std::span<const std::byte> data();
 
 private:
     std::uint64_t start_us_;
-    std::uint64_t period_ns_;
+    std::uint64_t period_;
     std::uint64_t last_us_;
     std::uint32_t last_node_ = 0;
     std::uint64_t count_ = 0;
     std::vector<std::byte> times_;
     std::vector<std::byte> nodes_;
     std::vector<std::byte> extras_;
-};
-
-/// What a batch's event says beside its data.
-struct BatchHeader {
-    ThreadId thread;
-    std::uint64_t start_ns = 0;
-    std::uint64_t period_ns = 0;
+    std::vector<std::byte> data_;
 };
 
 /// Reads a batch back, entry by entry.
 class BatchDecoder {
 public:
-    struct Entry {
-        Sample sample;
-        bool is_booking = false;
-    };
-
     /// nullopt: data that does not parse, or that refers to nodes beyond `nodes`.
-    static std::optional<BatchDecoder> open(const BatchHeader& header,
-                                            std::span<const std::byte> data, std::uint32_t nodes);
+    static std::optional<BatchDecoder> open(const SampleBatch& batch, std::uint32_t nodes);
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-    /// The next entry. Call it count() times.
-    Entry next() noexcept;
+    /// The next one. Call it count() times.
+    Sample next() noexcept;
 
 private:
-    explicit BatchDecoder(const BatchHeader& header) noexcept;
+    explicit BatchDecoder(const SampleBatch& batch) noexcept;
 
-    BatchHeader header_;
+    SampleBatch batch_;
     std::uint64_t count_ = 0;
     VarintReader times_{{}};
     VarintReader nodes_{{}};

@@ -5,6 +5,7 @@
 #include "core/result.h"
 #include "trace/event_spec.h"
 #include "trace/packet_writer.h"
+#include "trace/record_type.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,13 @@ public:
     /// Adds one event made by EventEncoder. An event of the thread stream fits into one packet; an
     /// important one that does not is continued in the next.
     void add(const EventSpec& spec, std::span<const std::byte> event);
+    /// Adds a record as an event of `spec`, which has its fields.
+    template <class Record>
+    void add(const Record& record, const EventSpec& spec = kSpec<Record>) {
+        scratch_.clear();
+        append_event(scratch_, record, spec);
+        add(spec, scratch_);
+    }
 
     /// Makes packets of the important events, or of all.
     void close_importants();
@@ -39,6 +47,7 @@ private:
     PacketWriter packets_;
     std::vector<std::byte> importants_;
     std::vector<std::byte> data_;
+    std::vector<std::byte> scratch_;
 };
 
 }  // namespace sample::trace

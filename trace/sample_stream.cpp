@@ -1,8 +1,5 @@
 #include "trace/sample_stream.h"
 
-#include "trace/event_encoder.h"
-#include "trace/schema.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -19,30 +16,41 @@ constexpr std::size_t kMaxNodeDataBytes = 4000;
 
 }  // namespace
 
-void SampleStream::add_thread(ProcessId process) {
-    threads_.push_back(ThreadState{process, period_ns_, 0, nullptr});
+SampleStream::Series& SampleStream::series(SeriesId id) {
+    if (series_.size() < id.metric.value) {
+        series_.resize(id.metric.value);
+    }
+    std::vector<Series>& of_metric = series_[id.metric.value - 1];
+    if (of_metric.size() < id.thread.value) {
+        const std::uint64_t period = id.metric == kSessionMetric ? period_ : 0;
+        while (of_metric.size() < id.thread.value) {
+            of_metric.push_back({period, 0, nullptr});
+        }
+    }
+    return of_metric[id.thread.value - 1];
 }
 
-void SampleStream::add(const Sample& sample, bool is_booking) {
-    ThreadState& thread = threads_[sample.thread.value - 1];
-    if (!thread.batch) {
+void SampleStream::add(const Sample& sample) {
+    const SeriesId id{sample.thread, sample.metric};
+    Series& its = series(id);
+    if (!its.batch) {
         if (filling_.size() >= kMostFilling) {
-            close_batches([](const ThreadState&) { return true; });
+            close_batches([](SeriesId) { return true; });
         }
-        filling_.push_back(sample.thread);
-    } else if (thread.batch->is_full()) {
-        close_batch(sample.thread);
+        filling_.push_back(id);
+    } else if (its.batch->is_full()) {
+        close_batch(id);
     }
-    if (!thread.batch) {
-        thread.batch = std::make_unique<BatchEncoder>(sample.time_ns, thread.period_ns);
+    if (!its.batch) {
+        its.batch = std::make_unique<BatchEncoder>(sample.time_ns, its.period);
     }
-    thread.batch->add(sample.time_ns, sample.node, sample.weight_ns, is_booking);
-    if (!is_booking && sample.weight_ns != thread.batch->period_ns()) {
+    its.batch->add(sample);
+    if (!sample.is_booking && sample.weight != its.batch->period()) {
         // The same odd weight twice: that is the period now (the frequency was changed).
-        if (sample.weight_ns == thread.last_weight_ns) {
-            thread.period_ns = sample.weight_ns;
+        if (sample.weight == its.last_weight) {
+            its.period = sample.weight;
         }
-        thread.last_weight_ns = sample.weight_ns;
+        its.last_weight = sample.weight;
     }
     oldest_ns_ = samples_wait_ ? std::min(oldest_ns_, sample.time_ns) : sample.time_ns;
     newest_ns_ = samples_wait_ ? std::max(newest_ns_, sample.time_ns) : sample.time_ns;
@@ -56,41 +64,33 @@ bool SampleStream::is_overdue() const noexcept {
 /// Turns the new nodes into events, so that what refers to them can follow.
 void SampleStream::close_nodes() {
     std::vector<std::byte> data;
-    while (codec_.size() < nodes_.size()) {
-        const std::uint32_t first = codec_.size() + 1;
+    for (auto node = new_nodes_.begin(); node != new_nodes_.end();) {
+        const std::uint32_t first = node->id.value;
         data.clear();
-        while (codec_.size() < nodes_.size() &&
+        while (node != new_nodes_.end() &&
                data.size() + NodeCodec::kMaxNodeBytes <= kMaxNodeDataBytes) {
-            codec_.encode(nodes_.node(NodeId{codec_.size() + 1}), data);
+            codec_.encode(*node++, data);
         }
-        scratch_.clear();
-        EventEncoder{schema::kStackNodes, scratch_}.number(first).bytes(data).finish();
-        events_.add(schema::kStackNodes, scratch_);
+        events_.add(StackNodes{first, data});
     }
+    new_nodes_.clear();
 }
 
-/// Turns a thread's batch into an event. The thread stays in filling_.
-void SampleStream::close_batch(ThreadId id) {
+/// Turns a batch into an event. It stays in filling_.
+void SampleStream::close_batch(SeriesId id) {
     close_nodes();
-    const auto batch = std::move(threads_[id.value - 1].batch);
-    scratch_.clear();
-    EventEncoder{schema::kSampleBatch, scratch_}
-        .number(id.value)
-        .number(batch->start_ns())
-        .number(batch->period_ns())
-        .bytes(batch->data())
-        .finish();
-    events_.add(schema::kSampleBatch, scratch_);
+    const auto batch = std::move(series(id).batch);
+    const auto metric = static_cast<std::uint8_t>(id.metric.value - 1);
+    events_.add(SampleBatch{id.thread, batch->start_ns(), batch->period(), metric, batch->data()});
 }
 
 template <class Condition>
 void SampleStream::close_batches(const Condition& condition) {
-    std::erase_if(filling_, [&](ThreadId id) {
-        const ThreadState& thread = threads_[id.value - 1];
-        if (!condition(thread)) {
+    std::erase_if(filling_, [&](SeriesId id) {
+        if (!condition(id)) {
             return false;
         }
-        if (thread.batch) {
+        if (series(id).batch) {
             close_batch(id);
         }
         return true;
@@ -98,11 +98,11 @@ void SampleStream::close_batches(const Condition& condition) {
 }
 
 void SampleStream::close_process(ProcessId process) {
-    close_batches([process](const ThreadState& thread) { return thread.process == process; });
+    close_batches([&](SeriesId id) { return processes_[id.thread.value - 1] == process; });
 }
 
 void SampleStream::close_all() {
-    close_batches([](const ThreadState&) { return true; });
+    close_batches([](SeriesId) { return true; });
     close_nodes();
     events_.close_all();
     samples_wait_ = false;

@@ -18,12 +18,14 @@
 #include "sampler/collector/messages.h"
 #include "sampler/collector/proc_files.h"
 #include "sampler/collector/session.h"
+#include "trace/recording_writer.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 namespace sample::cli {
@@ -102,7 +104,8 @@ Result<std::unique_ptr<collector::Session>> make_session(RecordOptions& options,
     collector::SessionOptions session = session_options_of(options);
     session.command_line = collector::command_line_of(root);
     session.stop_fd = stop_fd;
-    return collector::Session::create(std::move(session), std::move(made.fd));
+    return collector::Session::create(std::move(session),
+                                      std::make_unique<trace::RecordingWriter>(std::move(made.fd)));
 }
 
 /// Its names, and what is made of it. False: something of that failed.

@@ -17,6 +17,7 @@
 #include "cli/views/terminal.h"
 #include "cli/views/views.h"
 #include "sampler/collector/session.h"
+#include "trace/recording_writer.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 namespace sample::cli {
@@ -159,7 +161,9 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     session_options.command_line = join_words(options.command);
     session_options.stop_fd = signals.stop_fd();
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
-    auto session = collector::Session::create(std::move(session_options), std::move(recording->fd));
+    auto session = collector::Session::create(
+        std::move(session_options),
+        std::make_unique<trace::RecordingWriter>(std::move(recording->fd)));
     if (!session) {
         print_error(session.error().message() + "; the command runs unprofiled");
         recording->discard();

@@ -201,7 +201,7 @@ void ProfiledProcess::end(trace::EndKind kind, int code, std::optional<std::uint
     end.handler_p99_ns = percentile_99(totals, clock_.ticks_per_ns());
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
     end.unwind_table_bytes = table_bytes_;
-    recorder_.writer().process_end(end);
+    recorder_.sink().record(end);
 }
 
 void ProfiledProcess::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
@@ -250,7 +250,7 @@ void ProfiledProcess::refresh_thread_names() {
         std::string name = thread_name_of(identity_.pid, static_cast<pid_t>(thread.tid));
         if (!name.empty() && name != thread.name && thread.id != further_) {
             thread.name = name;
-            recorder_.writer().thread_name({thread.id, std::move(name)});
+            recorder_.sink().record(trace::ThreadName{thread.id, std::move(name)});
         }
     }
 }
@@ -287,8 +287,7 @@ void ProfiledProcess::book(ThreadState& thread, Pseudo what, std::uint64_t weigh
     }
     thread.recorded_ns += weight_ns;
     recorded_ns_ += weight_ns;
-    recorder_.writer().booking(
-        {thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), weight_ns});
+    recorder_.book(thread.id, time_ns, what, weight_ns);
 }
 
 void ProfiledProcess::book_rest(ThreadState& thread, std::uint64_t rest_ns, std::uint64_t time_ns,
@@ -312,7 +311,7 @@ void ProfiledProcess::on_sample(std::uint32_t slot, const DrainedSample& sample)
     }
     thread.recorded_ns += sample.weight_ns;
     recorded_ns_ += sample.weight_ns;
-    recorder_.writer().sample({thread.id, time_ns, node, sample.weight_ns});
+    recorder_.sink().sample({thread.id, time_ns, node, sample.weight_ns});
 }
 
 ProfiledProcess::ThreadState ProfiledProcess::new_thread(std::uint32_t tid, std::string name,
@@ -353,7 +352,7 @@ void ProfiledProcess::on_thread_start(std::uint32_t slot, const capture::ThreadR
 void ProfiledProcess::on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) {
     ThreadState& thread = thread_of(slot, record.ticks);
     if (thread.name != record.name.data() && thread.id != further_) {
-        recorder_.writer().thread_name({thread.id, record.name.data()});
+        recorder_.sink().record(trace::ThreadName{thread.id, record.name.data()});
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
@@ -399,8 +398,8 @@ void ProfiledProcess::on_module(std::uint32_t slot, const capture::ModuleRecord&
     if (module.plugin) {
         bound_libraries();
     }
-    recorder_.writer().module_load({id, id_, record.bias, record.start, record.end - record.start,
-                                    clock_.to_ns(record.ticks)});
+    recorder_.sink().record(trace::ModuleLoad{
+        id, id_, record.bias, record.start, record.end - record.start, clock_.to_ns(record.ticks)});
 }
 
 void ProfiledProcess::bound_libraries() {

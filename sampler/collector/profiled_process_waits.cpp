@@ -70,12 +70,10 @@ void ProfiledProcess::on_wait(std::uint32_t slot, const DrainedWait& wait) {
         thread->waits_at.reset();
     }
     if (const std::uint64_t ns = thread->waits.take_for_processor(); ns != 0) {
-        recorder_.writer().booking({thread->id, time_ns,
-                                    recorder_.pseudo_node(Pseudo::waits_for_processor, NodeId{}),
-                                    ns});
+        recorder_.book(thread->id, time_ns, Pseudo::waits_for_processor, ns);
     }
     if (thread->waits_at) {
-        recorder_.writer().sample(
+        recorder_.sink().sample(
             {thread->id, time_ns, *thread->waits_at, thread->waits.take_asleep()});
     }
     if (kind == capture::WaitKind::ended) {
@@ -92,10 +90,9 @@ void ProfiledProcess::book_waits(ThreadState& thread, std::uint64_t time_ns) {
         return;
     }
     if (still_there) {
-        recorder_.writer().sample({thread.id, time_ns, *thread.waits_at, ns});
+        recorder_.sink().sample({thread.id, time_ns, *thread.waits_at, ns});
     } else {
-        recorder_.writer().booking(
-            {thread.id, time_ns, recorder_.pseudo_node(Pseudo::wait_not_seen, NodeId{}), ns});
+        recorder_.book(thread.id, time_ns, Pseudo::wait_not_seen, ns);
     }
 }
 

@@ -51,35 +51,31 @@ bool append(const Fd& copy, const Fd& file, std::uint64_t bytes) {
 }  // namespace
 
 void Recorder::begin(const std::string& source, const std::string& source_reason) {
-    if (writer_ || failure_) {
+    if (has_begun_) {
         return;
     }
+    has_begun_ = true;
     session_.source = source;
     session_.source_reason = source_reason;
-    auto writer = trace::RecordingWriter::create(std::move(file_), session_);
-    if (!writer) {
-        failure_ = writer.error();
-        return;
-    }
-    writer_.emplace(std::move(*writer));
+    sink_.record(session_);
     for (const PseudoModule& pseudo : kPseudoModules) {
         trace::Module module;
         module.id = ModuleId{next_module_++};
         module.kind = pseudo.kind;
         module.path = pseudo.path;
-        writer_->module(module);
+        sink_.record(module);
     }
 }
 
 ProcessId Recorder::add_process(trace::Process process) {
     process.id = ProcessId{next_process_++};
-    writer_->process(process);
+    sink_.record(process);
     return process.id;
 }
 
 ThreadId Recorder::add_thread(trace::Thread thread) {
     thread.id = ThreadId{next_thread_++};
-    writer_->thread(thread);
+    sink_.record(thread);
     return thread.id;
 }
 
@@ -119,7 +115,7 @@ ModuleId Recorder::module(const trace::Module& module) {
         }
         trace::Module named = module;
         named.id = ModuleId{next_module_++};
-        writer_->module(named);
+        sink_.record(named);
         at = known.emplace(std::pair{module.path, module.build_id}, named.id).first;
     }
     note_reader(at->second);
@@ -131,14 +127,23 @@ ModuleId Recorder::own_module(trace::Module module) {
         return pseudo(Pseudo::unknown_code);
     }
     module.id = ModuleId{next_module_++};
-    writer_->module(module);
+    sink_.record(module);
     note_reader(module.id);
     return module.id;
 }
 
+NodeId Recorder::intern(NodeId parent, ModuleId module, std::uint64_t address) {
+    const std::uint32_t known = nodes_.size();
+    const NodeId node = nodes_.intern(parent, module, address);
+    if (node.value > known) {
+        sink_.node({node, parent, module, address});
+    }
+    return node;
+}
+
 NodeId Recorder::node(NodeId parent, ModuleId module, std::uint64_t address) {
-    return writer_->nodes() < kMostNodes ? writer_->node(parent, module, address)
-                                         : writer_->find_node(parent, module, address);
+    return nodes_.size() < kMostNodes ? intern(parent, module, address)
+                                      : nodes_.find(parent, module, address);
 }
 
 bool Recorder::has_room_for_file() {
@@ -233,12 +238,16 @@ ModuleId Recorder::pseudo(Pseudo which) const {
 }
 
 NodeId Recorder::pseudo_node(Pseudo which, NodeId parent, std::uint64_t address) {
-    return writer_->node(parent, pseudo(which), address);
+    return intern(parent, pseudo(which), address);
+}
+
+void Recorder::book(ThreadId thread, std::uint64_t time_ns, Pseudo what, std::uint64_t weight) {
+    sink_.sample({thread, time_ns, pseudo_node(what, NodeId{}), weight, true});
 }
 
 void Recorder::flush(trace::FlushMode mode) {
-    if (writer_ && !failure_) {
-        if (const auto result = writer_->flush(mode); !result) {
+    if (has_begun_ && !failure_) {
+        if (const auto result = sink_.flush(mode); !result) {
             failure_ = result.error();
         }
     }
@@ -246,11 +255,8 @@ void Recorder::flush(trace::FlushMode mode) {
 
 Result<void> Recorder::finish(const trace::SessionEnd& end) {
     begin("none", "no process could be profiled");
-    if (!failure_) {
-        if (const auto result = writer_->finish(end); !result) {
-            failure_ = result.error();
-        }
-    }
+    sink_.record(end);
+    flush(trace::FlushMode::everything);
     if (failure_) {
         return unexpected(*failure_);
     }

@@ -1,4 +1,4 @@
-// The session's one writer: gives out ids and hands records on.
+// Where a session's records begin: gives out ids, and hands records to the session's sink.
 //
 // The recording begins when the first process has an event (only then is the source known), and
 // modules are shared by all processes that map the same file. Not thread-safe: the session's loop
@@ -10,7 +10,8 @@
 #include "core/result.h"
 #include "sampler/collector/perf_map_place.h"
 #include "sampler/collector/tick_clock.h"
-#include "trace/recording_writer.h"
+#include "trace/node_table.h"
+#include "trace/record_sink.h"
 
 #include <array>
 #include <map>
@@ -59,10 +60,11 @@ inline constexpr std::size_t kPseudoCount = 10;
 
 class Recorder {
 public:
-    Recorder(Fd file, trace::SessionStart session)
-        : file_{std::move(file)}, session_{std::move(session)} {}
+    /// `sink` outlives it.
+    Recorder(trace::RecordSink& sink, trace::SessionStart session)
+        : sink_{sink}, session_{std::move(session)} {}
 
-    /// Writes the session's start, once; later calls do nothing. `source` is the first process's.
+    /// Records the session's start, once; later calls do nothing. `source` is the first process's.
     void begin(const std::string& source, const std::string& source_reason);
 
     ProcessId add_process(trace::Process process);
@@ -81,6 +83,8 @@ public:
     [[nodiscard]] ModuleId pseudo(Pseudo which) const;
     /// The node of a pseudo module under `parent`. Hot.
     NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
+    /// Records what was measured without a stack.
+    void book(ThreadId thread, std::uint64_t time_ns, Pseudo what, std::uint64_t weight);
     /// The node below `parent`; none if it is new and there is no room. Hot.
     NodeId node(NodeId parent, ModuleId module, std::uint64_t address);
 
@@ -101,8 +105,10 @@ public:
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] Beyond& beyond() { return beyond_; }
 
-    [[nodiscard]] trace::RecordingWriter& writer() { return *writer_; }
-    [[nodiscard]] bool has_begun() const { return writer_.has_value(); }
+    /// For records whose ids are known. After begin().
+    [[nodiscard]] trace::RecordSink& sink() { return sink_; }
+    [[nodiscard]] bool has_begun() const { return has_begun_; }
+    [[nodiscard]] std::uint32_t nodes() const { return nodes_.size(); }
 
     void flush(trace::FlushMode mode);
     Result<void> finish(const trace::SessionEnd& end);
@@ -114,9 +120,12 @@ private:
     bool has_room_for_file();
     void note_reader(ModuleId module);
 
-    Fd file_;
+    NodeId intern(NodeId parent, ModuleId module, std::uint64_t address);
+
+    trace::RecordSink& sink_;
     trace::SessionStart session_;
-    std::optional<trace::RecordingWriter> writer_;
+    trace::NodeTable nodes_;
+    bool has_begun_ = false;
     std::optional<Error> failure_;
     std::uint32_t next_process_ = 1;
     std::uint32_t next_thread_ = 1;

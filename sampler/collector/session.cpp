@@ -27,7 +27,7 @@ trace::SessionStart session_start(const SessionOptions& options) {
     trace::SessionStart start;
     start.start_ns = monotonic_ns();
     start.start_unix_ns = realtime_ns();
-    start.period_ns = options.period();
+    start.period = options.period();
     start.requested_hz = options.event.is_clock ? options.frequency_hz : 0;
     start.event = options.event.is_default() ? "" : options.event.name;
     start.unit = options.event.is_clock ? "" : options.event.unit;
@@ -84,20 +84,22 @@ void add_note(trace::SessionEnd& end, const std::string& line) {
 
 }  // namespace
 
-Session::Session(SessionOptions options, Fd recording)
+Session::Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink)
     : options_{std::move(options)},
-      recorder_{std::move(recording), session_start(options_)},
+      sink_{std::move(sink)},
+      recorder_{*sink_, session_start(options_)},
       throttling_{options_.frequency_hz} {}
 
 Session::~Session() = default;
 
-Result<std::unique_ptr<Session>> Session::create(SessionOptions options, Fd recording) {
+Result<std::unique_ptr<Session>> Session::create(SessionOptions options,
+                                                 std::unique_ptr<trace::RecordSink> sink) {
     if (!TickClock::is_invariant()) {
         return unexpected(ErrorCode::unsupported,
                           "this processor's time stamp counter is not invariant, so samples "
                           "could not be timed");
     }
-    std::unique_ptr<Session> session{new Session{std::move(options), std::move(recording)}};
+    std::unique_ptr<Session> session{new Session{std::move(options), std::move(sink)}};
     session->finish_event_ = Fd{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     const int finish = session->finish_event_.get();
     auto gatekeeper = Gatekeeper::start([finish] { ::eventfd_write(finish, 1); });
@@ -249,7 +251,7 @@ void Session::list_unprofiled() {
             }
         }
         if (recorder_.has_begun()) {
-            recorder_.writer().unprofiled(program);
+            recorder_.sink().record(program);
         } else if (static_cast<pid_t>(program.pid) == root_) {
             why_root_is_not_ = program.reason;
         }

@@ -1,9 +1,10 @@
-// A recording session: accepts the processes that join, drains their buffers, writes the recording.
+// A recording session: accepts the processes that join, drains their buffers, hands records to a
+// sink.
 //
-//   doorkeeper ─▶ Arrivals ─▶ ProfiledProcess (area) ─▶ every 20 ms: drain ─▶ Recorder ─▶ file
+//   doorkeeper ─▶ Arrivals ─▶ ProfiledProcess (area) ─▶ every 20 ms: drain ─▶ Recorder ─▶ sink
 //       └─ events ─▶ gatekeeper
 //
-// One loop, one thread: it alone writes the file, and may have to wait for that. The doorkeeper and
+// One loop, one thread: it alone uses the sink, and may have to wait for a file. The doorkeeper and
 // the gatekeeper have threads of their own, as programs wait for their answers. A session has a
 // root, the process that it was started for; when the root ends, joined or not, so does the
 // session. Not thread-safe.
@@ -45,9 +46,9 @@ struct SessionOutcome {
 
 class Session {
 public:
-    /// Makes the socket and the gatekeeper. `recording` is written from here on by the session
-    /// alone.
-    static Result<std::unique_ptr<Session>> create(SessionOptions options, Fd recording);
+    /// Makes the socket and the gatekeeper. `sink` gets the recording.
+    static Result<std::unique_ptr<Session>> create(SessionOptions options,
+                                                   std::unique_ptr<trace::RecordSink> sink);
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -85,7 +86,7 @@ private:
         bool unprofiled = false;  ///< Its image was replaced by one that we do not hear from.
     };
 
-    Session(SessionOptions options, Fd recording);
+    Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink);
     void poll_once(int timeout_ms);
     void take_arrivals();
     void greet(const Greeted& greeted);
@@ -108,6 +109,7 @@ private:
     TickClock clock_;
     UnprofiledPrograms unprofiled_;
     std::string why_root_is_not_;  ///< Profiled, though it is the session's first process.
+    std::unique_ptr<trace::RecordSink> sink_;
     Recorder recorder_;
     ThrottleWatch throttling_;
     Fd finish_event_;

@@ -307,8 +307,8 @@ TEST(Recording, refuses_weights_that_would_overflow_the_sum) {
 
 TEST(Recording, refuses_nodes_out_of_order) {
     Recording recording;
-    recording.add(trace::StackNode{NodeId{2}, NodeId{}, ModuleId{}, 0});
-    recording.add(trace::StackNode{NodeId{1}, NodeId{1}, ModuleId{}, 0});
+    recording.node({NodeId{2}, NodeId{}, ModuleId{}, 0});
+    recording.node({NodeId{1}, NodeId{1}, ModuleId{}, 0});
     EXPECT_EQ(recording.bad_records(), 2U);
     EXPECT_TRUE(recording.nodes().empty());
 }

@@ -57,7 +57,7 @@ TEST(Categories, use_a_threads_last_name) {
     RecordingMaker maker;
     const ThreadId thread = maker.thread(maker.process("/usr/bin/app"), "app", 101);
     maker.sample(thread, maker.stack({"f"}), 1);
-    maker.recording.add(trace::ThreadName{thread, "loader"});
+    maker.recording.record(trace::ThreadName{thread, "loader"});
     EXPECT_EQ(names(maker), Names{"loader"});
 }
 

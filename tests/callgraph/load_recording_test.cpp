@@ -1,7 +1,7 @@
 #include "callgraph/load_recording.h"
 
 #include "callgraph/build_profile.h"
-#include "trace/recording_writer.h"
+#include "tests/trace/test_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -33,42 +33,42 @@ protected:
         trace::SessionStart session;
         session.start_ns = 1'000'000;
         session.requested_hz = 10'000;
-        session.period_ns = 100'000;
-        auto writer = trace::RecordingWriter::create(std::move(file), session);
+        session.period = 100'000;
+        auto writer = trace::TestWriter::create(std::move(file), session);
         ASSERT_TRUE(writer.has_value());
         trace::Process process;
         process.id = ProcessId{1};
         process.pid = 77;
         process.executable = "/usr/bin/app";
-        writer->process(process);
+        writer->record(process);
         trace::Thread thread;
         thread.id = ThreadId{1};
         thread.process = ProcessId{1};
         thread.tid = 77;
-        writer->thread(thread);
-        writer->thread_name({ThreadId{1}, "app"});
+        writer->record(thread);
+        writer->record(trace::ThreadName{ThreadId{1}, "app"});
         trace::Module module;
         module.id = ModuleId{1};
         module.path = "/usr/bin/app";
-        writer->module(module);
+        writer->record(module);
         module.id = ModuleId{2};
         module.kind = trace::ModuleKind::pseudo;
         module.path = trace::kNotSampled;
-        writer->module(module);
+        writer->record(module);
         const NodeId main = writer->node(NodeId{}, ModuleId{1}, 0x1000);
         const NodeId work = writer->node(main, ModuleId{1}, 0x2000);
         const NodeId rest = writer->node(NodeId{}, ModuleId{2}, 0);
         for (std::uint64_t i = 1; i <= 3; ++i) {
             writer->sample({ThreadId{1}, 1'000'000 + i * 100'000, work, 100'000});
         }
-        writer->booking({ThreadId{1}, 1'400'000, rest, 7'000});
+        writer->sample({ThreadId{1}, 1'400'000, rest, 7'000, true});
         ASSERT_TRUE(writer->flush(trace::FlushMode::everything).has_value());
         if (with_end) {
             trace::ProcessEnd end;
             end.id = ProcessId{1};
             end.kind = trace::EndKind::exited;
             end.cpu_ns = 310'000;
-            writer->process_end(end);
+            writer->record(end);
             ASSERT_TRUE(writer->finish({3'000'000, false, ""}).has_value());
         }
     }

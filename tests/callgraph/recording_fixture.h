@@ -22,11 +22,11 @@ public:
         trace::SessionStart start;
         start.start_ns = 1'000;
         start.start_unix_ns = 1'700'000'000'000'000'000;
-        start.period_ns = 100'000;
+        start.period = 100'000;
         start.requested_hz = 10'000;
         start.source = "sigtrap";
         start.command_line = "./app --fast";
-        recording.add(start);
+        recording.record(start);
         app = module("/usr/bin/app");
     }
 
@@ -37,7 +37,7 @@ public:
         record.kind = kind;
         record.plugin = plugin;
         record.path = std::move(path);
-        recording.add(record);
+        recording.record(record);
         return record.id;
     }
     ModuleId pseudo(const char* path) { return module(path, trace::ModuleKind::pseudo); }
@@ -48,7 +48,7 @@ public:
         record.pid = pid;
         record.executable = std::move(executable);
         record.source = "sigtrap";
-        recording.add(record);
+        recording.record(record);
         return record.id;
     }
 
@@ -58,7 +58,7 @@ public:
         record.process = process;
         record.tid = tid;
         record.name = std::move(name);
-        recording.add(record);
+        recording.record(record);
         return record.id;
     }
     /// The main thread of a process /usr/bin/app.
@@ -74,7 +74,7 @@ public:
         const auto [found, is_new] =
             start_of_.try_emplace({record.module.value, name}, 0x1000 + 0x100 * start_of_.size());
         record.address = (found->second + offset) | guess_;
-        recording.add(record);
+        recording.node(record);
         const auto addresses = recording.addresses().size();
         if (addresses > symbols.runs.size()) {
             FunctionSymbol symbol;
@@ -97,8 +97,7 @@ public:
     /// What stacks hang on that broke off.
     NodeId base(ModuleId incomplete, StackBreak reason) {
         const NodeId id{++nodes_};
-        recording.add(
-            trace::StackNode{id, NodeId{}, incomplete, static_cast<std::uint64_t>(reason)});
+        recording.node({id, NodeId{}, incomplete, static_cast<std::uint64_t>(reason)});
         symbols.runs.resize(recording.addresses().size());
         return id;
     }
@@ -107,7 +106,7 @@ public:
     NodeId inlined_frame(NodeId parent, const std::vector<std::string>& names,
                          const std::vector<std::uint32_t>& lines) {
         const NodeId id{++nodes_};
-        recording.add(trace::StackNode{id, parent, app, 0x10000 + id.value});
+        recording.node({id, parent, app, 0x10000 + id.value});
         std::vector<FunctionSymbol> functions;
         for (const std::string& name : names) {
             FunctionSymbol& symbol = functions.emplace_back();
@@ -126,11 +125,11 @@ public:
         return node;
     }
 
-    void sample(ThreadId thread, NodeId node, std::uint64_t weight_ns) {
-        recording.add(trace::Sample{thread, now_ns_ += weight_ns, node, weight_ns});
+    void sample(ThreadId thread, NodeId node, std::uint64_t weight) {
+        recording.sample({thread, now_ns_ += weight, node, weight});
     }
-    void book(ThreadId thread, NodeId node, std::uint64_t weight_ns) {
-        recording.add(trace::Booking{thread, now_ns_ += weight_ns, node, weight_ns});
+    void book(ThreadId thread, NodeId node, std::uint64_t weight) {
+        recording.sample({thread, now_ns_ += weight, node, weight, true});
     }
     void end_process(ProcessId id, trace::EndKind kind, std::int32_t code = 0,
                      std::uint64_t cpu_ns = 0) {
@@ -139,12 +138,12 @@ public:
         record.kind = kind;
         record.code = code;
         record.cpu_ns = cpu_ns;
-        recording.add(record);
+        recording.record(record);
     }
     void end(std::uint64_t end_ns = 2'000'001'000) {
         trace::SessionEnd record;
         record.end_ns = end_ns;
-        recording.add(record);
+        recording.record(record);
     }
 
     [[nodiscard]] Profile profile(const BuildOptions& options = {}) const {

@@ -62,7 +62,7 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     end.handler_sum_ns = 4'000;
     end.handler_p99_ns = 700;
     end.agent_rss_bytes = 4096;
-    maker.recording.add(end);
+    maker.recording.record(end);
     maker.end();
     const Profile profile = maker.profile();
     const Stats& stats = profile.stats;
@@ -192,7 +192,7 @@ TEST(Stats, has_the_largest_unwind_tables_of_any_process) {
         trace::ProcessEnd end;
         end.id = maker.process("/usr/bin/app");
         end.unwind_table_bytes = bytes;
-        maker.recording.add(end);
+        maker.recording.record(end);
     }
     EXPECT_EQ(maker.profile().stats.unwind_table_bytes, 700U);
     EXPECT_FALSE(RecordingMaker{}.profile().stats.unwind_table_bytes.has_value());
@@ -204,7 +204,7 @@ TEST(Stats, speaks_of_one_lost_sample_as_of_one) {
         trace::ProcessEnd end;
         end.id = maker.process("/usr/bin/app");
         end.lost = lost;
-        maker.recording.add(end);
+        maker.recording.record(end);
         return maker.profile();
     };
     EXPECT_TRUE(has_note(notes_of(1), "1 sample was lost; its time went to"));
@@ -224,7 +224,7 @@ TEST(Stats, says_that_the_end_is_missing) {
 TEST(Stats, names_the_programs_that_were_not_profiled_once) {
     RecordingMaker fixture;
     for (const std::uint32_t pid : {7U, 8U, 9U}) {
-        fixture.recording.add(trace::UnprofiledProgram{
+        fixture.recording.record(trace::UnprofiledProgram{
             pid, 1, 5, pid == 9 ? "/bin/su" : "/bin/busybox", pid == 9 ? "setuid" : "static"});
     }
     fixture.end();
@@ -242,11 +242,11 @@ TEST(Stats, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
     maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
     trace::SessionEnd end;
     end.note = "one thing\n\nanother: it matters\n";
-    maker.recording.add(end);
+    maker.recording.record(end);
     trace::ProcessEnd lossy;
     lossy.id = maker.process("/usr/bin/app");
     lossy.lost = 7;
-    maker.recording.add(lossy);
+    maker.recording.record(lossy);
     const std::vector<std::string> notes = maker.profile().stats.notes;
     ASSERT_GE(notes.size(), 3U);
     EXPECT_EQ(notes[0], "one thing");
@@ -264,14 +264,14 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     end.kind = trace::EndKind::signaled;
     end.code = SIGKILL;
     end.lost = 7;
-    maker.recording.add(end);
+    maker.recording.record(end);
     trace::Process go;
     go.id = ProcessId{4};
     go.pid = 103;
     go.executable = "/usr/bin/gopher";
     go.source = "perf";
     go.source_reason = "a Go program";
-    maker.recording.add(go);
+    maker.recording.record(go);
     maker.recording.set_read_outcome("", 3);
     const Profile profile = maker.profile();
     EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
@@ -288,10 +288,10 @@ TEST(Stats, of_an_event_has_a_period_and_no_clock) {
     RecordingMaker maker;
     trace::SessionStart start = *maker.recording.start();
     start.event = start.unit = "page-faults";
-    start.period_ns = 7;
-    maker.recording.add(start);
+    start.period = 7;
+    maker.recording.record(start);
     const ThreadId thread = maker.main_thread();
-    maker.recording.add(trace::Sample{thread, 2'000, maker.frame(NodeId{}, "main"), 7});
+    maker.recording.sample({thread, 2'000, maker.frame(NodeId{}, "main"), 7});
     const Profile profile = build_profile(maker.recording, maker.symbols);
     EXPECT_FALSE(profile.is_time());
     EXPECT_EQ(profile.event, "page-faults");

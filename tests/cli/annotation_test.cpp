@@ -57,7 +57,7 @@ public:
     /// The node of an address in a module, app unless told otherwise.
     NodeId node(NodeId parent, std::uint64_t address) {
         trace::StackNode record{NodeId{++nodes_}, parent, maker_.app, address};
-        maker_.recording.add(record);
+        maker_.recording.node(record);
         Symbols& symbols = maker_.symbols;
         while (symbols.runs.size() < maker_.recording.addresses().size()) {
             const auto frames = code_.frames_at(address);

@@ -135,12 +135,12 @@ TEST(BrokenStacks, get_one_line_of_the_summary_if_they_are_more_than_a_few) {
 /// of main → leaf, in two of which main was guessed.
 callgraph::Profile recorded_profile() {
     const trace::TemporaryFile file;
-    auto writer = trace::RecordingWriter::create(file.open(), trace::a_session());
+    auto writer = trace::TestWriter::create(file.open(), trace::a_session());
     EXPECT_TRUE(writer);
-    writer->process({ProcessId{1}, 7, 6, 0, "/bin/app", "app", "sigtrap", ""});
-    writer->thread({ThreadId{1}, ProcessId{1}, 7, 0, "app"});
+    writer->record(trace::Process{ProcessId{1}, 7, 6, 0, "/bin/app", "app", "sigtrap", ""});
+    writer->record(trace::Thread{ThreadId{1}, ProcessId{1}, 7, 0, "app"});
     const auto module = [&](std::uint32_t id, trace::ModuleKind kind, const char* path) {
-        writer->module({ModuleId{id}, kind, false, path, {}});
+        writer->record(trace::Module{ModuleId{id}, kind, false, path, {}});
         return ModuleId{id};
     };
     const ModuleId app = module(1, trace::ModuleKind::elf, "/nonexistent/app");

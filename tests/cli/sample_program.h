@@ -3,7 +3,7 @@
 
 #include "core/fd.h"
 #include "tests/cli/folder_test.h"
-#include "trace/recording_writer.h"
+#include "tests/trace/test_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -47,12 +47,12 @@ protected:
         trace::SessionStart session;
         session.start_ns = 5'000'000'000;
         session.start_unix_ns = 1'700'000'000'000'000'000;
-        session.period_ns = 1'000'000;
+        session.period = 1'000'000;
         session.requested_hz = 1000;
         session.source = "sigtrap";
         session.command_line = "./app --fast";
         session.tool_version = "test";
-        auto writer = trace::RecordingWriter::create(std::move(file), session);
+        auto writer = trace::TestWriter::create(std::move(file), session);
         ASSERT_TRUE(writer.has_value());
         trace::Process process;
         process.id = ProcessId{1};
@@ -60,9 +60,10 @@ protected:
         process.executable = "/usr/bin/app";
         process.command_line = "./app --fast";
         process.source = "sigtrap";
-        writer->process(process);
-        writer->thread({ThreadId{1}, ProcessId{1}, 100, session.start_ns, "app"});
-        writer->module({ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/app", {}});
+        writer->record(process);
+        writer->record(trace::Thread{ThreadId{1}, ProcessId{1}, 100, session.start_ns, "app"});
+        writer->record(
+            trace::Module{ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/app", {}});
         const NodeId outer = writer->node(NodeId{}, ModuleId{1}, 0x1000);
         const NodeId inner = writer->node(outer, ModuleId{1}, 0x2000);
         for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -76,7 +77,7 @@ protected:
             end.kind = trace::EndKind::signaled;
             end.code = 11;
             end.cpu_ns = 1'000'000'000;
-            writer->process_end(end);
+            writer->record(end);
             ASSERT_TRUE(writer->finish({session.start_ns + 1'100'000'000, false, {}}).has_value());
         }
     }

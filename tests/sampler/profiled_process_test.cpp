@@ -42,8 +42,8 @@ TEST_F(ProfiledProcessTest, books_all_of_the_processs_clock) {
     // The worker's own rest, and the main thread's.
     ASSERT_EQ(read.bookings.size(), 3U);
     std::uint64_t workers = 0;
-    for (const trace::Booking& booking : read.bookings) {
-        workers += booking.thread.value == 2 ? booking.weight_ns : 0;
+    for (const trace::Sample& booking : read.bookings) {
+        workers += booking.thread.value == 2 ? booking.weight : 0;
     }
     EXPECT_EQ(workers, 150'000U);
     ASSERT_EQ(read.process_ends.size(), 1U);
@@ -101,7 +101,7 @@ TEST_F(ProfiledProcessTest, keeps_time_that_the_source_could_not_see_apart) {
     test.add_sample(main, {{exact(kApp + 0x200)}, 0, kPeriodNs, 3'000'000});
     end(10'000'000);
     ASSERT_EQ(read.samples.size(), 1U);
-    EXPECT_EQ(read.samples[0].weight_ns, kPeriodNs);
+    EXPECT_EQ(read.samples[0].weight, kPeriodNs);
     EXPECT_EQ(booked_ns(trace::kKernelUnseen), 3'000'000U);
     EXPECT_EQ(recorded_ns(), 10'000'000U);
 }

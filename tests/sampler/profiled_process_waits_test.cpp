@@ -54,13 +54,12 @@ protected:
     [[nodiscard]] double ms_in(const Stack& stack, std::uint32_t thread = 0) const {
         std::uint64_t sum = 0;
         for (const trace::Sample& sample : read.samples) {
-            sum += is_of(thread, sample.thread) && stack_of(sample.node) == stack ? sample.weight_ns
-                                                                                  : 0;
+            sum +=
+                is_of(thread, sample.thread) && stack_of(sample.node) == stack ? sample.weight : 0;
         }
-        for (const trace::Booking& booking : read.bookings) {
-            sum += is_of(thread, booking.thread) && stack_of(booking.node) == stack
-                       ? booking.weight_ns
-                       : 0;
+        for (const trace::Sample& booking : read.bookings) {
+            sum += is_of(thread, booking.thread) && stack_of(booking.node) == stack ? booking.weight
+                                                                                    : 0;
         }
         return static_cast<double>(sum) / kMs;
     }

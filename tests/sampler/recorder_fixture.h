@@ -39,18 +39,18 @@ protected:
     [[nodiscard]] std::uint64_t recorded_ns() const {
         std::uint64_t sum = 0;
         for (const trace::Sample& sample : read.samples) {
-            sum += sample.weight_ns;
+            sum += sample.weight;
         }
-        for (const trace::Booking& booking : read.bookings) {
-            sum += booking.weight_ns;
+        for (const trace::Sample& booking : read.bookings) {
+            sum += booking.weight;
         }
         return sum;
     }
     /// What was booked under a pseudo name.
     [[nodiscard]] std::uint64_t booked_ns(const std::string& name) const {
         std::uint64_t sum = 0;
-        for (const trace::Booking& booking : read.bookings) {
-            sum += stack_of(booking.node) == std::vector{name} ? booking.weight_ns : 0;
+        for (const trace::Sample& booking : read.bookings) {
+            sum += stack_of(booking.node) == std::vector{name} ? booking.weight : 0;
         }
         return sum;
     }
@@ -59,8 +59,9 @@ private:
     trace::TemporaryFile file_;
 
 protected:
-    Recorder recorder{file_.open(), trace::a_session()};
-    trace::KeepingVisitor read;
+    trace::RecordingWriter sink{file_.open()};
+    Recorder recorder{sink, trace::a_session()};
+    trace::KeepingSink read;
 };
 
 }  // namespace sample::collector

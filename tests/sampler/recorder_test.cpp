@@ -11,7 +11,8 @@ namespace {
 
 TEST(Recorder, gives_a_module_one_id) {
     const trace::TemporaryFile file;
-    Recorder recorder{file.open(), trace::a_session()};
+    trace::RecordingWriter sink{file.open()};
+    Recorder recorder{sink, trace::a_session()};
     recorder.begin("first", "");
     recorder.begin("second", "");
     trace::Module module;
@@ -27,7 +28,7 @@ TEST(Recorder, gives_a_module_one_id) {
     EXPECT_NE(recorder.module(module), one);
     EXPECT_GT(one.value, kPseudoCount);
     ASSERT_TRUE(recorder.finish({1, false, ""}));
-    trace::KeepingVisitor read;
+    trace::KeepingSink read;
     ASSERT_TRUE(trace::read_recording(file.bytes(), read));
     ASSERT_EQ(read.sessions.size(), 1U);
     EXPECT_EQ(read.sessions[0].source, "first");
@@ -38,18 +39,20 @@ TEST(Recorder, gives_a_module_one_id) {
 }
 
 TEST(Recorder, keeps_the_first_failure) {
-    Recorder recorder{Fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}, trace::a_session()};
+    trace::RecordingWriter sink{Fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}};
+    Recorder recorder{sink, trace::a_session()};
     recorder.begin("test", "");
+    recorder.flush(trace::FlushMode::worthwhile);
     EXPECT_TRUE(recorder.failure());
-    EXPECT_FALSE(recorder.has_begun());
     EXPECT_FALSE(recorder.finish({1, false, ""}));
 }
 
 TEST(Recorder, says_that_nobody_was_profiled) {
     const trace::TemporaryFile file;
-    Recorder recorder{file.open(), trace::a_session()};
+    trace::RecordingWriter sink{file.open()};
+    Recorder recorder{sink, trace::a_session()};
     ASSERT_TRUE(recorder.finish({1, false, ""}));
-    trace::KeepingVisitor read;
+    trace::KeepingSink read;
     ASSERT_TRUE(trace::read_recording(file.bytes(), read));
     ASSERT_EQ(read.sessions.size(), 1U);
     EXPECT_EQ(read.sessions[0].source, "none");

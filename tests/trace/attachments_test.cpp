@@ -4,7 +4,7 @@
 #include "tests/trace/recording_fixture.h"
 #include "trace/event_encoder.h"
 #include "trace/event_writer.h"
-#include "trace/schema.h"
+#include "trace/records.h"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(Attachments, come_back_behind_an_unchanged_recording) {
     const auto plain = small_recording();
     ASSERT_GT(file.size(), plain.size());
     EXPECT_TRUE(std::equal(plain.begin(), plain.end(), file.begin()));
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto outcome = read_recording(file, kept);
     ASSERT_TRUE(outcome);
     EXPECT_TRUE(outcome->whole);
@@ -80,7 +80,7 @@ TEST(Attachments, can_be_added_more_than_once) {
     const auto attachments = some_attachments();
     ASSERT_TRUE(append_attachments(for_writing(file), std::span{attachments}.first(1)));
     ASSERT_TRUE(append_attachments(for_writing(file), std::span{attachments}.subspan(1)));
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto outcome = read_recording(file.bytes(), kept);
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->attachments_problem, "");
@@ -93,7 +93,7 @@ TEST(Attachments, cost_the_recording_nothing_wherever_it_is_cut) {
     const std::size_t plain = small_recording().size();
     std::size_t said = 0;
     for (std::size_t size = plain; size < file.size(); ++size) {
-        KeepingVisitor kept;
+        KeepingSink kept;
         const auto outcome = read_recording(std::span{file}.first(size), kept);
         ASSERT_TRUE(outcome);
         ASSERT_TRUE(outcome->whole) << size;
@@ -113,7 +113,7 @@ TEST(Attachments, survive_every_flipped_bit) {
     for (std::size_t bit = 8 * small_recording().size(); bit < 8 * file.size(); ++bit) {
         const auto mask = std::byte{1} << (bit % 8);
         file[bit / 8] ^= mask;
-        KeepingVisitor kept;
+        KeepingSink kept;
         const auto outcome = read_recording(file, kept);
         ASSERT_TRUE(outcome) << bit;
         EXPECT_TRUE(outcome->whole) << bit;
@@ -130,26 +130,20 @@ public:
         Fd fd = for_writing(file_);
         lseek(fd.get(), 0, SEEK_END);
         events_.emplace(PacketWriter::append(std::move(fd)).value());
-        events_->declare(std::to_array({schema::kSymbols, schema::kCode}));
+        events_->declare(std::to_array({AttachmentJoiner::spec(AttachmentKind::symbols),
+                                        AttachmentJoiner::spec(AttachmentKind::code)}));
     }
     Forgery& piece(const EventSpec& spec, std::uint32_t module, std::uint32_t left,
                    std::uint32_t size, std::uint32_t offset, std::size_t bytes) {
-        std::vector<std::byte> event;
-        EventEncoder{spec, event}
-            .number(module)
-            .number(left)
-            .number(size)
-            .number(offset)
-            .bytes(std::vector<std::byte>(bytes, std::byte{'x'}))
-            .finish();
-        events_->add(spec, event);
+        const std::vector<std::byte> data(bytes, std::byte{'x'});
+        events_->add(AttachmentPiece{ModuleId{module}, left, size, offset, data}, spec);
         return *this;
     }
     /// The sizes of what is read, and whether something is said to be missing.
     std::pair<std::vector<std::size_t>, bool> read() {
         events_->close_all();
         EXPECT_TRUE(events_->packets().flush());
-        KeepingVisitor kept;
+        KeepingSink kept;
         const auto outcome = read_recording(file_.bytes(), kept);
         EXPECT_TRUE(outcome);
         EXPECT_TRUE(outcome->whole);
@@ -168,7 +162,8 @@ private:
 using Read = std::pair<std::vector<std::size_t>, bool>;
 
 TEST(Attachments, are_dropped_where_their_pieces_do_not_fit) {
-    const EventSpec& symbols = schema::kSymbols;
+    const EventSpec& symbols = AttachmentJoiner::spec(AttachmentKind::symbols);
+    const EventSpec& code = AttachmentJoiner::spec(AttachmentKind::code);
     EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 0, 5).piece(symbols, 1, 0, 8, 5, 3).read(),
               (Read{{8}, false}));
     // A piece too long, a gap, an overlap, one without a beginning, of another kind or module, an
@@ -179,7 +174,7 @@ TEST(Attachments, are_dropped_where_their_pieces_do_not_fit) {
     EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 0, 5).piece(symbols, 1, 0, 8, 4, 4).read(),
               (Read{{}, true}));
     EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 5, 3).read(), (Read{{}, true}));
-    EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 0, 5).piece(schema::kCode, 1, 0, 8, 5, 3).read(),
+    EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 0, 5).piece(code, 1, 0, 8, 5, 3).read(),
               (Read{{}, true}));
     EXPECT_EQ(Forgery{}.piece(symbols, 1, 0, 8, 0, 5).piece(symbols, 2, 0, 8, 5, 3).read(),
               (Read{{}, true}));

@@ -134,11 +134,11 @@ TEST(Container, our_own_events_are_declared_and_parse) {
 
 TEST(Container, keeps_to_packet_sizes_and_compresses_what_is_large) {
     const TemporaryFile target;
-    auto writer = RecordingWriter::create(target.open(), a_session());
+    auto writer = TestWriter::create(target.open(), a_session());
     ASSERT_TRUE(writer);
     write_small_recording(*writer);
     const std::string long_line(16'000, 'a');
-    writer->process(Process{ProcessId{2}, 1, 1, 0, "/bin/b", long_line, "perf", ""});
+    writer->record(Process{ProcessId{2}, 1, 1, 0, "/bin/b", long_line, "perf", ""});
     for (std::uint32_t i = 0; i < 20'000; ++i) {
         writer->sample(Sample{ThreadId{1}, i * std::uint64_t{100'000}, NodeId{1 + (i * i) % 5},
                               100'000 + i % 3});

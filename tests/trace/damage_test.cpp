@@ -17,7 +17,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }
 
 std::vector<std::string> log_of(std::span<const std::byte> file) {
-    KeepingVisitor kept;
+    KeepingSink kept;
     EXPECT_TRUE(read_recording(file, kept));
     return kept.log;
 }
@@ -28,7 +28,7 @@ TEST(DamagedRecording, delivers_a_prefix_wherever_it_is_cut) {
     ASSERT_GT(all.size(), 40U);
     std::size_t most = 0;
     for (std::size_t size = 1; size < file.size(); ++size) {
-        KeepingVisitor kept;
+        KeepingSink kept;
         const auto outcome = read_recording(std::span{file}.first(size), kept);
         ASSERT_TRUE(outcome) << size;
         EXPECT_FALSE(outcome->whole) << size;
@@ -45,10 +45,10 @@ TEST(DamagedRecording, delivers_a_prefix_wherever_it_is_cut) {
 TEST(DamagedRecording, has_nothing_but_whole_packets_after_each_cut) {
     const auto file = small_recording();
     for (std::size_t size = 1; size < file.size(); ++size) {
-        KeepingVisitor kept;
+        KeepingSink kept;
         const auto outcome = read_recording(std::span{file}.first(size), kept);
         ASSERT_TRUE(outcome);
-        KeepingVisitor again;
+        KeepingSink again;
         if (outcome->bytes_used > 0) {
             ASSERT_TRUE(read_recording(std::span{file}.first(outcome->bytes_used), again));
         }
@@ -62,7 +62,7 @@ TEST(DamagedRecording, survives_every_flipped_bit) {
     for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
         const auto mask = std::byte{1} << (bit % 8);
         damaged[bit / 8] ^= mask;
-        KeepingVisitor kept;
+        KeepingSink kept;
         if (const auto outcome = read_recording(damaged, kept); outcome) {
             EXPECT_LE(outcome->bytes_used, file.size());
             EXPECT_EQ(outcome->whole, outcome->problem.empty());
@@ -83,7 +83,7 @@ TEST(DamagedRecording, survives_every_flipped_bit) {
 TEST(DamagedRecording, is_whole_but_for_attachments_with_trailing_bytes) {
     auto file = small_recording();
     file.push_back(std::byte{7});
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto outcome = read_recording(file, kept);
     ASSERT_TRUE(outcome);
     EXPECT_TRUE(outcome->whole);
@@ -94,7 +94,7 @@ TEST(DamagedRecording, is_whole_but_for_attachments_with_trailing_bytes) {
 }
 
 TEST(DamagedRecording, refuses_what_is_no_recording) {
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto error_of = [&](std::string_view content) {
         const auto outcome = read_recording(bytes_of(content), kept);
         EXPECT_FALSE(outcome) << content;

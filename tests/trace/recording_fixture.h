@@ -1,11 +1,11 @@
-// What the tests of trace/ share: a temporary file, a visitor that keeps everything, and a small
+// What the tests of trace/ share: a temporary file, a sink that keeps everything, and a small
 // recording with every kind of record in it.
 #pragma once
 
 #include "core/fd.h"
 #include "core/mapped_file.h"
+#include "tests/trace/test_writer.h"
 #include "trace/recording_reader.h"
-#include "trace/recording_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -55,9 +55,10 @@ private:
 };
 
 /// Keeps every record, and a line of text for each, in the order of the file.
-class KeepingVisitor : public RecordingVisitor {
+class KeepingSink : public RecordSink {
 public:
     std::vector<SessionStart> sessions;
+    std::vector<Metric> metrics;
     std::vector<Process> processes;
     std::vector<ProcessEnd> process_ends;
     std::vector<UnprofiledProgram> unprofiled;
@@ -67,64 +68,65 @@ public:
     std::vector<ModuleLoad> module_loads;
     std::vector<StackNode> nodes;
     std::vector<Sample> samples;
-    std::vector<Booking> bookings;
+    std::vector<Sample> bookings;
     std::vector<SessionEnd> session_ends;
     std::vector<Attachment> attachments;
     std::vector<std::string> log;
 
-    void on_session_start(const SessionStart& session) override {
-        keep(sessions, session, "session " + session.command_line);
+    void record(const Record& record) override {
+        std::visit([this](const auto& one) { keep(one); }, record);
     }
-    void on_process(const Process& process) override {
-        keep(processes, process, "process " + std::to_string(process.id.value));
+    void node(const StackNode& node) override {
+        nodes.push_back(node);
+        log.push_back("node " + std::to_string(node.id.value));
     }
-    void on_process_end(const ProcessEnd& end) override {
-        keep(process_ends, end, "process end " + std::to_string(end.id.value));
+    void sample(const Sample& sample) override {
+        const std::string time = std::to_string(sample.time_ns);
+        (sample.is_booking ? bookings : samples).push_back(sample);
+        log.push_back(sample.is_booking
+                          ? "booking " + time
+                          : "sample " + time + " " + std::to_string(sample.node.value));
     }
-    void on_unprofiled(const UnprofiledProgram& program) override {
-        keep(unprofiled, program, "unprofiled " + program.executable);
-    }
-    void on_thread(const Thread& thread) override {
-        keep(threads, thread, "thread " + std::to_string(thread.id.value));
-    }
-    void on_thread_name(const ThreadName& name) override {
-        keep(thread_names, name, "thread name " + name.name);
-    }
-    void on_module(const Module& module) override {
-        keep(modules, module, "module " + std::to_string(module.id.value));
-    }
-    void on_module_load(const ModuleLoad& load) override {
-        keep(module_loads, load, "module load " + std::to_string(load.module.value));
-    }
-    void on_node(const StackNode& node) override {
-        keep(nodes, node, "node " + std::to_string(node.id.value));
-    }
-    void on_sample(const Sample& sample) override {
-        keep(samples, sample,
-             "sample " + std::to_string(sample.time_ns) + " " + std::to_string(sample.node.value));
-    }
-    void on_booking(const Booking& booking) override {
-        keep(bookings, booking, "booking " + std::to_string(booking.time_ns));
-    }
-    void on_session_end(const SessionEnd& end) override { keep(session_ends, end, "session end"); }
-    void on_attachment(Attachment&& attachment) override {
+    void add(Attachment&& attachment) {
         log.push_back("attachment " + std::to_string(attachment.module.value));
         attachments.push_back(std::move(attachment));
     }
 
 private:
-    template <class Record>
-    void keep(std::vector<Record>& records, const Record& record, std::string line) {
+    void keep(const SessionStart& one) { keep(sessions, one, "session " + one.command_line); }
+    void keep(const Metric& one) { keep(metrics, one, "metric " + one.name); }
+    void keep(const Process& one) { keep(processes, one, "process ", one.id.value); }
+    void keep(const ProcessEnd& one) { keep(process_ends, one, "process end ", one.id.value); }
+    void keep(const UnprofiledProgram& one) {
+        keep(unprofiled, one, "unprofiled " + one.executable);
+    }
+    void keep(const Thread& one) { keep(threads, one, "thread ", one.id.value); }
+    void keep(const ThreadName& one) { keep(thread_names, one, "thread name " + one.name); }
+    void keep(const Module& one) { keep(modules, one, "module ", one.id.value); }
+    void keep(const ModuleLoad& one) { keep(module_loads, one, "module load ", one.module.value); }
+    void keep(const SessionEnd& one) { keep(session_ends, one, "session end"); }
+
+    template <class Any>
+    void keep(std::vector<Any>& records, const Any& record, std::string line) {
         records.push_back(record);
         log.push_back(std::move(line));
     }
+    template <class Any>
+    void keep(std::vector<Any>& records, const Any& record, const char* what, std::uint32_t id) {
+        keep(records, record, what + std::to_string(id));
+    }
 };
+
+/// The same with what lies behind the end.
+inline Result<ReadOutcome> read_recording(std::span<const std::byte> file, KeepingSink& sink) {
+    return read_recording(file, sink, [&](Attachment&& one) { sink.add(std::move(one)); });
+}
 
 inline SessionStart a_session() {
     SessionStart session;
     session.start_ns = 1'000'000'000'000;
     session.start_unix_ns = 1'700'000'000'000'000'000;
-    session.period_ns = 100'000;
+    session.period = 100'000;
     session.requested_hz = 10'000;
     session.clock = Clock::wall;
     session.source = "sigtrap";
@@ -135,17 +137,17 @@ inline SessionStart a_session() {
 }
 
 /// Writes a small recording with every kind of record; several packets.
-inline void write_small_recording(RecordingWriter& writer) {
+inline void write_small_recording(TestWriter& writer) {
     const std::uint64_t start = a_session().start_ns;
-    writer.process(Process{ProcessId{1}, 4321, 4320, start, "/opt/app/bin/app", "app --mode fast",
-                           "sigtrap", ""});
-    writer.module(Module{ModuleId{1}, ModuleKind::elf, false, "/opt/app/bin/app", {1, 2, 3, 4}});
-    writer.module(Module{ModuleId{2}, ModuleKind::pseudo, false, kNotSampled, {}});
-    writer.module_load(
+    writer.record(Process{ProcessId{1}, 4321, 4320, start, "/opt/app/bin/app", "app --mode fast",
+                          "sigtrap", ""});
+    writer.record(Module{ModuleId{1}, ModuleKind::elf, false, "/opt/app/bin/app", {1, 2, 3, 4}});
+    writer.record(Module{ModuleId{2}, ModuleKind::pseudo, false, kNotSampled, {}});
+    writer.record(
         ModuleLoad{ModuleId{1}, ProcessId{1}, 0x555500000000, 0x555500001000, 0x20000, start});
-    writer.thread(Thread{ThreadId{1}, ProcessId{1}, 4321, start, "app"});
-    writer.thread(Thread{ThreadId{2}, ProcessId{1}, 4322, start + 10, "app"});
-    writer.thread_name(ThreadName{ThreadId{2}, "worker"});
+    writer.record(Thread{ThreadId{1}, ProcessId{1}, 4321, start, "app"});
+    writer.record(Thread{ThreadId{2}, ProcessId{1}, 4322, start + 10, "app"});
+    writer.record(ThreadName{ThreadId{2}, "worker"});
     const NodeId root = writer.node(NodeId{}, ModuleId{1}, 0x1000);
     const NodeId caller = writer.node(root, ModuleId{1}, 0x1100);
     for (std::uint32_t i = 0; i < 40; ++i) {
@@ -156,17 +158,17 @@ inline void write_small_recording(RecordingWriter& writer) {
             ASSERT_TRUE(writer.flush(FlushMode::everything));
         }
     }
-    writer.unprofiled(UnprofiledProgram{77, 76, start + 4'000'000, "/bin/busybox", "it is static"});
+    writer.record(UnprofiledProgram{77, 76, start + 4'000'000, "/bin/busybox", "it is static"});
     const NodeId rest = writer.node(NodeId{}, ModuleId{2}, 0);
-    writer.booking(Booking{ThreadId{2}, start + 5'000'000, rest, 77'777});
-    writer.process_end(ProcessEnd{ProcessId{1}, EndKind::signaled, 11, start + 6'000'000, 5'900'000,
-                                  3, 40, 80'000, 9'000, 1 << 20, 1 << 18});
+    writer.sample(Sample{ThreadId{2}, start + 5'000'000, rest, 77'777, true});
+    writer.record(ProcessEnd{ProcessId{1}, EndKind::signaled, 11, start + 6'000'000, 5'900'000, 3,
+                             40, 80'000, 9'000, 1 << 20, 1 << 18});
 }
 
 /// The bytes of that recording.
 inline std::vector<std::byte> small_recording() {
     const TemporaryFile file;
-    auto writer = RecordingWriter::create(file.open(), a_session());
+    auto writer = TestWriter::create(file.open(), a_session());
     EXPECT_TRUE(writer) << writer.error().message();
     write_small_recording(*writer);
     const auto finished =
@@ -180,7 +182,7 @@ inline std::vector<std::byte> small_recording() {
 template <class Fill>
 std::vector<std::byte> record(const SessionStart& session, const Fill& fill) {
     const TemporaryFile file;
-    auto writer = RecordingWriter::create(file.open(), session);
+    auto writer = TestWriter::create(file.open(), session);
     EXPECT_TRUE(writer) << writer.error().message();
     fill(*writer);
     const auto finished = writer->finish(SessionEnd{});
@@ -188,8 +190,8 @@ std::vector<std::byte> record(const SessionStart& session, const Fill& fill) {
     return file.bytes();
 }
 
-inline KeepingVisitor read_whole(std::span<const std::byte> file) {
-    KeepingVisitor visitor;
+inline KeepingSink read_whole(std::span<const std::byte> file) {
+    KeepingSink visitor;
     const auto outcome = read_recording(file, visitor);
     EXPECT_TRUE(outcome) << outcome.error().message();
     if (outcome) {
@@ -201,10 +203,10 @@ inline KeepingVisitor read_whole(std::span<const std::byte> file) {
 }
 
 /// A process, a module and a thread: what samples need.
-inline void define_one_of_each(RecordingWriter& writer) {
-    writer.process(Process{ProcessId{1}, 10, 1, 0, "/bin/a", "a", "perf", "no sigtrap"});
-    writer.module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/a", {}});
-    writer.thread(Thread{ThreadId{1}, ProcessId{1}, 10, 0, "a"});
+inline void define_one_of_each(TestWriter& writer) {
+    writer.record(Process{ProcessId{1}, 10, 1, 0, "/bin/a", "a", "perf", "no sigtrap"});
+    writer.record(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/a", {}});
+    writer.record(Thread{ThreadId{1}, ProcessId{1}, 10, 0, "a"});
 }
 
 }  // namespace sample::trace

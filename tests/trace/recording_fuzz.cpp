@@ -24,36 +24,22 @@ void require(bool condition) {
 }
 
 /// Stops the program where an id is used that was not defined.
-class CheckingVisitor : public RecordingVisitor {
+class CheckingSink : public RecordSink {
 public:
-    void on_session_start(const SessionStart& /*session*/) override { require(!began_++); }
-    void on_process(const Process& process) override { require(process.id.value == ++processes_); }
-    void on_process_end(const ProcessEnd& end) override { known(end.id.value, processes_); }
-    void on_thread(const Thread& thread) override {
-        require(thread.id.value == ++threads_);
-        known(thread.process.value, processes_);
+    void record(const Record& record) override {
+        std::visit([this](const auto& one) { check(one); }, record);
     }
-    void on_thread_name(const ThreadName& name) override { known(name.id.value, threads_); }
-    void on_module(const Module& module) override { require(module.id.value == ++modules_); }
-    void on_module_load(const ModuleLoad& load) override {
-        known(load.module.value, modules_);
-        known(load.process.value, processes_);
-    }
-    void on_node(const StackNode& node) override {
+    void node(const StackNode& node) override {
         require(node.id.value == ++nodes_);
         require(node.parent.value < node.id.value);
         known(node.module.value, modules_);
     }
-    void on_sample(const Sample& sample) override {
+    void sample(const Sample& sample) override {
         known(sample.thread.value, threads_);
+        known(sample.metric.value, metrics_);
         require(sample.node.value <= nodes_);
     }
-    void on_booking(const Booking& booking) override {
-        known(booking.thread.value, threads_);
-        require(booking.node.value <= nodes_);
-    }
-    void on_session_end(const SessionEnd& /*end*/) override { has_ended_ = true; }
-    void on_attachment(Attachment&& attachment) override {
+    void attach(const Attachment& attachment) const {
         require(has_ended_ && !attachment.packed.empty());
         if (const auto bytes = unpack(attachment.packed)) {
             [[maybe_unused]] const auto names = decode_symbols(*bytes);
@@ -61,12 +47,29 @@ public:
     }
 
 private:
+    void check(const SessionStart& /*session*/) { require(!began_++); }
+    void check(const Metric& metric) { require(metric.id.value == ++metrics_); }
+    void check(const Process& process) { require(process.id.value == ++processes_); }
+    void check(const ProcessEnd& end) const { known(end.id.value, processes_); }
+    void check(const UnprofiledProgram& /*program*/) const { require(began_ == 1); }
+    void check(const Thread& thread) {
+        require(thread.id.value == ++threads_);
+        known(thread.process.value, processes_);
+    }
+    void check(const ThreadName& name) const { known(name.id.value, threads_); }
+    void check(const Module& module) { require(module.id.value == ++modules_); }
+    void check(const ModuleLoad& load) const {
+        known(load.module.value, modules_);
+        known(load.process.value, processes_);
+    }
+    void check(const SessionEnd& /*end*/) { has_ended_ = true; }
     void known(std::uint32_t id, std::uint32_t count) const {
         require(began_ == 1 && id >= 1 && id <= count);
     }
 
     int began_ = 0;
     bool has_ended_ = false;
+    std::uint32_t metrics_ = 1;
     std::uint32_t processes_ = 0;
     std::uint32_t threads_ = 0;
     std::uint32_t modules_ = 0;
@@ -77,8 +80,9 @@ private:
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    CheckingVisitor visitor;
-    const auto outcome = read_recording(std::as_bytes(std::span{data, size}), visitor);
+    CheckingSink sink;
+    const auto outcome = read_recording(std::as_bytes(std::span{data, size}), sink,
+                                        [&](Attachment&& one) { sink.attach(one); });
     if (outcome) {
         require(outcome->bytes_used <= size);
         require(outcome->whole == outcome->problem.empty());

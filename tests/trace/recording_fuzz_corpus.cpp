@@ -2,9 +2,9 @@
 // recordings, whole and cut, compressed and not.
 #include "core/fd.h"
 #include "tests/trace/symbol_block_fixture.h"
+#include "tests/trace/test_writer.h"
 #include "trace/attachments.h"
 #include "trace/packed.h"
-#include "trace/recording_writer.h"
 
 #include <fcntl.h>
 #include <lz4.h>
@@ -33,28 +33,28 @@ std::vector<Attachment> some_attachments(std::uint32_t count) {
 
 bool write_recording(const std::string& path, std::uint32_t samples, bool is_ended) {
     SessionStart session;
-    session.period_ns = 100'000;
+    session.period = 100'000;
     session.command_line = "app --mode fast";
-    auto writer = RecordingWriter::create(
+    auto writer = TestWriter::create(
         Fd{open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644)}, session);
     if (!writer) {
         return false;
     }
-    writer->process(Process{ProcessId{1}, 10, 9, 5, "/bin/app", "app", "sigtrap", ""});
-    writer->unprofiled(UnprofiledProgram{11, 10, 6, "/bin/static", "static"});
-    writer->module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/app", {1, 2, 3}});
-    writer->module(Module{ModuleId{2}, ModuleKind::pseudo, false, kNotSampled, {}});
-    writer->module_load(ModuleLoad{ModuleId{1}, ProcessId{1}, 0x1000, 0x2000, 0x3000, 5});
-    writer->thread(Thread{ThreadId{1}, ProcessId{1}, 10, 5, "app"});
-    writer->thread_name(ThreadName{ThreadId{1}, "worker"});
+    writer->record(Process{ProcessId{1}, 10, 9, 5, "/bin/app", "app", "sigtrap", ""});
+    writer->record(UnprofiledProgram{11, 10, 6, "/bin/static", "static"});
+    writer->record(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/app", {1, 2, 3}});
+    writer->record(Module{ModuleId{2}, ModuleKind::pseudo, false, kNotSampled, {}});
+    writer->record(ModuleLoad{ModuleId{1}, ProcessId{1}, 0x1000, 0x2000, 0x3000, 5});
+    writer->record(Thread{ThreadId{1}, ProcessId{1}, 10, 5, "app"});
+    writer->record(ThreadName{ThreadId{1}, "worker"});
     for (std::uint32_t i = 0; i < samples; ++i) {
         const NodeId root = writer->node(NodeId{}, ModuleId{1 + i % 2}, 0x400 + i % 3);
         const std::uint64_t guess = i % 5 == 0 ? kGuessedFrame : 0;
         const NodeId leaf = writer->node(root, ModuleId{1}, (0x500 + 16 * (i % 11)) | guess);
         writer->sample(Sample{ThreadId{1}, i * std::uint64_t{100'000}, leaf, 100'000 + i % 4});
-        writer->booking(Booking{ThreadId{1}, i * std::uint64_t{100'000}, root, i});
+        writer->sample(Sample{ThreadId{1}, i * std::uint64_t{100'000}, root, i, true});
     }
-    writer->process_end(ProcessEnd{ProcessId{1}, EndKind::exited, 0, 9, 8, 7, 6, 5, 4, 3, 2});
+    writer->record(ProcessEnd{ProcessId{1}, EndKind::exited, 0, 9, 8, 7, 6, 5, 4, 3, 2});
     if (!is_ended) {
         return writer->flush(FlushMode::everything).has_value();
     }

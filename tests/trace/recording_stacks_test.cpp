@@ -1,6 +1,6 @@
 // Stacks, and what refers to them, go through a recording and come back.
 #include "tests/trace/recording_fixture.h"
-#include "trace/schema.h"
+#include "trace/records.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace sample::trace {
 namespace {
 
 TEST(Recording, gives_back_samples_and_bookings_with_their_stacks) {
-    const KeepingVisitor kept = read_whole(small_recording());
+    const KeepingSink kept = read_whole(small_recording());
     const std::uint64_t start = a_session().start_ns;
     ASSERT_EQ(kept.samples.size(), 40U);
     for (const std::uint32_t thread : {0U, 1U}) {
@@ -21,7 +21,7 @@ TEST(Recording, gives_back_samples_and_bookings_with_their_stacks) {
             }
             const std::uint64_t time = start + 100'000 * std::uint64_t{i} + 17 * std::uint64_t{i};
             EXPECT_EQ(sample.time_ns, time / 1000 * 1000);
-            EXPECT_EQ(sample.weight_ns, i == 5 ? 123'457U : 100'000U);
+            EXPECT_EQ(sample.weight, i == 5 ? 123'457U : 100'000U);
             const StackNode& leaf = kept.nodes.at(sample.node.value - 1);
             EXPECT_EQ(leaf.address, 0x1200 + 4 * (i % 7));
             const StackNode& caller = kept.nodes.at(leaf.parent.value - 1);
@@ -35,14 +35,14 @@ TEST(Recording, gives_back_samples_and_bookings_with_their_stacks) {
     ASSERT_EQ(kept.bookings.size(), 1U);
     EXPECT_EQ(kept.bookings[0].thread, ThreadId{2});
     EXPECT_EQ(kept.bookings[0].time_ns, start + 5'000'000);
-    EXPECT_EQ(kept.bookings[0].weight_ns, 77'777U);
+    EXPECT_EQ(kept.bookings[0].weight, 77'777U);
     EXPECT_EQ(kept.nodes.at(kept.bookings[0].node.value - 1).module, ModuleId{2});
 }
 
 TEST(Recording, gives_one_id_to_one_stack) {
-    record(a_session(), [](RecordingWriter& writer) {
+    record(a_session(), [](TestWriter& writer) {
         define_one_of_each(writer);
-        writer.module(Module{ModuleId{2}, ModuleKind::elf, false, "/lib/b.so", {}});
+        writer.record(Module{ModuleId{2}, ModuleKind::elf, false, "/lib/b.so", {}});
         const NodeId a = writer.node(NodeId{}, ModuleId{1}, 16);
         EXPECT_EQ(a, NodeId{1});
         EXPECT_EQ(writer.node(NodeId{}, ModuleId{1}, 16), a);
@@ -62,10 +62,10 @@ TEST(Recording, gives_back_random_stacks_and_samples) {
     std::mt19937 random{42};  // NOLINT(*-msc51-cpp): the same run every time
     std::vector<StackNode> nodes;
     std::vector<Sample> samples;
-    const auto file = record(a_session(), [&](RecordingWriter& writer) {
+    const auto file = record(a_session(), [&](TestWriter& writer) {
         define_one_of_each(writer);
         for (std::uint32_t i = 2; i <= 9; ++i) {
-            writer.module(Module{ModuleId{i}, ModuleKind::elf, false, std::to_string(i), {}});
+            writer.record(Module{ModuleId{i}, ModuleKind::elf, false, std::to_string(i), {}});
         }
         std::uint64_t time = 0;
         for (std::uint32_t i = 0; i < 20'000; ++i) {
@@ -89,7 +89,7 @@ TEST(Recording, gives_back_random_stacks_and_samples) {
             }
         }
     });
-    const KeepingVisitor kept = read_whole(file);
+    const KeepingSink kept = read_whole(file);
     ASSERT_EQ(kept.nodes.size(), nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         ASSERT_EQ(kept.nodes[i].parent, nodes[i].parent) << i;
@@ -100,14 +100,14 @@ TEST(Recording, gives_back_random_stacks_and_samples) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
         ASSERT_EQ(kept.samples[i].time_ns, samples[i].time_ns) << i;
         ASSERT_EQ(kept.samples[i].node, samples[i].node) << i;
-        ASSERT_EQ(kept.samples[i].weight_ns, samples[i].weight_ns) << i;
+        ASSERT_EQ(kept.samples[i].weight, samples[i].weight) << i;
     }
 }
 
 TEST(Recording, gives_back_which_frames_were_guessed) {
-    const auto file = record(a_session(), [](RecordingWriter& writer) {
+    const auto file = record(a_session(), [](TestWriter& writer) {
         define_one_of_each(writer);
-        writer.module(Module{ModuleId{2}, ModuleKind::elf, false, "2", {}});
+        writer.record(Module{ModuleId{2}, ModuleKind::elf, false, "2", {}});
         // Guessed frames as the first and the second below an address, as reference and as rank.
         for (const std::uint64_t mark : {kGuessedFrame, std::uint64_t{0}, kGuessedFrame}) {
             for (const ModuleId module : {ModuleId{1}, ModuleId{2}}) {
@@ -121,7 +121,7 @@ TEST(Recording, gives_back_which_frames_were_guessed) {
             }
         }
     });
-    const KeepingVisitor kept = read_whole(file);
+    const KeepingSink kept = read_whole(file);
     ASSERT_EQ(kept.nodes.size(), 60U);
     std::size_t at = 0;
     for (const std::uint64_t mark : {kGuessedFrame, std::uint64_t{0}}) {

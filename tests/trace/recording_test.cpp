@@ -1,22 +1,29 @@
 #include "tests/trace/recording_fixture.h"
-#include "trace/schema.h"
+#include "trace/event_encoder.h"
+#include "trace/event_reader.h"
+#include "trace/records.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sample::trace {
 namespace {
 
 TEST(Recording, gives_back_every_record) {
-    const KeepingVisitor kept = read_whole(small_recording());
+    const KeepingSink kept = read_whole(small_recording());
     const std::uint64_t start = a_session().start_ns;
 
     ASSERT_EQ(kept.sessions.size(), 1U);
     const SessionStart& session = kept.sessions[0];
     EXPECT_EQ(session.start_ns, start);
     EXPECT_EQ(session.start_unix_ns, a_session().start_unix_ns);
-    EXPECT_EQ(session.period_ns, 100'000U);
+    EXPECT_EQ(session.period, 100'000U);
     EXPECT_EQ(session.requested_hz, 10'000U);
     EXPECT_EQ(session.clock, Clock::wall);
     EXPECT_EQ(session.source, "sigtrap");
@@ -91,8 +98,8 @@ TEST(Recording, says_what_is_counted_instead_of_time) {
     SessionStart session = a_session();
     session.event = "page-faults";
     session.unit = "page-faults";
-    session.period_ns = 1;
-    const KeepingVisitor kept = read_whole(record(session, [](RecordingWriter& writer) {
+    session.period = 1;
+    const KeepingSink kept = read_whole(record(session, [](TestWriter& writer) {
         define_one_of_each(writer);
         const NodeId node = writer.node(NodeId{}, ModuleId{1}, 1);
         writer.sample(Sample{ThreadId{1}, 5'000, node, 1});
@@ -102,8 +109,8 @@ TEST(Recording, says_what_is_counted_instead_of_time) {
     EXPECT_EQ(kept.sessions[0].event, "page-faults");
     EXPECT_EQ(kept.sessions[0].unit, "page-faults");
     ASSERT_EQ(kept.samples.size(), 2U);
-    EXPECT_EQ(kept.samples[0].weight_ns, 1U);
-    EXPECT_EQ(kept.samples[1].weight_ns, 2'000U);
+    EXPECT_EQ(kept.samples[0].weight, 1U);
+    EXPECT_EQ(kept.samples[1].weight, 2'000U);
     EXPECT_EQ(read_whole(small_recording()).sessions[0].unit, "");
 }
 
@@ -111,22 +118,22 @@ TEST(Recording, keeps_the_extremes_of_every_number) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     constexpr std::uint64_t kMostWeight = (std::uint64_t{1} << 62) - 1;
     SessionStart session = a_session();
-    session.start_ns = session.start_unix_ns = session.period_ns = kMost;
-    const auto file = record(session, [&](RecordingWriter& writer) {
+    session.start_ns = session.start_unix_ns = session.period = kMost;
+    const auto file = record(session, [&](TestWriter& writer) {
         define_one_of_each(writer);
-        writer.process_end(ProcessEnd{ProcessId{1}, EndKind::exited,
-                                      std::numeric_limits<std::int32_t>::min(), kMost, kMost, kMost,
-                                      kMost, kMost, kMost, kMost});
+        writer.record(ProcessEnd{ProcessId{1}, EndKind::exited,
+                                 std::numeric_limits<std::int32_t>::min(), kMost, kMost, kMost,
+                                 kMost, kMost, kMost, kMost});
         const NodeId high = writer.node(NodeId{}, ModuleId{1}, kMost);
         const NodeId low = writer.node(high, ModuleId{1}, 0);
         writer.sample(Sample{ThreadId{1}, kMost, high, 0});
         writer.sample(Sample{ThreadId{1}, 0, low, kMostWeight});
         writer.sample(Sample{ThreadId{1}, 1'000'000, NodeId{}, 1});
-        writer.booking(Booking{ThreadId{1}, kMost, low, kMostWeight});
-        writer.booking(Booking{ThreadId{1}, 0, low, 0});
+        writer.sample(Sample{ThreadId{1}, kMost, low, kMostWeight, true});
+        writer.sample(Sample{ThreadId{1}, 0, low, 0, true});
     });
-    const KeepingVisitor kept = read_whole(file);
-    EXPECT_EQ(kept.sessions.at(0).period_ns, kMost);
+    const KeepingSink kept = read_whole(file);
+    EXPECT_EQ(kept.sessions.at(0).period, kMost);
     EXPECT_EQ(kept.process_ends.at(0).code, std::numeric_limits<std::int32_t>::min());
     EXPECT_EQ(kept.process_ends.at(0).agent_rss_bytes, kMost);
     ASSERT_EQ(kept.nodes.size(), 2U);
@@ -134,14 +141,14 @@ TEST(Recording, keeps_the_extremes_of_every_number) {
     EXPECT_EQ(kept.nodes[1].address, 0U);
     ASSERT_EQ(kept.samples.size(), 3U);
     EXPECT_EQ(kept.samples[0].time_ns, kMost / 1000 * 1000);
-    EXPECT_EQ(kept.samples[0].weight_ns, 0U);
+    EXPECT_EQ(kept.samples[0].weight, 0U);
     EXPECT_EQ(kept.samples[1].time_ns, 0U);
-    EXPECT_EQ(kept.samples[1].weight_ns, kMostWeight);
+    EXPECT_EQ(kept.samples[1].weight, kMostWeight);
     EXPECT_EQ(kept.samples[2].node, NodeId{});
-    EXPECT_EQ(kept.samples[2].weight_ns, 1U);
+    EXPECT_EQ(kept.samples[2].weight, 1U);
     ASSERT_EQ(kept.bookings.size(), 2U);
-    EXPECT_EQ(kept.bookings[0].weight_ns, kMostWeight);
-    EXPECT_EQ(kept.bookings[1].weight_ns, 0U);
+    EXPECT_EQ(kept.bookings[0].weight, kMostWeight);
+    EXPECT_EQ(kept.bookings[1].weight, 0U);
 }
 
 TEST(Recording, keeps_text_as_it_is_whatever_its_script) {
@@ -149,12 +156,12 @@ TEST(Recording, keeps_text_as_it_is_whatever_its_script) {
     SessionStart session = a_session();
     session.command_line = text;
     session.source_reason = text;
-    const auto file = record(session, [&](RecordingWriter& writer) {
-        writer.process(Process{ProcessId{1}, 1, 0, 0, text, text, text, text});
-        writer.thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, text});
-        writer.module(Module{ModuleId{1}, ModuleKind::jit, true, text, {0xff}});
+    const auto file = record(session, [&](TestWriter& writer) {
+        writer.record(Process{ProcessId{1}, 1, 0, 0, text, text, text, text});
+        writer.record(Thread{ThreadId{1}, ProcessId{1}, 1, 0, text});
+        writer.record(Module{ModuleId{1}, ModuleKind::jit, true, text, {0xff}});
     });
-    const KeepingVisitor kept = read_whole(file);
+    const KeepingSink kept = read_whole(file);
     EXPECT_EQ(kept.sessions.at(0).command_line, text);
     EXPECT_EQ(kept.sessions.at(0).source_reason, text);
     EXPECT_EQ(kept.processes.at(0).executable, text);
@@ -170,35 +177,35 @@ TEST(Recording, cuts_long_text_at_its_limit_and_marks_the_cut) {
     SessionStart session = a_session();
     session.command_line = huge;
     session.source = huge;
-    const auto file = record(session, [&](RecordingWriter& writer) {
-        writer.process(Process{ProcessId{1}, 1, 0, 0, huge, huge, huge, huge});
-        writer.module(Module{ModuleId{1}, ModuleKind::elf, false, huge,
+    const auto file = record(session, [&](TestWriter& writer) {
+        writer.record(Process{ProcessId{1}, 1, 0, 0, huge, huge, huge, huge});
+        writer.record(Module{ModuleId{1}, ModuleKind::elf, false, huge,
                              std::vector<std::uint8_t>(100'000, 7)});
-        writer.module_load(ModuleLoad{ModuleId{1}, ProcessId{1}, 0, 0, 0, 0});
-        writer.thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, huge});
+        writer.record(ModuleLoad{ModuleId{1}, ProcessId{1}, 0, 0, 0, 0});
+        writer.record(Thread{ThreadId{1}, ProcessId{1}, 1, 0, huge});
     });
-    const KeepingVisitor kept = read_whole(file);
+    const KeepingSink kept = read_whole(file);
     const auto is_cut = [](const std::string& text, std::size_t limit) {
         return text.size() == limit && text.starts_with("xxx") && text.ends_with("x\u2026");
     };
-    EXPECT_TRUE(is_cut(kept.sessions.at(0).command_line, schema::kMaxCommandLineBytes));
-    EXPECT_TRUE(is_cut(kept.sessions.at(0).source, schema::kMaxTextBytes));
-    EXPECT_TRUE(is_cut(kept.processes.at(0).command_line, schema::kMaxCommandLineBytes));
-    EXPECT_TRUE(is_cut(kept.processes.at(0).executable, schema::kMaxPathBytes));
-    EXPECT_TRUE(is_cut(kept.modules.at(0).path, schema::kMaxPathBytes));
-    EXPECT_EQ(kept.modules.at(0).build_id.size(), schema::kMaxBuildIdBytes);
-    EXPECT_TRUE(is_cut(kept.threads.at(0).name, schema::kMaxTextBytes));
+    EXPECT_TRUE(is_cut(kept.sessions.at(0).command_line, kMaxCommandLineBytes));
+    EXPECT_TRUE(is_cut(kept.sessions.at(0).source, kMaxTextBytes));
+    EXPECT_TRUE(is_cut(kept.processes.at(0).command_line, kMaxCommandLineBytes));
+    EXPECT_TRUE(is_cut(kept.processes.at(0).executable, kMaxPathBytes));
+    EXPECT_TRUE(is_cut(kept.modules.at(0).path, kMaxPathBytes));
+    EXPECT_EQ(kept.modules.at(0).build_id.size(), kMaxBuildIdBytes);
+    EXPECT_TRUE(is_cut(kept.threads.at(0).name, kMaxTextBytes));
 }
 
 TEST(Recording, writes_important_events_at_every_flush_and_samples_once_a_second) {
     const TemporaryFile file;
-    auto writer = RecordingWriter::create(file.open(), a_session());
+    auto writer = TestWriter::create(file.open(), a_session());
     ASSERT_TRUE(writer);
     define_one_of_each(*writer);
     const NodeId node = writer->node(NodeId{}, ModuleId{1}, 1);
     writer->sample(Sample{ThreadId{1}, 5'000'000'000, node, 100'000});
     ASSERT_TRUE(writer->flush());
-    KeepingVisitor early;
+    KeepingSink early;
     ASSERT_TRUE(read_recording(file.bytes(), early));
     EXPECT_EQ(early.threads.size(), 1U);
     EXPECT_EQ(early.samples.size(), 0U);
@@ -208,7 +215,7 @@ TEST(Recording, writes_important_events_at_every_flush_and_samples_once_a_second
 
     writer->sample(Sample{ThreadId{1}, 6'000'000'000, node, 100'000});
     ASSERT_TRUE(writer->flush());
-    KeepingVisitor late;
+    KeepingSink late;
     const auto outcome = read_recording(file.bytes(), late);
     ASSERT_TRUE(outcome);
     EXPECT_EQ(late.samples.size(), 2U);
@@ -218,14 +225,14 @@ TEST(Recording, writes_important_events_at_every_flush_and_samples_once_a_second
 
 TEST(Recording, holds_more_threads_than_the_container_numbers) {
     constexpr std::uint32_t kThreads = 17'000;
-    const auto file = record(a_session(), [](RecordingWriter& writer) {
+    const auto file = record(a_session(), [](TestWriter& writer) {
         define_one_of_each(writer);
         for (std::uint32_t i = 2; i <= kThreads; ++i) {
-            writer.thread(Thread{ThreadId{i}, ProcessId{1}, i, 0, "t"});
+            writer.record(Thread{ThreadId{i}, ProcessId{1}, i, 0, "t"});
         }
         writer.sample(Sample{ThreadId{kThreads}, 0, NodeId{}, 1});
     });
-    const KeepingVisitor kept = read_whole(file);
+    const KeepingSink kept = read_whole(file);
     EXPECT_EQ(kept.threads.size(), kThreads);
     EXPECT_EQ(kept.samples.at(0).thread, ThreadId{kThreads});
 }
@@ -233,43 +240,105 @@ TEST(Recording, holds_more_threads_than_the_container_numbers) {
 TEST(Recording, reports_records_that_refer_to_nothing) {
     const auto error_of = [](auto fill) {
         const TemporaryFile file;
-        auto writer = RecordingWriter::create(file.open(), a_session());
+        auto writer = TestWriter::create(file.open(), a_session());
         EXPECT_TRUE(writer);
         fill(*writer);
         const auto status = writer->flush();
         EXPECT_FALSE(status);
         EXPECT_FALSE(writer->finish(SessionEnd{}));
-        KeepingVisitor kept;
+        KeepingSink kept;
         EXPECT_TRUE(read_recording(file.bytes(), kept));
         EXPECT_EQ(kept.sessions.size(), 1U);
         return status ? std::string{} : status.error().message();
     };
-    EXPECT_NE(error_of([](RecordingWriter& writer) {
-                  writer.process(Process{ProcessId{2}, 1, 0, 0, "", "", "", ""});
-              }).find("process id out of order"),
+    EXPECT_NE(error_of([](TestWriter& writer) {
+                  writer.record(Process{ProcessId{2}, 1, 0, 0, "", "", "", ""});
+              }).find("not defined: a Process"),
               std::string::npos);
-    EXPECT_NE(error_of([](RecordingWriter& writer) {
+    EXPECT_NE(error_of([](TestWriter& writer) {
                   writer.sample(Sample{ThreadId{1}, 0, NodeId{}, 1});
-              }).find("sample of an undefined thread"),
+              }).find("not defined: a Sample"),
               std::string::npos);
-    EXPECT_NE(error_of([](RecordingWriter& writer) {
+    EXPECT_NE(error_of([](TestWriter& writer) {
                   writer.node(NodeId{1}, ModuleId{1}, 1);
-              }).find("node below an undefined one"),
+              }).find("not defined: a StackNode"),
               std::string::npos);
-    EXPECT_NE(error_of([](RecordingWriter& writer) {
+    EXPECT_NE(error_of([](TestWriter& writer) {
                   define_one_of_each(writer);
                   writer.sample(Sample{ThreadId{1}, 0, NodeId{1}, 1});
-              }).find("sample at an undefined node"),
+              }).find("not defined: a Sample"),
               std::string::npos);
+}
+
+TEST(Recording, carries_several_metrics) {
+    const KeepingSink kept = read_whole(record(a_session(), [](TestWriter& writer) {
+        define_one_of_each(writer);
+        writer.record(Metric{MetricId{2}, "allocated", "bytes", "what malloc was asked for"});
+        const NodeId node = writer.node(NodeId{}, ModuleId{1}, 16);
+        for (std::uint64_t i = 1; i <= 1000; ++i) {
+            writer.sample(Sample{ThreadId{1}, i * 1000, node, 100'000});
+            writer.sample(Sample{ThreadId{1}, i * 1000, node, 64 * i, false, MetricId{2}});
+        }
+    }));
+    ASSERT_EQ(kept.metrics.size(), 1U);
+    EXPECT_EQ(kept.metrics[0].name, "allocated");
+    EXPECT_EQ(kept.metrics[0].unit, "bytes");
+    std::map<std::uint32_t, std::uint64_t> sums;
+    for (const Sample& sample : kept.samples) {
+        sums[sample.metric.value] += sample.weight;
+    }
+    EXPECT_EQ(sums, (std::map<std::uint32_t, std::uint64_t>{{1, 100'000'000}, {2, 32'032'000}}));
+}
+
+TEST(Recording, takes_types_of_events_that_are_declared_while_it_is_written) {
+    const auto fields =
+        std::to_array<FieldSpec>({{"Volume", FieldType::u32}, {"Name", FieldType::text}});
+    const EventSpec bark{RecordingWriter::kFirstForeignUid, wire::kNoSync | wire::kMaybeHasAux,
+                         "Dog", "Bark", fields};
+    const auto file = record(a_session(), [&](TestWriter& writer) {
+        define_one_of_each(writer);
+        writer.writer().declare(bark);
+        std::vector<std::byte> event;
+        EventEncoder{bark, event}.number(11).text("Rex").finish();
+        writer.writer().event(bark, event);
+        writer.sample(Sample{ThreadId{1}, 0, NodeId{}, 1});
+    });
+    std::vector<std::string> barks;
+    EventReader reader;
+    reader.subscribe("Dog.Bark", [&](const EventView& event) -> std::optional<std::string> {
+        barks.push_back(event.text("Name") + std::to_string(event.number<int>("Volume")));
+        return std::nullopt;
+    });
+    ASSERT_TRUE(reader.run(file));
+    EXPECT_EQ(barks, std::vector<std::string>{"Rex11"});
+    KeepingSink kept;
+    const auto outcome = read_recording(file, kept);
+    ASSERT_TRUE(outcome);
+    EXPECT_TRUE(outcome->whole);
+    EXPECT_EQ(outcome->unknown_events, 1U);
+    EXPECT_EQ(kept.samples.size(), 1U);
+}
+
+TEST(Tee, hands_everything_to_all_and_says_which_failed_first) {
+    KeepingSink kept;
+    RecordingWriter broken{Fd{}};
+    KeepingSink also_kept;
+    Tee tee{{&kept, &broken, &also_kept}};
+    tee.record(a_session());
+    tee.node(StackNode{NodeId{1}, NodeId{}, ModuleId{1}, 16});
+    tee.sample(Sample{ThreadId{1}, 5, NodeId{1}, 7});
+    EXPECT_FALSE(tee.flush(FlushMode::everything));
+    EXPECT_EQ(kept.log.size(), 3U);
+    EXPECT_EQ(also_kept.log, kept.log);
 }
 
 TEST(Recording, writer_can_be_moved) {
     const TemporaryFile file;
-    auto created = RecordingWriter::create(file.open(), a_session());
+    auto created = TestWriter::create(file.open(), a_session());
     ASSERT_TRUE(created);
-    RecordingWriter writer = std::move(created).value();
+    TestWriter writer = std::move(created).value();
     write_small_recording(writer);
-    RecordingWriter other = std::move(writer);
+    TestWriter other = std::move(writer);
     ASSERT_TRUE(other.finish(SessionEnd{}));
     EXPECT_EQ(read_whole(file.bytes()).samples.size(), 40U);
 }

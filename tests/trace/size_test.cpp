@@ -39,11 +39,11 @@ struct Size {
 template <class NextStack>
 Size record(Random& random, const NextStack& next_stack) {
     const TemporaryFile file;
-    auto writer = RecordingWriter::create(file.open(), a_session());
+    auto writer = TestWriter::create(file.open(), a_session());
     EXPECT_TRUE(writer);
-    writer->process(Process{ProcessId{1}, 1, 0, 0, "/bin/program", "program", "sigtrap", ""});
-    writer->module(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/program", {}});
-    writer->thread(Thread{ThreadId{1}, ProcessId{1}, 1, 0, "program"});
+    writer->record(Process{ProcessId{1}, 1, 0, 0, "/bin/program", "program", "sigtrap", ""});
+    writer->record(Module{ModuleId{1}, ModuleKind::elf, false, "/bin/program", {}});
+    writer->record(Thread{ThreadId{1}, ProcessId{1}, 1, 0, "program"});
     SampleClock clock;
     std::uint32_t nodes = 0;
     for (std::uint32_t i = 0; i < kSamples; ++i) {

@@ -13,7 +13,7 @@
 namespace sample::trace {
 namespace {
 
-void write_much(RecordingWriter& writer) {
+void write_much(TestWriter& writer) {
     write_small_recording(writer);
     for (std::uint32_t i = 0; i < 200'000; ++i) {
         writer.sample(Sample{ThreadId{1}, i * std::uint64_t{100'000}, NodeId{1 + i * i % 5},
@@ -23,13 +23,13 @@ void write_much(RecordingWriter& writer) {
 
 TEST(WriteError, full_device_is_reported_at_creation) {
     const auto writer =
-        RecordingWriter::create(Fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}, a_session());
+        TestWriter::create(Fd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}, a_session());
     ASSERT_FALSE(writer);
     EXPECT_EQ(writer.error().errno_value, ENOSPC);
 }
 
 TEST(WriteError, closed_descriptor_is_reported_at_creation) {
-    const auto writer = RecordingWriter::create(Fd{}, a_session());
+    const auto writer = TestWriter::create(Fd{}, a_session());
     ASSERT_FALSE(writer);
     EXPECT_EQ(writer.error().errno_value, EBADF);
 }
@@ -39,7 +39,7 @@ TEST(WriteError, short_write_leaves_whole_packets_and_an_error_that_stays) {
     const TemporaryFile file;
     {
         const FileSizeLimit limit{kLimit};
-        auto writer = RecordingWriter::create(file.open(), a_session());
+        auto writer = TestWriter::create(file.open(), a_session());
         ASSERT_TRUE(writer);
         write_much(*writer);
         for (int call = 0; call < 2; ++call) {
@@ -55,7 +55,7 @@ TEST(WriteError, short_write_leaves_whole_packets_and_an_error_that_stays) {
     const auto bytes = file.bytes();
     EXPECT_LT(bytes.size(), kLimit);
     EXPECT_GT(bytes.size(), kLimit - 5'000);
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto outcome = read_recording(bytes, kept);
     ASSERT_TRUE(outcome);
     EXPECT_FALSE(outcome->whole);
@@ -68,7 +68,7 @@ TEST(WriteError, short_write_cuts_back_only_to_where_the_recording_began) {
     const FileSizeLimit limit{20};
     Fd descriptor = file.open();
     ASSERT_EQ(write(descriptor.get(), "0123456789", 10), 10);
-    ASSERT_FALSE(RecordingWriter::create(std::move(descriptor), a_session()));
+    ASSERT_FALSE(TestWriter::create(std::move(descriptor), a_session()));
     EXPECT_EQ(file.bytes().size(), 10U);
 }
 
@@ -76,10 +76,10 @@ TEST(WriteError, reader_gone_is_epipe_and_no_signal) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
     Fd reader{ends[0]};
-    auto writer = RecordingWriter::create(Fd{ends[1]}, a_session());
+    auto writer = TestWriter::create(Fd{ends[1]}, a_session());
     ASSERT_TRUE(writer);
     reader.reset();
-    writer->process(Process{ProcessId{1}, 1, 0, 0, "", "", "", ""});
+    writer->record(Process{ProcessId{1}, 1, 0, 0, "", "", "", ""});
     const auto status = writer->finish(SessionEnd{});  // SIGPIPE would end this program.
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().errno_value, EPIPE);
@@ -107,7 +107,7 @@ TEST(WriteError, slow_reader_of_a_nonblocking_socket_loses_nothing) {
     }};
     std::uint64_t written = 0;
     {
-        auto writer = RecordingWriter::create(Fd{ends[1]}, a_session());
+        auto writer = TestWriter::create(Fd{ends[1]}, a_session());
         EXPECT_TRUE(writer);
         write_much(*writer);
         EXPECT_TRUE(writer->finish(SessionEnd{}));
@@ -115,7 +115,7 @@ TEST(WriteError, slow_reader_of_a_nonblocking_socket_loses_nothing) {
     }
     consumer.join();
     EXPECT_EQ(received.size(), written);
-    KeepingVisitor kept;
+    KeepingSink kept;
     const auto outcome = read_recording(received, kept);
     ASSERT_TRUE(outcome);
     EXPECT_TRUE(outcome->whole) << outcome->problem;
