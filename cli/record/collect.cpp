@@ -15,8 +15,8 @@
 #include "cli/record/session_options.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/text.h"
-#include "sampler/collector/messages.h"
-#include "sampler/collector/proc_files.h"
+#include "sampler/collector/joining/messages.h"
+#include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/session.h"
 #include "trace/recording_writer.h"
 

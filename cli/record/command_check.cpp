@@ -1,7 +1,7 @@
 #include "cli/record/command_check.h"
 
 #include "core/sanitizer_runtime.h"
-#include "sampler/collector/elf_facts.h"
+#include "sampler/collector/code/elf_facts.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@
 #include "core/fd.h"
 #include "core/file_rights.h"
 #include "core/result.h"
-#include "sampler/collector/perf_map_place.h"
-#include "sampler/collector/tick_clock.h"
+#include "sampler/collector/code/perf_map_place.h"
+#include "sampler/collector/process/tick_clock.h"
 #include "trace/node_table.h"
 #include "trace/record_sink.h"
 

@@ -1,8 +1,8 @@
-// A recording session: accepts the processes that join, drains their buffers, hands records to a
-// sink.
+// A recording session: its loop, and the end of the recording.
 //
-//   doorkeeper ─▶ Arrivals ─▶ ProfiledProcess (area) ─▶ every 20 ms: drain ─▶ Recorder ─▶ sink
-//       └─ events ─▶ gatekeeper
+//   joining/  doorkeeper ─▶ arrivals ─▶ welcome ─┐
+//   events/        └─ events ─▶ gatekeeper       ▼
+//   process/                          live processes ─▶ every 20 ms: drain ─▶ Recorder ─▶ sink
 //
 // One loop, one thread: it alone uses the sink, and may have to wait for a file. The doorkeeper and
 // the gatekeeper have threads of their own, as programs wait for their answers. A session has a
@@ -12,25 +12,19 @@
 
 #include "core/fd.h"
 #include "core/result.h"
-#include "sampler/collector/arrivals.h"
-#include "sampler/collector/doorkeeper.h"
-#include "sampler/collector/gatekeeper.h"
-#include "sampler/collector/profiled_process.h"
+#include "sampler/collector/joining/doorkeeper.h"
+#include "sampler/collector/joining/welcome.h"
+#include "sampler/collector/process/live_processes.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/session_notes.h"
 #include "sampler/collector/session_options.h"
-#include "sampler/collector/throttling.h"
-#include "sampler/collector/tick_clock.h"
-#include "sampler/collector/unprofiled.h"
 
 #include <sys/types.h>
 
-#include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace sample::collector {
 
@@ -69,65 +63,31 @@ public:
     [[nodiscard]] std::map<ModuleId, std::shared_ptr<const FileRights>> module_readers() const;
 
     /// Lets a root that waits for the session's end exit.
-    void release_root();
+    void release_root() { processes_.release_root(); }
 
 private:
-    /// What is known of a process that was greeted and has not joined yet.
-    struct Greeting {
-        std::uint64_t ticket = 0;
-        std::uint64_t carried_cpu_ns = 0;
-        std::optional<std::pair<std::string, std::string>> parent;  ///< Its program and words.
-        InheritedCode inherited;
-    };
-    struct Live {
-        std::unique_ptr<ProfiledProcess> process;
-        std::shared_ptr<AreaMapping> mapping;
-        Fd pidfd;
-        bool unprofiled = false;  ///< Its image was replaced by one that we do not hear from.
-    };
-
-    Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink);
+    Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink,
+            std::unique_ptr<Gatekeeper> gatekeeper, Fd finish_event);
     void poll_once(int timeout_ms);
-    void take_arrivals();
-    void greet(const Greeted& greeted);
-    void join(Joined joined);
-    void root_died();
-    void bury_the_dead();
-    void note_confinement(Live& live);
-    void end_process(Live& live, trace::EndKind kind, int code);
-    void process_died(Live& live);
-    void list_unprofiled();
     void housekeeping();
-    /// A debugger that comes later would stop at each sample, too.
-    void give_way_to_tracers();
     SessionOutcome finish();
-    void note_what_is_missing(trace::SessionEnd& end, const SessionOutcome& outcome,
-                              const std::string& left);
+    [[nodiscard]] std::string note();
     [[nodiscard]] std::string why_empty() const;
 
     SessionOptions options_;
     TickClock clock_;
-    UnprofiledPrograms unprofiled_;
-    std::string why_root_is_not_;  ///< Profiled, though it is the session's first process.
     std::unique_ptr<trace::RecordSink> sink_;
     Recorder recorder_;
     ThrottleWatch throttling_;
+    SessionNotes notes_;
     Fd finish_event_;
-    Fd root_pidfd_;
-    Arrivals arrivals_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
-    std::unique_ptr<Doorkeeper> doorkeeper_;  // talks to all of the above
-    std::deque<Greeting> greetings_;
-    std::list<Live> processes_;
-    std::shared_ptr<AreaMapping> root_mapping_;  ///< To release a root that waits.
-    pid_t root_ = 0;
+    LiveProcesses processes_;
+    Arrivals arrivals_;
+    Welcome welcome_;
+    std::unique_ptr<Doorkeeper> doorkeeper_;  // talks to most of the above
     bool over_ = false;
-    bool root_ended_ = false;
-    bool kernel_excluded_ = false;  ///< From the sampling of a process, at least.
-    bool was_traced_ = false;
     std::uint64_t drains_ = 0;
-    unsigned confined_processes_ = 0;
-    std::string confined_;  ///< The first of the processes that seccomp ended the sampling of.
 };
 
 }  // namespace sample::collector

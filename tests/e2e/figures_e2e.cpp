@@ -1,4 +1,4 @@
-// What a recording says, against targets whose stats is known. Bounds are six standard deviations
+// What a recording says, against targets whose truth is known. Bounds are six standard deviations
 // of the number of samples, or wide; nothing here depends on how fast the machine is.
 #include "session.h"
 

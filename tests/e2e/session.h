@@ -26,7 +26,7 @@ using Words = std::vector<std::string>;
 [[nodiscard]] double told(const std::string& out, std::string_view key);
 
 /// What `sample report --view stats --json` and `sample export --format json` say of a recording.
-/// Inlined calls are folded: the stats that targets tell is of functions with code of their own.
+/// Inlined calls are folded: the truth that targets tell is of functions with code of their own.
 class Recording {
 public:
     /// Records a test failure if the file cannot be reported or exported.

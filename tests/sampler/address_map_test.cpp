@@ -1,6 +1,6 @@
-#include "sampler/collector/address_map.h"
+#include "sampler/collector/code/address_map.h"
 
-#include "sampler/collector/elf_facts.h"
+#include "sampler/collector/code/elf_facts.h"
 #include "tests/sampler/recorder_fixture.h"
 
 #include <link.h>

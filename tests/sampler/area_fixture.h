@@ -3,8 +3,8 @@
 #pragma once
 
 #include "sampler/capture/chunk_writer.h"
-#include "sampler/collector/area_reader.h"
-#include "sampler/collector/profiled_process.h"
+#include "sampler/collector/process/area_reader.h"
+#include "sampler/collector/process/profiled_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // Fuzzes the reader of the shared area: what a program could scribble into its bitmaps, slots and
 // chunks, drained twice.
-#include "sampler/collector/area_reader.h"
+#include "sampler/collector/process/area_reader.h"
 
 #include <sys/mman.h>
 

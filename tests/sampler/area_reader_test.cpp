@@ -1,4 +1,4 @@
-#include "sampler/collector/area_reader.h"
+#include "sampler/collector/process/area_reader.h"
 
 #include "sampler/capture/capture.h"
 #include "tests/sampler/area_fixture.h"

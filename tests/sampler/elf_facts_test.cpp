@@ -1,7 +1,7 @@
-#include "sampler/collector/elf_facts.h"
+#include "sampler/collector/code/elf_facts.h"
 
 #include "core/fd.h"
-#include "sampler/collector/proc_files.h"
+#include "sampler/collector/process/proc_files.h"
 #include "tests/trace/recording_fixture.h"
 
 #include <dlfcn.h>

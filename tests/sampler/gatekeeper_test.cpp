@@ -1,4 +1,4 @@
-#include "sampler/collector/gatekeeper.h"
+#include "sampler/collector/events/gatekeeper.h"
 
 #include "tests/sampler/area_fixture.h"
 

@@ -1,5 +1,5 @@
 // Code made at run time in the test program itself: how its maps and dumps are found and kept.
-#include "sampler/collector/jit_code.h"
+#include "sampler/collector/code/jit_code.h"
 
 #include "tests/core/jitdump_builder.h"
 #include "tests/sampler/process_fixture.h"

@@ -1,6 +1,6 @@
 // Any order of loads and moves, times and overlaps: what lies at an address now is what the obvious
 // way finds, and every answer about the past is some code's.
-#include "sampler/collector/jit_history.h"
+#include "sampler/collector/code/jit_history.h"
 
 #include <algorithm>
 #include <cstddef>

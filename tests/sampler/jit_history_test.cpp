@@ -1,4 +1,4 @@
-#include "sampler/collector/jit_history.h"
+#include "sampler/collector/code/jit_history.h"
 
 #include <gtest/gtest.h>
 

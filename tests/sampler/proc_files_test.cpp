@@ -1,4 +1,4 @@
-#include "sampler/collector/proc_files.h"
+#include "sampler/collector/process/proc_files.h"
 
 #include "tests/sampler/child_process.h"
 

@@ -1,4 +1,4 @@
-#include "sampler/collector/process_end.h"
+#include "sampler/collector/process/process_end.h"
 
 #include "tests/sampler/child_process.h"
 

@@ -1,6 +1,6 @@
 // What the collector keeps ready for processes that start.
-#include "sampler/collector/program_kinds.h"
-#include "sampler/collector/spare_area.h"
+#include "sampler/collector/joining/go_programs.h"
+#include "sampler/collector/joining/spare_area.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ TEST(SpareArea, the_root_has_its_mark) {
     EXPECT_EQ((*root)->area().header.is_root, 1U);
 }
 
-TEST(ProgramKinds, this_is_no_go_program_nor_is_one_that_is_gone) {
-    ProgramKinds programs;
+TEST(GoPrograms, this_is_no_go_program_nor_is_one_that_is_gone) {
+    GoPrograms programs;
     EXPECT_FALSE(programs.is_go(::getpid()));
     EXPECT_FALSE(programs.is_go(::getpid()));
     EXPECT_FALSE(programs.is_go(-1));

@@ -1,4 +1,4 @@
-#include "sampler/collector/profiled_process.h"
+#include "sampler/collector/process/profiled_process.h"
 
 #include "tests/sampler/child_process.h"
 #include "tests/sampler/process_fixture.h"

@@ -1,4 +1,4 @@
-#include "sampler/collector/throttling.h"
+#include "sampler/collector/events/throttling.h"
 
 #include "core/fd.h"
 #include "sampler/source/perf_event.h"

@@ -1,4 +1,4 @@
-#include "sampler/collector/tick_clock.h"
+#include "sampler/collector/process/tick_clock.h"
 
 #include <gtest/gtest.h>
 

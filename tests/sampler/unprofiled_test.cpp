@@ -1,4 +1,4 @@
-#include "sampler/collector/unprofiled.h"
+#include "sampler/collector/joining/unprofiled.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

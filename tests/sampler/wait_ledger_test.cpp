@@ -1,4 +1,4 @@
-#include "sampler/collector/wait_ledger.h"
+#include "sampler/collector/process/wait_ledger.h"
 
 #include <gtest/gtest.h>
 

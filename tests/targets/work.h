@@ -1,5 +1,5 @@
 // What the target programs share: clocks, a unit of work that is nothing but CPU, budgets, and the
-// way a target tells its stats: `key=value` lines on stdout.
+// way a target tells its truth: `key=value` lines on stdout.
 //
 // Rules: no allocation and no system call inside a unit of work, so that what a target says about
 // its time is true. Functions marked TARGET_KEEP stay functions of their own under -O2: neither
@@ -117,7 +117,7 @@ public:
 
     [[nodiscard]] std::uint64_t cpu_ns() const { return thread_cpu_ns() - cpu_start_; }
 
-    /// Says what was done and what it took: the stats every budgeted target tells.
+    /// Says what was done and what it took: the truth every budgeted target tells.
     void tell_stats() const {
         tell("work_wall_ns", wall_ns() - wall_start_);
         tell("work_cpu_ns", cpu_ns());

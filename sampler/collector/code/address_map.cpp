@@ -1,0 +1,146 @@
+#include "sampler/collector/code/address_map.h"
+
+#include "sampler/collector/code/elf_facts.h"
+#include "sampler/collector/code/module_file.h"
+#include "sampler/collector/process/proc_files.h"
+
+#include <unistd.h>
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace sample::collector {
+namespace {
+
+constexpr std::uint64_t kReadPauseNs = 50'000'000;
+constexpr std::uint64_t kLookPauseNs = 1'000'000'000;
+
+}  // namespace
+
+bool AddressRanges::add(std::uint64_t start, const Range& range) {
+    if (range.end <= start) {
+        return true;
+    }
+    // What lay there before is gone: the address space was used again.
+    auto at = ranges_.lower_bound(start);
+    if (at != ranges_.begin() && std::prev(at)->second.end > start) {
+        --at;
+    }
+    while (at != ranges_.end() && at->first < range.end) {
+        at = ranges_.erase(at);
+    }
+    return ranges_.size() < kMost && ranges_.emplace(start, range).second;
+}
+
+const AddressRanges::Range* AddressRanges::find(std::uint64_t address) const {
+    const auto after = ranges_.upper_bound(address);
+    if (after == ranges_.begin()) {
+        return nullptr;
+    }
+    const Range& range = std::prev(after)->second;
+    return address < range.end ? &range : nullptr;
+}
+
+JitCode& AddressMap::jit(pid_t pid, Recorder& recorder) {
+    if (jit_ == nullptr) {
+        jit_ = std::make_unique<JitCode>(pid, recorder, inherited_);
+    }
+    return *jit_;
+}
+
+const std::shared_ptr<const FileRights>& AddressMap::rights(pid_t pid) {
+    if (!has_rights_) {
+        rights_ = lesser_rights_of(pid, std::move(rights_));
+        has_rights_ = true;
+    }
+    return rights_;
+}
+
+InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) {
+    const ActingAs its_user{rights(process.pid)};
+    if (jit_ != nullptr) {
+        return jit_->for_child(now_ns);
+    }
+    InheritedCode code{inherited_.maps, now_ns};
+    // Its own code need not have been sampled: a server that only forks does not run it.
+    const std::string map = "/proc/" + std::to_string(process.pid) + "/root/tmp/perf-" +
+                            std::to_string(process.own_pid) + ".map";
+    if (::access(map.c_str(), F_OK) == 0) {
+        for (FilePart& own : PerfMapPlace{process.pid}.snapshot()) {
+            code.add(std::move(own));
+        }
+    }
+    return code;
+}
+
+void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
+    const ActingAs its_user{rights(pid)};
+    for (const Mapping& mapping : mappings_of(pid)) {
+        if (mapping.executable) {
+            take_mapping(mapping, pid, recorder);
+        }
+    }
+}
+
+void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder) {
+    if (JitCode::is_dump(mapping.path)) {
+        jit(pid, recorder).found_dump(mapping);
+        return;
+    }
+    const AddressRanges::Range* known = find(mapping.start);
+    // A compiler's memory grows; everything else is what it was.
+    if (known != nullptr && (known->end >= mapping.end || !is_jit(*known))) {
+        return;
+    }
+    const bool is_file = !mapping.path.empty() && mapping.path[0] == '/';
+    if ((is_file && !believes_files_) || mapping.path == "[vsyscall]") {
+        return;
+    }
+    if (is_file) {
+        const ElfFacts facts = read_elf_facts(mapping.path);
+        if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
+            trace::Module module;
+            module.plugin = true;
+            module.path = mapping.path;
+            module.build_id = facts.build_id;
+            module.id = recorder.module(module);
+            keep_module_file(recorder, module, pid, mapping.start);
+            files_.add(mapping.start, {mapping.end, *bias, module.id, false});
+            return;
+        }
+    }
+    ranges_.add(mapping.start, {mapping.end, 0, jit(pid, recorder).module(), false});
+}
+
+const AddressRanges::Range* AddressMap::find(std::uint64_t address) const {
+    const AddressRanges::Range* range = ranges_.find(address);
+    return range != nullptr ? range : files_.find(address);
+}
+
+CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder, std::uint64_t time_ns) const {
+    const AddressRanges::Range* range = find(pc.value);
+    if (range == nullptr) {
+        return {recorder.pseudo(Pseudo::unknown_code), 0, false};
+    }
+    if (is_jit(*range)) {
+        const JitCode::Place place = jit_->locate(pc, time_ns);
+        return {place.module, place.address, false, jit_->has_dump(), place.until_ns};
+    }
+    return {range->module, pc.value - range->bias, range->is_agent};
+}
+
+CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns) {
+    const AddressRanges::Range* range = find(pc.value);
+    const bool is_unknown = range == nullptr && time_ns >= next_read_ns_;
+    const bool may_have_dump =
+        range != nullptr && is_jit(*range) && !jit_->has_dump() && time_ns >= next_look_ns_;
+    if (is_unknown || may_have_dump) {
+        read_mappings(pid, recorder);
+        next_read_ns_ = time_ns + kReadPauseNs;
+        next_look_ns_ = time_ns + kLookPauseNs;
+    }
+    return locate_known(pc, recorder, time_ns);
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,93 @@
+#include "sampler/collector/events/throttling.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+
+namespace sample::collector {
+namespace {
+
+constexpr const char* kLimit = "kernel.perf_event_max_sample_rate";
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+/// What Linux starts with.
+constexpr const char* kUsualLimit = "100000";
+
+std::optional<std::int64_t> read_limit(const std::string& folder) {
+    std::ifstream file{folder + "/perf_event_max_sample_rate"};
+    std::int64_t value = 0;
+    return file >> value ? std::optional{value} : std::nullopt;
+}
+
+}  // namespace
+
+EventTimes read_event(int fd) {
+    std::array<std::uint64_t, 3> words{};
+    if (::read(fd, words.data(), sizeof words) != sizeof words) {
+        return {};
+    }
+    return {words[0], words[2]};
+}
+
+ThrottleWatch::ThrottleWatch(std::uint32_t requested_hz, std::string folder)
+    : requested_hz_{requested_hz},
+      folder_{std::move(folder)},
+      first_limit_{read_limit(folder_)},
+      lowest_limit_{first_limit_} {}
+
+void ThrottleWatch::look() {
+    if (const auto limit = read_limit(folder_)) {
+        lowest_limit_ = std::min(lowest_limit_.value_or(*limit), *limit);
+    }
+}
+
+void ThrottleWatch::add(const EventTimes& times, std::uint64_t samples) {
+    if (times.running_ns == 0) {
+        return;
+    }
+    // What is less than a period held no sample back: it is the start and the end of a program.
+    const std::uint64_t stopped_ns = times.running_ns - std::min(times.counted, times.running_ns);
+    const bool is_stopped = stopped_ns * requested_hz_ >= kNsPerSecond;
+    times_ += {is_stopped ? times.counted : times.running_ns, times.running_ns};
+    samples_ += samples;
+}
+
+double ThrottleWatch::samples_a_second() const {
+    return static_cast<double>(samples_) * 1e9 / static_cast<double>(times_.running_ns);
+}
+
+bool ThrottleWatch::is_throttled() const {
+    // Starting and stopping at each switch of threads is not exact.
+    constexpr double kCounts = 0.995;
+    constexpr double kAsAsked = 0.98;
+    if (static_cast<double>(times_.counted) < kCounts * static_cast<double>(times_.running_ns)) {
+        return true;
+    }
+    return times_.running_ns != 0 && lowest_limit_.value_or(requested_hz_ + 1) <= requested_hz_ &&
+           samples_a_second() < kAsAsked * requested_hz_;
+}
+
+std::string ThrottleWatch::note(bool kernel_excluded) const {
+    if (!is_throttled()) {
+        return {};
+    }
+    std::string text = "the kernel throttled sampling to " +
+                       std::to_string(std::llround(samples_a_second())) +
+                       " samples a second of the " + std::to_string(requested_hz_) + " asked for";
+    if (lowest_limit_) {
+        text += std::string{": "} + kLimit;
+        text += *lowest_limit_ == first_limit_
+                    ? " is " + std::to_string(*lowest_limit_)
+                    : " fell from " + std::to_string(first_limit_.value_or(0)) + " to " +
+                          std::to_string(*lowest_limit_);
+    }
+    text += "; durations still add up, but stand on fewer samples";
+    if (kernel_excluded) {
+        text += ", and [kernel, caller unseen] has got time of the program itself";
+    }
+    return text + "; lower --freq, or sudo sysctl " + kLimit + "=" + kUsualLimit;
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,116 @@
+#include "sampler/collector/joining/welcome.h"
+
+#include <algorithm>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+namespace sample::collector {
+namespace {
+
+/// Who was greeted and never joined is forgotten at some time.
+constexpr std::size_t kMostGreetings = 1024;
+
+std::string errno_text(int value) {
+    return std::generic_category().message(value);
+}
+
+const char* source_name(control::Source source) {
+    switch (source) {
+        case control::Source::sigtrap:
+            return "sigtrap";
+        case control::Source::perf:
+            return "perf";
+        case control::Source::thread:
+            return "thread";
+        case control::Source::timer:
+            return "timer";
+        case control::Source::none:
+            break;
+    }
+    return "none";
+}
+
+std::string describe_refusals(const control::Armed& armed) {
+    std::string text;
+    for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
+        if (const int refusal = armed.refused_errno[i]; refusal != 0) {
+            text += std::string{text.empty() ? "" : ", "} +
+                    source_name(static_cast<control::Source>(i)) + " was refused (" +
+                    errno_text(refusal) + ")";
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+void Welcome::take_arrivals() {
+    for (Arrival& arrival : arrivals_.take()) {
+        if (auto* greeted = std::get_if<Greeted>(&arrival)) {
+            greet(*greeted);
+        } else if (auto* joined = std::get_if<Joined>(&arrival)) {
+            join(std::move(*joined));
+        } else if (const auto* announced = std::get_if<Announced>(&arrival)) {
+            unprofiled_.announced(announced->said, announced->peer, announced->time_ns);
+        }
+    }
+    arrivals_.done();
+}
+
+void Welcome::greet(const Greeted& greeted) {
+    unprofiled_.has_run(greeted.pid);
+    list_unprofiled();
+    Greeting greeting;
+    greeting.ticket = greeted.ticket;
+    if (greeted.forked) {
+        if (ProfiledProcess* parent = processes_.find(greeted.parent)) {
+            greeting.parent = {parent->identity().executable, parent->identity().command_line};
+            greeting.inherited = parent->code_for_child(greeted.own_parent);
+        }
+    }
+    greeting.carried_cpu_ns =
+        processes_.replace(greeted.pid, greeted.cpu_ns, [this] { arrivals_.done(); });
+    greetings_.push_back(std::move(greeting));
+    if (greetings_.size() > kMostGreetings) {
+        greetings_.pop_front();
+    }
+}
+
+void Welcome::join(Joined joined) {
+    ProfiledProcess::Identity& identity = joined.identity;
+    const auto greeting =
+        std::find_if(greetings_.begin(), greetings_.end(),
+                     [&](const Greeting& each) { return each.ticket == joined.ticket; });
+    if (greeting != greetings_.end()) {
+        identity.carried_cpu_ns = greeting->carried_cpu_ns;
+        identity.inherited = std::move(greeting->inherited);
+        if (greeting->parent) {
+            std::tie(identity.executable, identity.command_line) = *std::move(greeting->parent);
+        }
+        greetings_.erase(greeting);
+    }
+    identity.source = source_name(joined.armed.source);
+    const std::string refusals = describe_refusals(joined.armed);
+    if (!refusals.empty()) {
+        identity.source_reason += (identity.source_reason.empty() ? "" : "; ") + refusals;
+    }
+    if (joined.armed.kernel_excluded != 0) {
+        notes_.kernel_excluded();
+    }
+    processes_.add(std::move(identity), std::move(joined.mapping), std::move(joined.pidfd));
+}
+
+void Welcome::list_unprofiled() {
+    for (const trace::UnprofiledProgram& program : unprofiled_.settle(monotonic_ns())) {
+        const auto pid = static_cast<pid_t>(program.pid);
+        processes_.leave(pid);
+        if (recorder_.has_begun()) {
+            recorder_.sink().record(program);
+        } else if (pid == processes_.root()) {
+            why_root_is_not_ = program.reason;
+        }
+    }
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,70 @@
+#include "sampler/collector/process/tick_clock.h"
+
+#include <cpuid.h>
+
+#include <ctime>
+
+namespace sample::collector {
+namespace {
+
+std::uint64_t read_ns(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+std::uint64_t monotonic_ns() {
+    return read_ns(CLOCK_MONOTONIC);
+}
+std::uint64_t realtime_ns() {
+    return read_ns(CLOCK_REALTIME);
+}
+
+TickClock::Reading TickClock::read_both() {
+    // The pair with the shortest way around it was not interrupted.
+    Reading best;
+    std::uint64_t best_width = ~std::uint64_t{0};
+    for (int attempt = 0; attempt < 5; ++attempt) {
+        const std::uint64_t before = __builtin_ia32_rdtsc();
+        const std::uint64_t ns = monotonic_ns();
+        const std::uint64_t after = __builtin_ia32_rdtsc();
+        if (after - before < best_width) {
+            best_width = after - before;
+            best = {before + (after - before) / 2, ns};
+        }
+    }
+    return best;
+}
+
+TickClock::TickClock() : first_{read_both()} {
+    constexpr timespec kPause{0, 2'000'000};
+    ::nanosleep(&kPause, nullptr);
+    update();
+}
+
+void TickClock::update() {
+    const Reading now = read_both();
+    if (now.ns > first_.ns && now.ticks > first_.ticks) {
+        ticks_per_ns_ =
+            static_cast<double>(now.ticks - first_.ticks) / static_cast<double>(now.ns - first_.ns);
+    }
+}
+
+std::uint64_t TickClock::to_ns(std::uint64_t ticks) const {
+    const auto distance = static_cast<double>(static_cast<std::int64_t>(ticks - first_.ticks));
+    return first_.ns +
+           static_cast<std::uint64_t>(static_cast<std::int64_t>(distance / ticks_per_ns_));
+}
+
+bool TickClock::is_invariant() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1U << 8U) != 0;
+}
+
+}  // namespace sample::collector

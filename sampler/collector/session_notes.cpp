@@ -1,0 +1,87 @@
+#include "sampler/collector/session_notes.h"
+
+#include "sampler/collector/process/proc_files.h"
+
+namespace sample::collector {
+namespace {
+
+/// "name (pid)"
+std::string describe_process(pid_t pid) {
+    return thread_name_of(pid, pid) + " (" + std::to_string(pid) + ")";
+}
+
+/// What became of a process that confined itself, behind its name.
+const char* describe_confinement(capture::Confinement confinement) {
+    switch (confinement) {
+        case capture::Confinement::none:
+            break;
+        case capture::Confinement::children_left_out:
+            return " confined itself by seccomp to too few system calls for its children to join; "
+                   "they are not in the recording";
+        case capture::Confinement::unwatched:
+            return " gave up rights, or its root directory, in a way that the sampling thread "
+                   "could not follow; it was not watched from then on";
+        case capture::Confinement::stopped:
+            return " confined itself by seccomp to too few system calls for sampling, and was not "
+                   "sampled from then on";
+        case capture::Confinement::no_ticks:
+            return " forbade itself to read the time stamp counter, and was not sampled from then "
+                   "on";
+        case capture::Confinement::traced:
+            return " had itself traced by its parent, which each sample would have stopped it for, "
+                   "and was not sampled from then on";
+    }
+    return " confined itself";
+}
+
+void append(std::string& list, const char* separator, std::string_view item) {
+    list += list.empty() ? "" : separator;
+    list += item;
+}
+
+}  // namespace
+
+void SessionNotes::confined(pid_t pid, capture::Confinement how) {
+    if (how != capture::Confinement::none && ++confined_ <= kMostNamed) {
+        append(confined_names_, "; ", describe_process(pid) + describe_confinement(how));
+    }
+}
+
+void SessionNotes::left_running(pid_t pid) {
+    if (++left_ <= kMostNamed) {
+        append(left_names_, ", ", describe_process(pid));
+    }
+}
+
+void SessionNotes::add(std::string_view line) {
+    if (!line.empty()) {
+        append(lines_, "\n", line);
+    }
+}
+
+void SessionNotes::add(std::uint64_t count, std::string_view line) {
+    if (count != 0) {
+        add(std::to_string(count).append(line));
+    }
+}
+
+std::string SessionNotes::text(bool root_ended) const {
+    SessionNotes all;
+    if (left_ != 0 && root_ended) {
+        all.add("still running when the command ended, recorded until then: " + left_names_ +
+                (left_ > kMostNamed ? ", …" : ""));
+    }
+    all.add(confined_names_);
+    all.add(confined_ > kMostNamed ? confined_ - kMostNamed : 0,
+            " more processes confined themselves by seccomp");
+    if (was_traced_) {
+        all.add(
+            "not sampled while a debugger or tracer was attached, which would have stopped at "
+            "each sample: with one that is not profiled itself, --source perf or thread goes "
+            "on");
+    }
+    all.add(lines_);
+    return all.lines_;
+}
+
+}  // namespace sample::collector
