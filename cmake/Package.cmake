@@ -21,8 +21,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# The tarball needs glibc only: other libraries lie in lib/sample, where they hide those of no other program.
-# DT_RPATH rather than DT_RUNPATH, as it holds for the libraries that libraries need, too.
+# The tarball needs only glibc: it brings the other libraries, in lib/sample, where no other program finds them.
+# DT_RPATH rather than DT_RUNPATH, because it also holds for the libraries that these need.
 set_target_properties(sample PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/sample")
 target_link_options(sample PRIVATE LINKER:--disable-new-dtags)
 
