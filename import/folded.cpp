@@ -1,6 +1,4 @@
-#include "import/folded.h"
-
-#include "import/profile_maker.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
 namespace sample::imports {
@@ -39,22 +37,9 @@ Frame frame_of(std::string_view text) {
     return frame;
 }
 
-class Reader {
-public:
-    Reader(FirstFrame first, const Options& options) : first_{first}, maker_{options} {}
-
-    Result<callgraph::Profile> read(std::string_view text) &&;
-
-private:
-    ProfileMaker::Place place_of(std::string_view stack);
-
-    FirstFrame first_;
-    ProfileMaker maker_;
-};
-
-ProfileMaker::Place Reader::place_of(std::string_view stack) {
+ProfileMaker::Place place_of(std::string_view stack, FirstFrame first, ProfileMaker& maker) {
     if (stack.empty()) {
-        return maker_.category(kUnknown);
+        return maker.category(kUnknown);
     }
     const auto take = [&stack] {
         const std::size_t end = stack.find(';');
@@ -62,16 +47,20 @@ ProfileMaker::Place Reader::place_of(std::string_view stack) {
         stack = end == std::string_view::npos ? std::string_view{} : stack.substr(end + 1);
         return frame;
     };
-    const std::string_view thread = first_ == FirstFrame::thread ? take() : kAll;
-    ProfileMaker::Place place = maker_.category(thread.empty() ? kUnknown : thread);
+    const std::string_view thread = first == FirstFrame::thread ? take() : kAll;
+    ProfileMaker::Place place = maker.category(thread.empty() ? kUnknown : thread);
     while (!stack.empty()) {
         const Frame frame = frame_of(take());
-        place = maker_.child(place, maker_.function(frame.function), {0, 0, frame.inlining});
+        place = maker.child(place, maker.function(frame.function), {0, 0, frame.inlining});
     }
     return place;
 }
 
-Result<callgraph::Profile> Reader::read(std::string_view text) && {
+}  // namespace
+
+Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
+                                       const Options& options) {
+    ProfileMaker maker{options};
     Lines lines{text};
     std::string_view line;
     while (lines.next(line)) {
@@ -90,29 +79,22 @@ Result<callgraph::Profile> Reader::read(std::string_view text) && {
         }
         const std::string_view stack =
             space == std::string_view::npos ? std::string_view{} : trimmed(line.substr(0, space));
-        maker_.add(place_of(stack), *weight, 0);
-        if (!maker_.problem().empty()) {
-            return lines.wrong(maker_.problem());
+        maker.add(place_of(stack, first, maker), *weight, 0);
+        if (!maker.problem().empty()) {
+            return lines.wrong(maker.problem());
         }
     }
-    callgraph::Profile& profile = maker_.profile();
+    callgraph::Profile& profile = maker.profile();
     profile.event = "folded";
     profile.unit = "counts";
     profile.stats.notes.emplace_back(
         "folded stacks do not say what their counts are: samples, as a rule, or microseconds");
-    if (first_ == FirstFrame::function) {
+    if (first == FirstFrame::function) {
         profile.stats.notes.emplace_back(
             "every frame was taken as a function: if the first of each line names a thread or a "
             "process, say --from folded-threads");
     }
-    return std::move(maker_).finish();
-}
-
-}  // namespace
-
-Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
-                                       const Options& options) {
-    return Reader{first, options}.read(text);
+    return std::move(maker).finish();
 }
 
 }  // namespace sample::imports

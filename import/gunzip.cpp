@@ -3,37 +3,12 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <memory>
 
 namespace sample::imports {
 
 namespace {
-
-/// Owns zlib's state.
-class Inflater {
-public:
-    Inflater() {
-        constexpr int kGzipOnly = 16 + MAX_WBITS;
-        is_ready_ = ::inflateInit2(&stream_, kGzipOnly) == Z_OK;
-    }
-    Inflater(const Inflater&) = delete;
-    Inflater& operator=(const Inflater&) = delete;
-    Inflater(Inflater&&) = delete;
-    Inflater& operator=(Inflater&&) = delete;
-    ~Inflater() {
-        if (is_ready_) {
-            ::inflateEnd(&stream_);
-        }
-    }
-
-    [[nodiscard]] bool is_ready() const { return is_ready_; }
-    [[nodiscard]] z_stream& stream() { return stream_; }
-
-private:
-    z_stream stream_{};
-    bool is_ready_ = false;
-};
 
 Unexpected wrong(ErrorCode code, std::size_t at, std::string_view what) {
     return unexpected(
@@ -47,13 +22,14 @@ bool is_gzip(std::string_view bytes) {
 }
 
 Result<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
+    constexpr int kGzipOnly = 16 + MAX_WBITS;
     constexpr std::size_t kPiece = std::size_t{256} * 1024;
     constexpr std::size_t kMostAtOnce = std::numeric_limits<uInt>::max();
-    Inflater inflater;
-    if (!inflater.is_ready()) {
+    z_stream stream{};
+    if (::inflateInit2(&stream, kGzipOnly) != Z_OK) {
         return unexpected(ErrorCode::system, "no memory to unpack gzip");
     }
-    z_stream& stream = inflater.stream();
+    const std::unique_ptr<z_stream, int (*)(z_stream*)> owner{&stream, ::inflateEnd};
     std::string result;
     std::string piece(kPiece, '\0');
     std::string_view rest = bytes;
@@ -83,8 +59,7 @@ Result<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
         } else if (status == Z_BUF_ERROR || (status == Z_OK && made == 0 && rest.empty())) {
             return wrong(ErrorCode::truncated, at, "the end is missing");
         } else if (status != Z_OK) {
-            return wrong(ErrorCode::corrupt, at,
-                         stream.msg == nullptr ? "damaged" : std::string_view{stream.msg});
+            return wrong(ErrorCode::corrupt, at, stream.msg == nullptr ? "damaged" : stream.msg);
         }
     }
 }

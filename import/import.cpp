@@ -1,23 +1,29 @@
 #include "import/import.h"
 
-#include "import/folded.h"
 #include "import/gunzip.h"
 #include "import/json_kind.h"
-#include "import/luau.h"
-#include "import/perf_script.h"
-#include "import/pprof.h"
-#include "import/script_profiler_json.h"
-#include "import/script_profiler_tree.h"
-#include "import/speedscope.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
 namespace sample::imports {
 
 namespace {
+
+constexpr std::array<std::pair<Format, std::string_view>, 7> kNames{{
+    {Format::json, "json"},
+    {Format::speedscope, "speedscope"},
+    {Format::pprof, "pprof"},
+    {Format::perf_script, "perf-script"},
+    {Format::folded, "folded"},
+    {Format::folded_threads, "folded-threads"},
+    {Format::luau, "luau"},
+}};
 
 /// Text has no control characters but tabs and line ends; every pprof has a zero.
 bool is_text(std::string_view bytes) {
@@ -31,6 +37,15 @@ bool is_text(std::string_view bytes) {
 
 bool is_utf16(std::string_view bytes) {
     return bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff");
+}
+
+/// Whether `bytes` begin like a CPU profile of gperftools, an older format of 64-bit words: no
+/// words before the header, three in it behind this one, version 0. Source:
+/// cpuprofile-fileformat.html of gperftools.
+bool is_gperftools(std::string_view bytes) {
+    constexpr std::array<std::uint64_t, 3> kHeader{0, 3, 0};
+    return bytes.size() >= sizeof kHeader &&
+           std::memcmp(bytes.data(), kHeader.data(), sizeof kHeader) == 0;
 }
 
 Unexpected not_read(std::string_view what, std::string_view advice) {
@@ -52,8 +67,7 @@ Result<Format> detect_json(std::string_view text) {
         case JsonKind::firefox:
             return not_read("a profile for the Firefox Profiler",
                             "save it in another format, or import what it was made from");
-        case JsonKind::chrome_trace:
-        case JsonKind::chrome_cpu:
+        case JsonKind::chrome:
             return not_read("a trace for Chrome", "speedscope opens it and exports its own format");
         case JsonKind::unknown:
             break;
@@ -108,22 +122,16 @@ Result<Format> detect_lines(std::string_view text) {
                           format_names());
 }
 
-Result<callgraph::Profile> read_json(std::string_view text, const Options& options) {
+bool is_version_1(std::string_view text) {
     const Result<JsonKind> kind = kind_of_json(text);
-    const bool is_version_1 = kind && *kind == JsonKind::script_profiler_1;
-    return is_version_1 ? read_script_profiler_tree(text, options)
-                        : read_script_profiler_json(text);
-}
-
-/// Where in a function each sample was, not only where the function begins.
-bool has_lines(Format format) {
-    return format == Format::pprof || format == Format::perf_script;
+    return kind && *kind == JsonKind::script_profiler_1;
 }
 
 Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const Options& options) {
     switch (format) {
         case Format::json:
-            return read_json(bytes, options);
+            return is_version_1(bytes) ? read_script_profiler_tree(bytes, options)
+                                       : read_script_profiler_json(bytes);
         case Format::speedscope:
             return read_speedscope(bytes, options);
         case Format::pprof:
@@ -141,6 +149,30 @@ Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const 
 }
 
 }  // namespace
+
+std::string_view name_of(Format format) {
+    return kNames[static_cast<std::size_t>(format)].second;
+}
+
+std::string format_names() {
+    std::string list;
+    for (const auto& [format, name] : kNames) {
+        list.append(list.empty() ? "" : ", ").append(name);
+    }
+    return list;
+}
+
+Result<Format> find_format(std::string_view name) {
+    for (const auto& [format, its_name] : kNames) {
+        if (its_name == name) {
+            return format;
+        }
+    }
+    return unexpected(ErrorCode::invalid_argument, std::string{"--from cannot be '"}
+                                                       .append(name)
+                                                       .append("': choose one of ")
+                                                       .append(format_names()));
+}
 
 Result<Format> detect_format(std::string_view bytes) {
     const std::string_view text = without_byte_order_mark(bytes);
@@ -193,7 +225,8 @@ Result<Imported> import_profile(std::string_view bytes, std::optional<Format> fo
         format = *detected;
     }
     Options wanted = options;
-    wanted.lines = options.lines && has_lines(*format);
+    // Others say only where a function begins, not where in it a sample was.
+    wanted.lines = options.lines && (*format == Format::pprof || *format == Format::perf_script);
     Result<callgraph::Profile> profile = read_as(*format, bytes, wanted);
     if (!profile) {
         Error error = profile.error();

@@ -3,13 +3,40 @@
 
 #include "callgraph/profile.h"
 #include "core/result.h"
-#include "import/format.h"
-#include "import/options.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sample::imports {
+
+enum class Format : std::uint8_t {
+    json,  ///< Script-profiler JSON, version 1 or 2.
+    speedscope,
+    pprof,
+    perf_script,
+    folded,
+    folded_threads,  ///< Folded; the first frame of each line is a thread's or process's name.
+    luau,            ///< The stacks that `luau --profile` writes.
+};
+
+[[nodiscard]] std::string_view name_of(Format format);
+/// "json, speedscope, …": for messages.
+[[nodiscard]] std::string format_names();
+/// Errors: invalid_argument, listing the formats.
+[[nodiscard]] Result<Format> find_format(std::string_view name);
+
+/// What of a foreign file is wanted, and how much of it is borne.
+struct Options {
+    bool times = false;  ///< Profile::timeline, where the file has times.
+    bool lines = false;  ///< A node for each line of a function, where the file has lines.
+    /// No compressed file that unpacks to more is read: a profile of a million nodes needs a tenth.
+    std::size_t max_unpacked_bytes = std::size_t{1} << 30;
+    /// A node costs about 200 bytes while the tree grows, and two bytes of some formats make one.
+    std::uint32_t max_nodes = std::uint32_t{1} << 24;
+};
 
 struct Imported {
     callgraph::Profile profile;

@@ -1,4 +1,5 @@
-// Which of the known documents a JSON text is, by the fields of its root.
+// Which of the known documents a JSON text is, by the fields of its root; and what is wrong with
+// one that is none.
 #pragma once
 
 #include "core/result.h"
@@ -13,8 +14,7 @@ enum class JsonKind : std::uint8_t {
     script_profiler_2,  ///< Also of other versions, which its reader refuses.
     speedscope,
     firefox,
-    chrome_trace,
-    chrome_cpu,
+    chrome,
     unknown,
 };
 
@@ -22,7 +22,8 @@ enum class JsonKind : std::uint8_t {
 /// with the byte, where that is not reached. No recursion.
 [[nodiscard]] Result<JsonKind> kind_of_json(std::string_view text);
 
-/// The error of a malformed text, by what nlohmann-json says of it.
-[[nodiscard]] Unexpected malformed_json(std::size_t position, std::string_view what);
+/// The error of a text that simdjson refuses, for the reason `what`: simdjson does not say where,
+/// so that the text is read once more.
+[[nodiscard]] Unexpected malformed_json(std::string_view text, std::string_view what);
 
 }  // namespace sample::imports

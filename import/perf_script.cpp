@@ -1,8 +1,6 @@
-#include "import/perf_script.h"
-
 #include "callgraph/categories.h"
 #include "import/perf_script_lines.h"
-#include "import/profile_maker.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
 #include <algorithm>
@@ -41,7 +39,6 @@ private:
     ProfileMaker::Place place_of_stack(ProfileMaker::Place category);
     /// `outer` is the next frame outwards that was not inlined; nullptr: there is none.
     FunctionId function_of(const PerfFrame& frame, const PerfFrame* outer);
-    std::uint64_t weight_of(const PerfHead& head) const;
     callgraph::Profile finish() &&;
 
     ProfileMaker maker_;
@@ -83,6 +80,7 @@ bool Reader::take_head(std::string_view line) {
         return false;
     }
     end_sample();
+    frames_.clear();
     head_ = *head;
     is_in_sample_ = true;
     return true;
@@ -121,17 +119,12 @@ void Reader::take_frame_of_head() {
     }
 }
 
-std::uint64_t Reader::weight_of(const PerfHead& head) const {
-    return has_period_ ? head.period.value_or(0) : 1;
-}
-
 void Reader::end_sample() {
     if (!std::exchange(is_in_sample_, false)) {
         return;
     }
     if (head_.is_other_record) {
         ++other_records_;
-        frames_.clear();
         return;
     }
     if (!has_event_) {
@@ -143,15 +136,13 @@ void Reader::end_sample() {
     }
     if (head_.event != event_) {
         ++other_events_;
-        frames_.clear();
         return;
     }
     take_frame_of_head();
     without_period_ += has_period_ && !head_.period ? 1U : 0U;
     const std::uint32_t thread = maker_.thread({head_.pid, head_.tid, head_.comm, {}});
     const auto place = place_of_stack(maker_.category_of_thread(thread));
-    maker_.add(place, weight_of(head_), 1, thread, head_.time_ns);
-    frames_.clear();
+    maker_.add(place, has_period_ ? head_.period.value_or(0) : 1, 1, thread, head_.time_ns);
 }
 
 ProfileMaker::Place Reader::place_of_stack(ProfileMaker::Place category) {
@@ -197,19 +188,12 @@ callgraph::Profile Reader::finish() && {
     } else {
         profile.stats.clock = event_ == "cpu-clock" ? "cpu" : "wall";
     }
-    auto& notes = profile.stats.notes;
-    if (other_events_ != 0) {
-        notes.push_back(std::to_string(other_events_) + " samples of other events than " +
-                        (event_.empty() ? "the first" : event_) + " were left out");
-    }
-    if (other_records_ != 0) {
-        notes.push_back(std::to_string(other_records_) +
-                        " records that are no samples (PERF_RECORD_...) were left out");
-    }
-    if (without_period_ != 0) {
-        notes.push_back(std::to_string(without_period_) +
-                        " samples without a period weigh nothing");
-    }
+    maker_.note_count(other_events_, "samples of other events than " +
+                                         (event_.empty() ? "the first" : event_) +
+                                         " were left out");
+    maker_.note_count(other_records_,
+                      "records that are no samples (PERF_RECORD_...) were left out");
+    maker_.note_count(without_period_, "samples without a period weigh nothing");
     return std::move(maker_).finish(true);
 }
 

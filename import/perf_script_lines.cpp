@@ -10,7 +10,6 @@ namespace sample::imports {
 namespace {
 
 constexpr std::uint64_t kNsPerS = 1'000'000'000;
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 
 /// Words between spaces and tabs.
 class Words {
@@ -39,12 +38,6 @@ private:
     std::size_t at_ = 0;
 };
 
-std::optional<std::uint32_t> to_id(std::string_view text) {
-    const auto number = to_number(text);
-    return number && *number <= kMax32 ? std::optional{static_cast<std::uint32_t>(*number)}
-                                       : std::nullopt;
-}
-
 /// "tid" or "pid/tid"; perf prints -1 for what it does not know.
 bool read_ids(std::string_view word, PerfHead& head) {
     if (word.empty() || !(is_digit(word[0]) || word[0] == '-')) {
@@ -52,14 +45,15 @@ bool read_ids(std::string_view word, PerfHead& head) {
     }
     const std::size_t slash = word.find('/');
     if (slash != std::string_view::npos) {
-        const auto pid = to_id(word.substr(0, slash));
+        const auto pid = to_number<std::uint32_t>(word.substr(0, slash));
         if (!pid) {
             return false;
         }
         head.pid = *pid;
         word.remove_prefix(slash + 1);
     }
-    const auto tid = word == "-1" ? std::optional<std::uint32_t>{0} : to_id(word);
+    const auto tid =
+        word == "-1" ? std::optional<std::uint32_t>{0} : to_number<std::uint32_t>(word);
     head.tid = tid.value_or(0);
     return tid.has_value();
 }
@@ -252,7 +246,7 @@ bool add_source_line(std::string_view text, PerfFrame& frame) {
     if (colon == std::string_view::npos) {
         return false;
     }
-    const auto line = to_id(text.substr(colon + 1));
+    const auto line = to_number<std::uint32_t>(text.substr(colon + 1));
     if (!line) {
         return false;
     }

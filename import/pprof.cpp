@@ -1,14 +1,11 @@
-#include "import/pprof.h"
-
 #include "callgraph/categories.h"
 #include "import/pprof_message.h"
-#include "import/profile_maker.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -24,23 +21,6 @@ using callgraph::Inlining;
 constexpr std::string_view kAll = "all";
 constexpr std::string_view kUnknown = "[unknown]";
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-
-/// Nanoseconds in a unit of time; none for what is none. Source: measurement.go of pprof.
-std::optional<std::uint64_t> nanoseconds_in(std::string_view unit) {
-    if (unit == "nanoseconds" || unit == "nanosecond" || unit == "ns") {
-        return 1;
-    }
-    if (unit == "microseconds" || unit == "microsecond" || unit == "us") {
-        return 1000;
-    }
-    if (unit == "milliseconds" || unit == "millisecond" || unit == "ms") {
-        return kNsPerMs;
-    }
-    if (unit == "seconds" || unit == "second" || unit == "s") {
-        return 1000 * kNsPerMs;
-    }
-    return std::nullopt;
-}
 
 /// Where `address` is in the file of `mapping`; as it is, where that is not known.
 std::uint64_t offset_in(const PprofMapping& mapping, std::uint64_t address) {
@@ -171,8 +151,7 @@ void Reader::set(Labels& labels, std::string_view name, std::string_view value,
     std::replace_if(
         key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
     const bool is_text = label.text != 0;
-    const std::uint64_t number =
-        is_text ? to_number(value).value_or(0) : static_cast<std::uint64_t>(label.number);
+    const std::uint64_t number = is_text ? to_number(value).value_or(0) : label.number;
     const auto id = static_cast<std::uint32_t>(
         number <= std::numeric_limits<std::uint32_t>::max() ? number : 0);
     if ((key == "thread" || key == "thread_name") && is_text) {
@@ -324,17 +303,10 @@ Result<callgraph::Profile> Reader::read() && {
     frames_left_ = kFramesAtLeast + kFramesPerByte * bytes_.size();
     choose_types();
     read_facts();
-    PprofSamples samples{bytes_};
-    PprofSample sample;
-    while (samples.next(sample)) {
-        if (std::string wrong = take(sample); !wrong.empty()) {
-            return unexpected(ErrorCode::corrupt,
-                              "sample " + std::to_string(samples.number()) + ": " + wrong);
-        }
-    }
-    if (!samples.problem().empty()) {
-        return unexpected(ErrorCode::corrupt,
-                          "sample " + std::to_string(samples.number()) + ": " + samples.problem());
+    const auto read =
+        read_pprof_samples(bytes_, [this](const PprofSample& sample) { return take(sample); });
+    if (!read) {
+        return unexpected(read.error());
     }
     return std::move(maker_).finish();
 }
@@ -343,25 +315,7 @@ Result<callgraph::Profile> Reader::read() && {
 
 Result<callgraph::Profile> read_pprof(std::string_view bytes, const Options& options) {
     const Result<PprofMessage> message = read_pprof_message(bytes);
-    if (!message) {
-        return unexpected(message.error());
-    }
-    return Reader{*message, bytes, options}.read();
-}
-
-bool is_gperftools(std::string_view bytes) {
-    // No words before the header, three in it behind this one, version 0.
-    constexpr std::array<std::uint64_t, 3> kHeader{0, 3, 0};
-    std::array<std::uint64_t, kHeader.size()> words{};
-    if (bytes.size() < sizeof words) {
-        return false;
-    }
-    std::memcpy(words.data(), bytes.data(), sizeof words);
-    return words == kHeader;
-}
-
-bool is_pprof(std::string_view bytes) {
-    return looks_like_pprof(bytes);
+    return message ? Reader{*message, bytes, options}.read() : unexpected(message.error());
 }
 
 }  // namespace sample::imports

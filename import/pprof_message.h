@@ -5,6 +5,7 @@
 #include "core/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,13 +28,13 @@ struct PprofMapping {
 };
 
 struct PprofLine {
-    std::uint64_t function = 0;  ///< An id; in a message that was checked, an index.
-    std::int64_t line = 0;
+    std::uint64_t function = 0;  ///< An index.
+    std::uint64_t line = 0;      ///< At most 32 bits.
 };
 
 struct PprofLocation {
     std::uint64_t id = 0;
-    std::uint64_t mapping = 0;  ///< As PprofLine::function; 0: none.
+    std::uint64_t mapping = 0;  ///< An index; 0: none.
     std::uint64_t address = 0;
     std::vector<PprofLine> lines;  ///< The innermost first; all but the last were inlined.
 };
@@ -43,13 +44,13 @@ struct PprofFunction {
     std::uint64_t name = 0;
     std::uint64_t system_name = 0;
     std::uint64_t file = 0;
-    std::int64_t start_line = 0;
+    std::uint64_t start_line = 0;  ///< At most 32 bits.
 };
 
 struct PprofLabel {
     std::uint64_t key = 0;
     std::uint64_t text = 0;
-    std::int64_t number = 0;
+    std::uint64_t number = 0;
 };
 
 struct PprofSample {
@@ -76,25 +77,9 @@ struct PprofMessage {
 /// Everything but the samples. Errors: as read_pprof().
 [[nodiscard]] Result<PprofMessage> read_pprof_message(std::string_view bytes);
 
-/// Takes one sample after another from a message that read_pprof_message() has read.
-class PprofSamples {
-public:
-    explicit PprofSamples(std::string_view bytes) : rest_{bytes} {}
-
-    /// False behind the last sample, and after an error.
-    bool next(PprofSample& sample);
-    /// The first sample is 1.
-    [[nodiscard]] std::size_t number() const { return number_; }
-    /// Empty: none.
-    [[nodiscard]] const std::string& problem() const { return problem_; }
-
-private:
-    std::string_view rest_;
-    std::size_t number_ = 0;
-    std::string problem_;
-};
-
-/// See is_pprof().
-[[nodiscard]] bool looks_like_pprof(std::string_view bytes);
+/// `take` takes one sample after another of a message that read_pprof_message() has read, and says
+/// what is wrong with it; empty: nothing. Errors: corrupt, with the sample.
+[[nodiscard]] Result<void> read_pprof_samples(
+    std::string_view bytes, const std::function<std::string(const PprofSample&)>& take);
 
 }  // namespace sample::imports

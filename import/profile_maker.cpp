@@ -25,29 +25,23 @@ std::uint64_t hash_of(std::string_view text) {
 
 }  // namespace
 
-std::uint64_t ProfileMaker::FunctionTraits::hash(const FunctionKey& key) {
-    return hash_pair(
-        hash_pair(hash_of(key.name), hash_of(key.source)),
-        (std::uint64_t{key.module} << 32) ^ (std::uint64_t{key.flags} << 28) ^ key.line);
+std::uint64_t FunctionKey::hash() const {
+    return hash_pair(hash_pair(hash_of(name), hash_of(source)),
+                     (std::uint64_t{module} << 32) ^ (std::uint64_t{flags} << 28) ^ line);
 }
 
-bool ProfileMaker::FunctionTraits::equal(const FunctionKey& left, const FunctionKey& right) {
-    return left.line == right.line && left.module == right.module && left.flags == right.flags &&
-           left.name == right.name && left.source == right.source &&
-           left.linkage_name == right.linkage_name;
-}
-
-std::uint64_t ProfileMaker::ThreadTraits::hash(const ThreadKey& key) {
-    return hash_pair((std::uint64_t{key.pid} << 32) | key.tid, hash_of(key.name));
-}
-
-bool ProfileMaker::ThreadTraits::equal(const ThreadKey& left, const ThreadKey& right) {
-    return left.pid == right.pid && left.tid == right.tid && left.name == right.name &&
-           left.process == right.process;
+std::uint64_t ThreadKey::hash() const {
+    return hash_pair((std::uint64_t{pid} << 32) | tid, hash_of(name));
 }
 
 ProfileMaker::ProfileMaker(const Options& options) : options_{options} {
     profile_.by_line = options.lines;
+}
+
+void ProfileMaker::note_count(std::uint64_t count, const std::string& what) {
+    if (count != 0) {
+        profile_.stats.notes.push_back(std::to_string(count) + " " + what);
+    }
 }
 
 std::string_view ProfileMaker::keep(std::string_view text) {
@@ -182,37 +176,33 @@ void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples,
 void ProfileMaker::note_time(ThreadState& thread, const TimedWeight& sample) {
     if (!thread.samples) {
         thread.samples = std::make_shared<SampleSeries>();
-    } else if (sample.time_ns < thread.samples->last_time_ns()) {
-        thread.is_sorted = false;
     }
+    thread.is_sorted = thread.is_sorted && (thread.samples->is_empty() ||
+                                            sample.time_ns >= thread.samples->last_time_ns());
     thread.samples->append(sample);
 }
 
 namespace {
 
-std::shared_ptr<SampleSeries> sorted(const SampleSeries& series) {
+/// The series by time, counted from `start_ns`. Only one that is not sorted takes more memory.
+std::shared_ptr<SampleSeries> by_time(const SampleSeries& series, bool is_sorted,
+                                      std::int64_t start_ns) {
+    auto result = std::make_shared<SampleSeries>();
     std::vector<TimedWeight> all;
-    all.reserve(series.size());
     TimedWeight sample;
     for (auto reader = series.read(); reader.next(sample);) {
-        all.push_back(sample);
+        sample.time_ns -= start_ns;
+        if (is_sorted) {
+            result->append(sample);
+        } else {
+            all.push_back(sample);
+        }
     }
     std::stable_sort(all.begin(), all.end(), [](const TimedWeight& left, const TimedWeight& right) {
         return left.time_ns < right.time_ns;
     });
-    auto result = std::make_shared<SampleSeries>();
     for (const TimedWeight& each : all) {
         result->append(each);
-    }
-    return result;
-}
-
-std::shared_ptr<SampleSeries> counted_from(const SampleSeries& series, std::int64_t start_ns) {
-    auto result = std::make_shared<SampleSeries>();
-    TimedWeight sample;
-    for (auto reader = series.read(); reader.next(sample);) {
-        sample.time_ns -= start_ns;
-        result->append(sample);
     }
     return result;
 }
@@ -222,15 +212,12 @@ std::shared_ptr<SampleSeries> counted_from(const SampleSeries& series, std::int6
 void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t start_ns) {
     callgraph::Timeline timeline;
     for (std::uint32_t i = 0; i < thread_states_.size(); ++i) {
-        auto samples = std::move(thread_states_[i].samples);
+        auto& [category, samples, is_sorted] = thread_states_[i];
         if (!samples) {
             continue;
         }
-        if (!thread_states_[i].is_sorted) {
-            samples = sorted(*samples);
-        }
-        if (start_ns != 0) {
-            samples = counted_from(*samples, start_ns);
+        if (!is_sorted || start_ns != 0) {
+            samples = by_time(*samples, is_sorted, start_ns);
         }
         timeline.threads.push_back({i, std::move(samples)});
     }

@@ -9,7 +9,7 @@
 #include "callgraph/profile.h"
 #include "callgraph/timeline.h"
 #include "callgraph/tree.h"
-#include "import/options.h"
+#include "import/import.h"
 
 #include <cstdint>
 #include <deque>
@@ -32,6 +32,9 @@ struct FunctionKey {
     std::uint32_t line = 0;
     std::uint32_t module = 0;
     std::uint32_t flags = 0;
+
+    bool operator==(const FunctionKey&) const = default;
+    [[nodiscard]] std::uint64_t hash() const;
 };
 
 /// What tells threads apart; 0 and empty: unknown.
@@ -40,6 +43,9 @@ struct ThreadKey {
     std::uint32_t tid = 0;
     std::string_view name;
     std::string_view process;
+
+    bool operator==(const ThreadKey&) const = default;
+    [[nodiscard]] std::uint64_t hash() const;
 };
 
 class ProfileMaker {
@@ -50,6 +56,8 @@ public:
 
     /// For facts about the session, and notes.
     [[nodiscard]] callgraph::Profile& profile() { return profile_; }
+    /// A note of what was counted, if there was any: "7 `what`".
+    void note_count(std::uint64_t count, const std::string& what);
 
     [[nodiscard]] FunctionId function(const FunctionKey& key);
     [[nodiscard]] callgraph::Function& function(FunctionId id) {
@@ -83,13 +91,10 @@ public:
     [[nodiscard]] callgraph::Profile finish(bool from_first = false) &&;
 
 private:
-    struct FunctionTraits {
-        static std::uint64_t hash(const FunctionKey& key);
-        static bool equal(const FunctionKey& left, const FunctionKey& right);
-    };
-    struct ThreadTraits {
-        static std::uint64_t hash(const ThreadKey& key);
-        static bool equal(const ThreadKey& left, const ThreadKey& right);
+    template <class Key>
+    struct Traits {
+        static std::uint64_t hash(const Key& key) { return key.hash(); }
+        static bool equal(const Key& left, const Key& right) { return left == right; }
     };
     struct ThreadState {
         std::optional<Place> category;
@@ -115,8 +120,8 @@ private:
     Options options_;
     callgraph::Profile profile_;
     callgraph::TreeBuilder tree_;
-    callgraph::InternTable<FunctionKey, FunctionTraits> functions_;
-    callgraph::InternTable<ThreadKey, ThreadTraits> threads_;
+    callgraph::InternTable<FunctionKey, Traits<FunctionKey>> functions_;
+    callgraph::InternTable<ThreadKey, Traits<ThreadKey>> threads_;
     std::vector<ThreadState> thread_states_;
     std::unordered_map<std::string_view, Place> categories_;
     std::map<std::pair<std::string, std::string>, Group> groups_;  ///< By process and stem.

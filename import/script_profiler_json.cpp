@@ -1,14 +1,16 @@
-// From a parsed script-profiler document to a Profile: references are followed, and whatever does
-// not make one tree is refused.
-#include "import/script_profiler_json.h"
-
+// The script-profiler JSON, version 2: read as it stands, with ids of nodes and functions not
+// looked up; then references are followed, and whatever does not make one tree is refused.
 #include "callgraph/tree.h"
-#include "import/script_profiler_document.h"
+#include "import/json_reader.h"
+#include "import/readers.h"
+#include "import/text_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace sample::imports {
 
@@ -21,306 +23,394 @@ using callgraph::Profile;
 constexpr std::uint64_t kNsPerUs = 1000;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMaxIds = std::numeric_limits<std::uint32_t>::max() - 1;
-
-/// A document that names an event counts it; all others have microseconds.
-bool is_count(const ScriptProfilerDocument& document) {
-    return !document.event.empty() && !document.unit.empty();
-}
-
-std::uint64_t nanoseconds_a_unit(const ScriptProfilerDocument& document) {
-    return is_count(document) ? 1 : kNsPerUs;
-}
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 
 std::string node_name(std::size_t id) {
     return "node " + std::to_string(id);
 }
 
-/// Follows every reference of a document once. Node 0 stands for the root.
-class TreeReader {
-public:
-    explicit TreeReader(const ScriptProfilerDocument& document) : document_{document} {}
-
-    /// Fills profile's nodes and categories, without totals.
-    Result<void> read(Profile& profile);
-    [[nodiscard]] std::size_t unreached() const { return unreached_; }
-
-private:
-    Result<void> link_categories();
-    Result<void> link_children(std::uint32_t id, const NodeEntry& entry);
-    Result<void> link(std::uint32_t parent, std::uint64_t child, std::uint32_t function);
-    /// Marks everything below `from`, which is below no other node.
-    void reach(std::uint32_t from, std::vector<bool>& is_reached) const;
-    Result<void> find_reached();
-    void move_to(Profile& profile);
-
-    const ScriptProfilerDocument& document_;
-    std::vector<Node> nodes_;
-    std::vector<bool> has_parent_;
-    std::vector<bool> is_reached_;
-    std::vector<std::uint32_t> last_caller_;  ///< By function: the last node seen calling it.
-    std::size_t unreached_ = 0;
+struct CategoryEntry {
+    std::string name;
+    std::uint64_t node = 0;
 };
 
-Result<void> TreeReader::read(Profile& profile) {
-    if (document_.nodes.size() > kMaxIds || document_.functions.size() > kMaxIds) {
-        return unexpected(ErrorCode::corrupt, "more than 2^32 nodes or functions");
+/// A profile while it is read. Totals are what the file counts; node 0 stands for the root.
+struct Document : Profile {
+    std::uint64_t gc_function = 0;  ///< 0: the document has none.
+    std::vector<CategoryEntry> entries;
+    std::vector<std::uint64_t> callee_functions;  ///< Of one node after the other.
+    std::vector<std::uint64_t> callee_nodes;
+    std::vector<std::size_t> callees_end{0};  ///< By node.
+};
+
+/// A node while it is read.
+struct NodeFields : Node {
+    explicit NodeFields(Document& of) : document{of} {}
+
+    Document& document;
+    bool has_functions = false;
+    bool has_nodes = false;
+};
+
+bool read_inlined(JsonReader& reader, std::string_view key, JsonValue value, NodeFields& node) {
+    std::uint64_t inlined = 0;
+    if (!reader.read(key, value, inlined)) {
+        return false;
     }
-    nodes_.resize(document_.nodes.size() + 1);
-    has_parent_.resize(nodes_.size());
-    last_caller_.resize(document_.functions.size() + 1);
-    if (auto linked = link_categories(); !linked) {
-        return linked;
-    }
-    for (std::uint32_t id = 1; id < nodes_.size(); ++id) {
-        if (auto linked = link_children(id, document_.nodes[id - 1]); !linked) {
-            return linked;
-        }
-    }
-    if (auto found = find_reached(); !found) {
-        return found;
-    }
-    move_to(profile);
-    return {};
+    node.inlining = static_cast<callgraph::Inlining>(inlined);
+    return inlined <= static_cast<std::uint64_t>(callgraph::Inlining::some) ||
+           reader.fail("Inlined must be 0, 1 or 2");
 }
 
-Result<void> TreeReader::link_categories() {
-    for (const CategoryEntry& category : document_.categories) {
-        if (auto linked = link(0, category.node, 0); !linked) {
-            return unexpected(ErrorCode::corrupt,
-                              "category \"" + category.name + "\": " + linked.error().context);
-        }
-    }
-    return {};
+bool read_ids(JsonReader& reader, std::string_view key, JsonValue value,
+              std::vector<std::uint64_t>& ids) {
+    return reader.array(key, value, [&](JsonValue each) {
+        return reader.read(key, each, ids.emplace_back(), "hold ids");
+    });
 }
 
-Result<void> TreeReader::link_children(std::uint32_t id, const NodeEntry& entry) {
-    for (std::size_t i = 0; i < entry.nodes.size(); ++i) {
-        const std::uint64_t function = entry.functions[i];
-        if (function == 0 || function > document_.functions.size()) {
-            return unexpected(ErrorCode::corrupt,
-                              node_name(id) + ": there is no function " + std::to_string(function));
-        }
-        if (std::exchange(last_caller_[function], id) == id) {
-            return unexpected(ErrorCode::corrupt, node_name(id) + ": two children for function " +
-                                                      std::to_string(function));
-        }
-        auto linked = link(id, entry.nodes[i], static_cast<std::uint32_t>(function));
-        if (!linked) {
-            return unexpected(ErrorCode::corrupt, node_name(id) + ": " + linked.error().context);
-        }
-    }
-    return {};
+bool read_function_ids(JsonReader& reader, std::string_view key, JsonValue value,
+                       NodeFields& node) {
+    node.has_functions = true;
+    return read_ids(reader, key, value, node.document.callee_functions);
 }
 
-Result<void> TreeReader::link(std::uint32_t parent, std::uint64_t child, std::uint32_t function) {
-    if (child == 0 || child >= nodes_.size()) {
-        return unexpected(ErrorCode::corrupt, "there is no " + node_name(child));
+bool read_node_ids(JsonReader& reader, std::string_view key, JsonValue value, NodeFields& node) {
+    node.has_nodes = true;
+    return read_ids(reader, key, value, node.document.callee_nodes);
+}
+
+bool read_node(JsonReader& reader, JsonObject object, Document& document) {
+    constexpr std::array kFields{
+        JsonField<NodeFields>{"TotalDuration", &NodeFields::total_ns, true},
+        JsonField<NodeFields>{"Samples", &NodeFields::samples},
+        JsonField<NodeFields>{"Inlined", read_inlined},
+        JsonField<NodeFields>{"CallLine", &NodeFields::call_line},
+        JsonField<NodeFields>{"FunctionIds", read_function_ids},
+        JsonField<NodeFields>{"NodeIds", read_node_ids},
+    };
+    const std::size_t begin = document.callee_nodes.size();
+    NodeFields node{document};
+    if (!reader.read(object, node, kFields)) {
+        return false;
+    }
+    if (node.has_functions != node.has_nodes) {
+        return reader.fail("FunctionIds and NodeIds must be there both or neither");
+    }
+    const std::size_t end = document.callee_nodes.size();
+    if (document.callee_functions.size() != end) {
+        return reader.fail("FunctionIds has " +
+                           std::to_string(document.callee_functions.size() - begin) +
+                           " entries and NodeIds " + std::to_string(end - begin));
+    }
+    document.callees_end.push_back(end);
+    document.nodes.push_back(std::move(node));
+    return true;
+}
+
+bool read_nodes(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    return reader.objects(key, value, "node ",
+                          [&](JsonObject each) { return read_node(reader, each, document); });
+}
+
+bool read_functions(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    constexpr std::array kFields{
+        JsonField<Function>{"TotalDuration", &Function::total_ns, true},
+        JsonField<Function>{"Samples", &Function::samples},
+        JsonField<Function>{"Name", &Function::name},
+        JsonField<Function>{"Source", &Function::source},
+        JsonField<Function>{"Line", &Function::line},
+        JsonField<Function>{"Flags", &Function::flags},
+    };
+    return reader.objects(key, value, "function ", [&](JsonObject each) {
+        return reader.read(each, document.functions.emplace_back(), kFields);
+    });
+}
+
+bool read_categories(JsonReader& reader, std::string_view key, JsonValue value,
+                     Document& document) {
+    constexpr std::array kFields{
+        JsonField<CategoryEntry>{"Name", &CategoryEntry::name, true},
+        JsonField<CategoryEntry>{"NodeId", &CategoryEntry::node, true},
+    };
+    return reader.objects(key, value, "category ", [&](JsonObject each) {
+        return reader.read(each, document.entries.emplace_back(), kFields);
+    });
+}
+
+bool read_version(JsonReader& reader, std::string_view key, JsonValue value,
+                  Document& /*document*/) {
+    constexpr std::uint64_t kVersion = 2;
+    std::uint64_t version = 0;
+    return reader.read(key, value, version) &&
+           (version == kVersion || reader.fail("version " + std::to_string(version) +
+                                                   " of the format is not supported: export "
+                                                   "version 2",
+                                               ErrorCode::unsupported));
+}
+
+bool read_gc(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    return reader.read(key, value, document.gc_function) &&
+           (document.gc_function != 0 ||
+            reader.fail("GCFuncId must be the id of a function, not 0"));
+}
+
+bool read_scale(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    return reader.read(key, value, document.scale) &&
+           (document.scale > 0 || reader.fail("Scale must be greater than 0"));
+}
+
+constexpr std::array kFields{
+    JsonField<Document>{"Version", read_version, true},
+    JsonField<Document>{"SessionStartTime", &Document::start_unix_ms},
+    JsonField<Document>{"SessionEndTime", &Document::end_unix_ms},
+    JsonField<Document>{"GCFuncId", read_gc},
+    JsonField<Document>{"Scale", read_scale},
+    JsonField<Document>{"Event", &Document::event},
+    JsonField<Document>{"Unit", &Document::unit},
+    JsonField<Document>{"Categories", read_categories, true},
+    JsonField<Document>{"Nodes", read_nodes, true},
+    JsonField<Document>{"Functions", read_functions, true},
+};
+
+/// Makes a profile of a document. Functions that return bool return false after an error.
+class Linker {
+public:
+    explicit Linker(Document& document) : document_{document} {}
+
+    Result<Profile> link() &&;
+
+private:
+    std::vector<Node>& nodes() { return document_.nodes; }
+    bool fail(std::string what) {
+        problem_ = std::move(what);
+        return false;
+    }
+    void note_count(std::size_t count, const char* what) {
+        if (count != 0) {
+            document_.stats.notes.push_back(std::to_string(count) + what);
+        }
+    }
+    /// To nanoseconds, where no event was counted.
+    template <class Entry>
+    bool scale_totals(std::vector<Entry>& entries, std::string_view what, std::size_t first_id);
+    bool check_session();
+    bool link_categories();
+    bool link_nodes();
+    bool link(std::uint32_t parent, std::uint64_t child, std::uint64_t function);
+    /// Marks everything below `from`, which is below no other node.
+    void reach(std::uint32_t from, std::vector<bool>& is_reached);
+    bool find_reached();
+    void drop_unreached();
+    /// Makes every node's total at least its children's sum, finds what is left for the node
+    /// itself, and puts the heaviest child first.
+    bool fill_self();
+    void fill_functions();
+    void fill_session();
+
+    Document& document_;
+    std::vector<bool> has_parent_;
+    std::vector<bool> is_reached_;
+    std::string problem_;
+};
+
+template <class Entry>
+bool Linker::scale_totals(std::vector<Entry>& entries, std::string_view what,
+                          std::size_t first_id) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (__builtin_mul_overflow(entries[i].total_ns, kNsPerUs, &entries[i].total_ns)) {
+            return fail(numbered(what, i + first_id - 1) + ": TotalDuration overflows");
+        }
+    }
+    return true;
+}
+
+bool Linker::check_session() {
+    if (document_.gc_function > document_.functions.size()) {
+        return fail("GCFuncId: there is no function " + std::to_string(document_.gc_function));
+    }
+    if (document_.end_unix_ms > kMax / kNsPerMs) {
+        return fail("SessionEndTime is not in milliseconds since 1970");
+    }
+    return (nodes().size() <= kMax32 && document_.functions.size() < kMax32) ||
+           fail("more than 2^32 nodes or functions");
+}
+
+bool Linker::link_categories() {
+    has_parent_.resize(nodes().size());
+    for (const CategoryEntry& category : document_.entries) {
+        if (!link(0, category.node, 0)) {
+            return fail("category \"" + category.name + "\": " + problem_);
+        }
+    }
+    return true;
+}
+
+bool Linker::link_nodes() {
+    std::vector<std::uint32_t> last_caller(document_.functions.size() + 1);
+    std::size_t callee = 0;
+    for (std::uint32_t id = 1; id < nodes().size(); ++id) {
+        for (; callee < document_.callees_end[id]; ++callee) {
+            const std::uint64_t function = document_.callee_functions[callee];
+            if (function == 0 || function > document_.functions.size()) {
+                return fail(node_name(id) + ": there is no function " + std::to_string(function));
+            }
+            if (std::exchange(last_caller[function], id) == id) {
+                return fail(node_name(id) + ": two children for function " +
+                            std::to_string(function));
+            }
+            if (!link(id, document_.callee_nodes[callee], function)) {
+                return fail(node_name(id) + ": " + problem_);
+            }
+        }
+    }
+    return true;
+}
+
+bool Linker::link(std::uint32_t parent, std::uint64_t child, std::uint64_t function) {
+    if (child == 0 || child >= nodes().size()) {
+        return fail("there is no " + node_name(child));
     }
     if (has_parent_[child]) {
-        return unexpected(ErrorCode::corrupt, node_name(child) + " has a parent already");
+        return fail(node_name(child) + " has a parent already");
     }
     has_parent_[child] = true;
-    const NodeId id{static_cast<std::uint32_t>(child)};
-    nodes_[child].parent = NodeId{parent};
-    nodes_[child].function = FunctionId{function};
-    nodes_[parent].children.push_back(id);
-    return {};
+    nodes()[child].parent = NodeId{parent};
+    nodes()[child].function = FunctionId{static_cast<std::uint32_t>(function)};
+    nodes()[parent].children.push_back(NodeId{static_cast<std::uint32_t>(child)});
+    return true;
 }
 
-void TreeReader::reach(std::uint32_t from, std::vector<bool>& is_reached) const {
+void Linker::reach(std::uint32_t from, std::vector<bool>& is_reached) {
     std::vector<std::uint32_t> pending{from};
     while (!pending.empty()) {
         const std::uint32_t id = pending.back();
         pending.pop_back();
         is_reached[id] = true;
-        for (const NodeId child : nodes_[id].children) {
+        for (const NodeId child : nodes()[id].children) {
             pending.push_back(child.value);
         }
     }
 }
 
-Result<void> TreeReader::find_reached() {
+bool Linker::find_reached() {
     // Every node has at most one parent, so a node below no root is on a cycle or below one.
-    is_reached_.resize(nodes_.size());
+    is_reached_.resize(nodes().size());
     reach(0, is_reached_);
-    unreached_ =
-        static_cast<std::size_t>(std::count(is_reached_.begin(), is_reached_.end(), false));
     std::vector<bool> is_in_a_tree = is_reached_;
-    for (std::uint32_t id = 1; id < nodes_.size(); ++id) {
+    for (std::uint32_t id = 1; id < nodes().size(); ++id) {
         if (!has_parent_[id]) {
             reach(id, is_in_a_tree);
         }
     }
     const auto cyclic = std::find(is_in_a_tree.begin(), is_in_a_tree.end(), false);
-    if (cyclic != is_in_a_tree.end()) {
-        return unexpected(ErrorCode::corrupt,
-                          node_name(static_cast<std::size_t>(cyclic - is_in_a_tree.begin())) +
-                              " is its own ancestor, or below one that is");
-    }
-    return {};
+    return cyclic == is_in_a_tree.end() ||
+           fail(node_name(static_cast<std::size_t>(cyclic - is_in_a_tree.begin())) +
+                " is its own ancestor, or below one that is");
 }
 
-void TreeReader::move_to(Profile& profile) {
-    std::vector<NodeId> renumbered(nodes_.size());
+void Linker::drop_unreached() {
+    std::vector<NodeId> renumbered(nodes().size());
     std::uint32_t count = 0;
-    for (std::uint32_t id = 0; id < nodes_.size(); ++id) {
+    for (std::uint32_t id = 0; id < nodes().size(); ++id) {
         renumbered[id] = NodeId{is_reached_[id] ? count++ : 0};
     }
-    profile.nodes.reserve(count);
-    for (std::uint32_t id = 0; id < nodes_.size(); ++id) {
+    for (std::uint32_t id = 0; id < nodes().size(); ++id) {
         if (!is_reached_[id]) {
             continue;
         }
-        Node& node = nodes_[id];
+        Node node = std::move(nodes()[id]);
         node.parent = renumbered[node.parent.value];
         for (NodeId& child : node.children) {
             child = renumbered[child.value];
         }
-        if (id != 0) {
-            node.total_ns = document_.nodes[id - 1].total * nanoseconds_a_unit(document_);
-            node.samples = document_.nodes[id - 1].samples;
-            node.inlining = static_cast<callgraph::Inlining>(document_.nodes[id - 1].inlined);
-            node.call_line = static_cast<std::uint32_t>(document_.nodes[id - 1].call_line);
-        }
-        profile.nodes.push_back(std::move(node));
+        nodes()[renumbered[id].value] = std::move(node);
     }
-    for (const CategoryEntry& category : document_.categories) {
-        profile.categories.push_back({category.name, renumbered[category.node]});
+    note_count(nodes().size() - count, " nodes that no category leads to were left out");
+    nodes().resize(count);
+    for (const CategoryEntry& category : document_.entries) {
+        document_.categories.push_back({category.name, renumbered[category.node]});
     }
 }
 
-Result<void> check_numbers(const ScriptProfilerDocument& document) {
-    const std::uint64_t most = kMax / nanoseconds_a_unit(document);
-    constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-    for (std::size_t i = 0; i < document.nodes.size(); ++i) {
-        if (document.nodes[i].total > most) {
-            return unexpected(ErrorCode::corrupt, node_name(i + 1) + ": TotalDuration overflows");
-        }
-        if (document.nodes[i].call_line > kMax32) {
-            return unexpected(ErrorCode::corrupt,
-                              node_name(i + 1) + ": CallLine has more than 32 bits");
-        }
-        if (document.nodes[i].inlined > static_cast<std::uint64_t>(callgraph::Inlining::some)) {
-            return unexpected(ErrorCode::corrupt, node_name(i + 1) + ": Inlined must be 0, 1 or 2");
-        }
-    }
-    for (std::size_t i = 0; i < document.functions.size(); ++i) {
-        const FunctionEntry& function = document.functions[i];
-        const std::string place = "function " + std::to_string(i + 1) + ": ";
-        if (function.total > most) {
-            return unexpected(ErrorCode::corrupt, place + "TotalDuration overflows");
-        }
-        if (function.line > kMax32 || function.flags > kMax32) {
-            return unexpected(ErrorCode::corrupt, place + "Line or Flags has more than 32 bits");
-        }
-    }
-    if (document.gc_function > document.functions.size()) {
-        return unexpected(ErrorCode::corrupt,
-                          "GCFuncId: there is no function " + std::to_string(document.gc_function));
-    }
-    if (document.end_unix_ms > kMax / kNsPerMs) {
-        return unexpected(ErrorCode::corrupt, "SessionEndTime is not in milliseconds since 1970");
-    }
-    return {};
-}
-
-/// Makes every node's total at least its children's sum, finds what is left for the node itself,
-/// and puts the heaviest child first. Adds how many totals had to be raised to `raised`.
-Result<void> fill_self(std::vector<Node>& nodes, std::span<const NodeId> parents_first,
-                       std::size_t& raised) {
+bool Linker::fill_self() {
+    const std::vector<NodeId> parents_first = callgraph::preorder(document_);
+    std::size_t raised = 0;
     for (std::size_t i = parents_first.size(); i-- > 0;) {
-        Node& node = nodes[parents_first[i].value];
+        Node& node = nodes()[parents_first[i].value];
         std::uint64_t children_ns = 0;
         std::uint64_t children_samples = 0;
-        for (const NodeId child : node.children) {
-            if (__builtin_add_overflow(children_ns, nodes[child.value].total_ns, &children_ns) ||
-                __builtin_add_overflow(children_samples, nodes[child.value].samples,
-                                       &children_samples)) {
-                return unexpected(ErrorCode::corrupt, node_name(parents_first[i].value) +
-                                                          ": the sum of its children overflows");
+        for (const NodeId child_id : node.children) {
+            const Node& child = nodes()[child_id.value];
+            if (__builtin_add_overflow(children_ns, child.total_ns, &children_ns) ||
+                __builtin_add_overflow(children_samples, child.samples, &children_samples)) {
+                return fail(node_name(parents_first[i].value) +
+                            ": the sum of its children overflows");
             }
         }
-        if (children_ns > node.total_ns && i != 0) {
-            ++raised;
-        }
+        raised += children_ns > node.total_ns && i != 0 ? 1U : 0U;
         node.total_ns = std::max(node.total_ns, children_ns);
         node.samples = std::max(node.samples, children_samples);
         node.self_ns = node.total_ns - children_ns;
         node.self_samples = node.samples - children_samples;
         std::stable_sort(node.children.begin(), node.children.end(),
                          [&](NodeId left, NodeId right) {
-                             return nodes[left.value].total_ns > nodes[right.value].total_ns;
+                             return nodes()[left.value].total_ns > nodes()[right.value].total_ns;
                          });
     }
-    return {};
+    note_count(raised,
+               " nodes had less time than their children and were raised to the children's sum");
+    return true;
 }
 
-void fill_functions(Profile& profile, const ScriptProfilerDocument& document) {
-    profile.functions.resize(document.functions.size());
-    for (std::size_t i = 0; i < document.functions.size(); ++i) {
-        const FunctionEntry& entry = document.functions[i];
-        Function& function = profile.functions[i];
-        function.name = entry.name;
-        function.source = entry.source;
-        function.line = static_cast<std::uint32_t>(entry.line);
-        function.flags = static_cast<std::uint32_t>(entry.flags);
-    }
-    callgraph::recompute_functions(profile);
+void Linker::fill_functions() {
+    std::vector<Function> given = document_.functions;
+    callgraph::recompute_functions(document_);
     // The document's own totals were floored once, not once a node.
-    for (std::size_t i = 0; i < document.functions.size(); ++i) {
-        profile.functions[i].total_ns = document.functions[i].total * nanoseconds_a_unit(document);
-        profile.functions[i].samples = document.functions[i].samples;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        document_.functions[i].total_ns = given[i].total_ns;
+        document_.functions[i].samples = given[i].samples;
     }
 }
 
-void fill_stats(Profile& profile, std::size_t unreached, std::size_t raised) {
-    profile.stats.sampled_ns = profile.nodes[0].total_ns;
-    profile.stats.samples = profile.nodes[0].samples;
-    if (profile.end_unix_ms > profile.start_unix_ms) {
-        profile.stats.wall_ns = (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs;
+void Linker::fill_session() {
+    if (document_.gc_function != 0) {
+        document_.gc = FunctionId{static_cast<std::uint32_t>(document_.gc_function)};
     }
-    if (unreached != 0) {
-        profile.stats.notes.push_back(std::to_string(unreached) +
-                                      " nodes that no category leads to were left out");
+    document_.stats.sampled_ns = nodes()[0].total_ns;
+    document_.stats.samples = nodes()[0].samples;
+    if (document_.end_unix_ms > document_.start_unix_ms) {
+        document_.stats.wall_ns = (document_.end_unix_ms - document_.start_unix_ms) * kNsPerMs;
     }
-    if (raised != 0) {
-        profile.stats.notes.push_back(
-            std::to_string(raised) +
-            " nodes had less time than their children and were raised to the children's sum");
+}
+
+Result<Profile> Linker::link() && {
+    // A document that names an event counts it; all others have microseconds.
+    const bool is_count = !document_.event.empty() && !document_.unit.empty();
+    document_.unit = is_count ? document_.unit : "";
+    const bool is_scaled = is_count || (scale_totals(nodes(), "node ", 0) &&
+                                        scale_totals(document_.functions, "function ", 1));
+    if (!is_scaled || !check_session() || !link_categories() || !link_nodes() || !find_reached()) {
+        return unexpected(ErrorCode::corrupt, problem_);
     }
+    drop_unreached();
+    if (!fill_self()) {
+        return unexpected(ErrorCode::corrupt, problem_);
+    }
+    fill_functions();
+    fill_session();
+    return std::move(static_cast<Profile&>(document_));
 }
 
 }  // namespace
 
 Result<Profile> read_script_profiler_json(std::string_view text) {
-    const Result<ScriptProfilerDocument> document = parse_script_profiler_json(text);
-    if (!document) {
-        return unexpected(document.error());
-    }
-    if (auto checked = check_numbers(*document); !checked) {
-        return unexpected(checked.error());
-    }
-    Profile profile;
-    profile.start_unix_ms = document->start_unix_ms;
-    profile.end_unix_ms = document->end_unix_ms;
-    profile.scale = document->scale;
-    profile.event = document->event;
-    profile.unit = is_count(*document) ? document->unit : "";
-    TreeReader tree{*document};
-    if (auto read = tree.read(profile); !read) {
-        return unexpected(read.error());
-    }
-    std::size_t raised = 0;
-    if (auto filled = fill_self(profile.nodes, callgraph::preorder(profile), raised); !filled) {
-        return unexpected(filled.error());
-    }
-    fill_functions(profile, *document);
-    if (document->gc_function != 0) {
-        profile.gc = FunctionId{static_cast<std::uint32_t>(document->gc_function)};
-    }
-    fill_stats(profile, tree.unreached(), raised);
-    return profile;
+    Document document;
+    document.nodes.emplace_back();
+    JsonReader reader{text};
+    const bool is_read =
+        reader.document([&](JsonObject root) { return reader.read(root, document, kFields); });
+    return is_read ? Linker{document}.link() : unexpected(reader.error());
 }
 
 }  // namespace sample::imports

@@ -1,12 +1,8 @@
-#include "import/script_profiler_tree.h"
-
-#include "import/json_kind.h"
-#include "import/profile_maker.h"
-#include "import/source_name_line.h"
+#include "import/json_reader.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
-#include <nlohmann/json.hpp>
-
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,34 +16,11 @@ constexpr std::string_view kAll = "all";
 constexpr std::uint64_t kNsPerUs = 1000;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-/// Receives nlohmann-json's events. Returning false stops the parser; error() says why.
-class Handler {
+class TreeReader {
 public:
-    explicit Handler(const Options& options) : maker_{options} {}
+    TreeReader(std::string_view text, const Options& options) : reader_{text}, maker_{options} {}
 
-    bool null() { return scalar(); }
-    bool boolean(bool /*value*/) { return scalar(); }
-    bool number_integer(std::int64_t /*value*/) { return scalar(); }
-    bool number_unsigned(std::uint64_t value);
-    bool number_float(double /*value*/, const std::string& /*text*/) { return scalar(); }
-    bool string(const std::string& /*value*/) { return scalar(); }
-    bool binary(const nlohmann::json::binary_t& /*value*/) { return scalar(); }
-    bool start_object(std::size_t /*size*/);
-    bool key(std::string& key);
-    bool end_object();
-    bool start_array(std::size_t /*size*/);
-    bool end_array() {
-        --skipped_;
-        return true;
-    }
-    bool parse_error(std::size_t position, const std::string& /*token*/,
-                     const nlohmann::detail::exception& exception) {
-        error_ = malformed_json(position, exception.what()).error;
-        return false;
-    }
-
-    [[nodiscard]] const Error& error() const { return error_; }
-    [[nodiscard]] Result<callgraph::Profile> take() &&;
+    Result<callgraph::Profile> read() &&;
 
 private:
     enum class In : std::uint8_t { node, children };
@@ -55,151 +28,140 @@ private:
     /// An object that is read: a node, or the children of the node below it on the stack.
     struct Level {
         In in = In::node;
-        std::string key;  ///< Of the field that is read.
         ProfileMaker::Place place = 0;
+        simdjson::simdjson_result<simdjson::ondemand::object_iterator> field;
+        bool is_begun = false;  ///< `field` is one that was read.
+        std::string key;        ///< Of that field.
         std::optional<std::uint64_t> total_ns;
         std::uint64_t children_ns = 0;
         bool has_children = false;
     };
 
-    /// A value that is no object, array or right number: fine only in an unknown field.
-    bool scalar();
-    bool fail(const std::string& what);
-    bool enter_children();
-    bool enter_child();
+    void push(In in, ProfileMaker::Place place, JsonObject object);
+    bool read_levels();
+    bool read_field(JsonValue value);
+    bool read_duration(JsonValue value);
+    bool read_child(JsonValue value);
+    bool leave();
     bool end_node(const Level& node);
-    [[nodiscard]] bool is_root() const { return levels_.size() == 1; }
+    /// The keys that lead to what is read.
+    [[nodiscard]] std::string path() const;
+    callgraph::Profile& profile() { return maker_.profile(); }
 
+    JsonReader reader_;
     ProfileMaker maker_;
     std::vector<Level> levels_;
     std::vector<bool> is_read_;  ///< By place.
-    std::size_t skipped_ = 0;    ///< How deep inside of an unknown field.
     std::uint64_t raised_ = 0;
-    Error error_;
 };
 
-bool Handler::fail(const std::string& what) {
+std::string TreeReader::path() const {
     constexpr std::size_t kNamed = 8;
-    std::string place;
+    std::string path;
     std::size_t named = 0;
     for (std::size_t i = levels_.size(); i-- > 0 && named < kNamed;) {
         if (levels_[i].in == In::children) {
-            place.insert(0, in_quotes(levels_[i].key) + (place.empty() ? "" : " > "));
+            path.insert(0, in_quotes(levels_[i].key) + (path.empty() ? "" : " > "));
             ++named;
         }
     }
-    error_ = Error{ErrorCode::corrupt, 0, (place.empty() ? place : place + ": ") + what};
-    return false;
+    return path;
 }
 
-bool Handler::scalar() {
-    if (skipped_ != 0) {
-        return true;
+void TreeReader::push(In in, ProfileMaker::Place place, JsonObject object) {
+    Level& level = levels_.emplace_back();
+    level.in = in;
+    level.place = place;
+    level.field = object.begin();
+}
+
+bool TreeReader::read_levels() {
+    while (!levels_.empty()) {
+        Level& level = levels_.back();
+        if (std::exchange(level.is_begun, true)) {
+            ++level.field;
+        }
+        if (!(level.field != decltype(level.field){})) {
+            if (!leave()) {
+                return false;
+            }
+            continue;
+        }
+        std::string_view key;
+        JsonValue value;
+        if (!reader_.take(*level.field, key, value)) {
+            return false;
+        }
+        level.key = key;
+        if (!(level.in == In::children ? read_child(value) : read_field(value))) {
+            return false;
+        }
     }
-    if (levels_.empty()) {
-        return fail("the document must be an object");
-    }
-    const Level& level = levels_.back();
-    if (level.in == In::children) {
-        return fail("a child must be an object");
+    return true;
+}
+
+bool TreeReader::read_field(JsonValue value) {
+    Level& level = levels_.back();
+    if (level.key == "TotalDuration") {
+        return read_duration(value);
     }
     if (level.key == "Children") {
-        return fail("Children must be an object");
-    }
-    return level.key != "TotalDuration" ||
-           fail("TotalDuration must be a whole number from 0 to 2^64-1");
-}
-
-bool Handler::number_unsigned(std::uint64_t value) {
-    if (skipped_ != 0 || levels_.empty() || levels_.back().in != In::node) {
-        return scalar();
-    }
-    Level& level = levels_.back();
-    callgraph::Profile& profile = maker_.profile();
-    if (level.key == "TotalDuration") {
-        std::uint64_t total_ns = 0;
-        if (__builtin_mul_overflow(value, kNsPerUs, &total_ns)) {
-            return fail("TotalDuration overflows 64-bit nanoseconds");
+        JsonObject children;
+        if (std::exchange(level.has_children, true)) {
+            return reader_.fail("Children appears twice");
         }
-        level.total_ns = total_ns;
+        if (!reader_.read(level.key, value, children)) {
+            return false;
+        }
+        push(In::children, level.place, children);
         return true;
     }
-    if (is_root() && level.key == "SessionStartTime") {
-        profile.start_unix_ms = value;
-        return true;
+    const bool is_root = levels_.size() == 1;
+    const bool is_start = level.key == "SessionStartTime";
+    if (is_root && (is_start || level.key == "SessionEndTime")) {
+        std::uint64_t& time = is_start ? profile().start_unix_ms : profile().end_unix_ms;
+        if (value.get_uint64().get(time) == simdjson::SUCCESS) {
+            return true;
+        }
     }
-    if (is_root() && level.key == "SessionEndTime") {
-        profile.end_unix_ms = value;
-        return true;
-    }
-    return scalar();
+    return reader_.skip(value);
 }
 
-bool Handler::start_object(std::size_t /*size*/) {
-    if (skipped_ != 0) {
-        ++skipped_;
-        return true;
+bool TreeReader::read_duration(JsonValue value) {
+    Level& level = levels_.back();
+    if (level.total_ns) {
+        return reader_.fail("TotalDuration appears twice");
     }
-    if (levels_.empty()) {
-        levels_.emplace_back().place = maker_.category(kAll);
-        return true;
-    }
-    if (levels_.back().in == In::children) {
-        return enter_child();
-    }
-    if (levels_.back().key == "Children") {
-        return enter_children();
-    }
-    if (levels_.back().key == "TotalDuration") {
-        return scalar();
-    }
-    ++skipped_;
-    return true;
+    std::uint64_t& total = level.total_ns.emplace();
+    return reader_.read(level.key, value, total) &&
+           (!__builtin_mul_overflow(total, kNsPerUs, &total) ||
+            reader_.fail("TotalDuration overflows 64-bit nanoseconds"));
 }
 
-bool Handler::enter_children() {
-    if (std::exchange(levels_.back().has_children, true)) {
-        return fail("Children appears twice");
-    }
-    const ProfileMaker::Place place = levels_.back().place;
-    levels_.push_back({In::children, {}, place, {}, 0, false});
-    return true;
-}
-
-bool Handler::enter_child() {
+bool TreeReader::read_child(JsonValue value) {
     const Level& parent = levels_.back();
+    JsonObject child;
+    if (!reader_.read("a child", value, child)) {
+        return false;
+    }
     const auto key = source_name_line(parent.key);
     if (!key) {
-        return fail("a key must be source,name,line");
+        return reader_.fail("a key must be source,name,line");
     }
     const auto place = maker_.child(parent.place, maker_.function(*key));
     if (!maker_.problem().empty()) {
-        return fail(maker_.problem());
+        return reader_.fail(maker_.problem());
     }
     is_read_.resize(std::max<std::size_t>(is_read_.size(), place + std::size_t{1}));
     if (is_read_[place]) {
-        return fail("comes twice");
+        return reader_.fail("comes twice");
     }
     is_read_[place] = true;
-    levels_.push_back({In::node, {}, place, {}, 0, false});
+    push(In::node, place, child);
     return true;
 }
 
-bool Handler::key(std::string& key) {
-    if (skipped_ != 0) {
-        return true;
-    }
-    Level& level = levels_.back();
-    level.key = std::move(key);
-    return level.in != In::node || level.key != "TotalDuration" || !level.total_ns ||
-           fail("TotalDuration appears twice");
-}
-
-bool Handler::end_object() {
-    if (skipped_ != 0) {
-        --skipped_;
-        return true;
-    }
+bool TreeReader::leave() {
     const Level ended = std::move(levels_.back());
     levels_.pop_back();
     if (ended.in == In::children) {
@@ -209,9 +171,9 @@ bool Handler::end_object() {
     return levels_.empty() || end_node(ended);
 }
 
-bool Handler::end_node(const Level& node) {
+bool TreeReader::end_node(const Level& node) {
     if (!node.total_ns) {
-        return fail("TotalDuration is missing");
+        return reader_.fail("TotalDuration is missing");
     }
     const std::uint64_t total_ns = std::max(*node.total_ns, node.children_ns);
     raised_ += total_ns != *node.total_ns ? 1U : 0U;
@@ -219,31 +181,26 @@ bool Handler::end_node(const Level& node) {
     Level& siblings = levels_.back();
     if (__builtin_add_overflow(siblings.children_ns, total_ns, &siblings.children_ns) ||
         !maker_.problem().empty()) {
-        return fail("the sum of the durations overflows 64-bit nanoseconds");
+        return reader_.fail("the sum of the durations overflows 64-bit nanoseconds");
     }
     return true;
 }
 
-bool Handler::start_array(std::size_t /*size*/) {
-    if (skipped_ == 0 && !scalar()) {
-        return false;
+Result<callgraph::Profile> TreeReader::read() && {
+    const bool is_read = reader_.document([&](JsonObject root) {
+        push(In::node, maker_.category(kAll), root);
+        return read_levels() || reader_.at(path());
+    });
+    if (!is_read) {
+        return unexpected(reader_.error());
     }
-    ++skipped_;
-    return true;
-}
-
-Result<callgraph::Profile> Handler::take() && {
-    callgraph::Profile& profile = maker_.profile();
-    if (profile.end_unix_ms > profile.start_unix_ms &&
-        __builtin_mul_overflow(profile.end_unix_ms - profile.start_unix_ms, kNsPerMs,
-                               &profile.stats.wall_ns)) {
+    if (profile().end_unix_ms > profile().start_unix_ms &&
+        __builtin_mul_overflow(profile().end_unix_ms - profile().start_unix_ms, kNsPerMs,
+                               &profile().stats.wall_ns)) {
         return unexpected(ErrorCode::corrupt, "SessionEndTime is not in milliseconds since 1970");
     }
-    if (raised_ != 0) {
-        profile.stats.notes.push_back(
-            std::to_string(raised_) +
-            " nodes had less time than their children and were raised to the children's sum");
-    }
+    maker_.note_count(
+        raised_, "nodes had less time than their children and were raised to the children's sum");
     return std::move(maker_).finish();
 }
 
@@ -251,11 +208,7 @@ Result<callgraph::Profile> Handler::take() && {
 
 Result<callgraph::Profile> read_script_profiler_tree(std::string_view text,
                                                      const Options& options) {
-    Handler handler{options};
-    if (!nlohmann::json::sax_parse(text, &handler)) {
-        return unexpected(handler.error());
-    }
-    return std::move(handler).take();
+    return TreeReader{text, options}.read();
 }
 
 }  // namespace sample::imports

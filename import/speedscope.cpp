@@ -1,10 +1,11 @@
-#include "import/speedscope.h"
-
-#include "import/profile_maker.h"
-#include "import/speedscope_document.h"
+// speedscope's own files, which are read twice: what a profile stands on, its unit and the frames
+// of the file, may come behind it. So nothing of a sample is kept but its place in the tree.
+#include "import/json_reader.h"
+#include "import/readers.h"
 #include "import/text_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -16,24 +17,70 @@ namespace sample::imports {
 
 namespace {
 
-constexpr double kMaxWeight = 4.6e18;  // Below 2^62.
+using Place = ProfileMaker::Place;
 
-/// Nanoseconds in a unit of time; none for what is none.
-std::optional<double> nanoseconds_in(std::string_view unit) {
-    constexpr double kMicrosecond = 1e3;
-    constexpr double kMillisecond = 1e6;
-    constexpr double kSecond = 1e9;
-    if (unit == "nanoseconds") {
-        return 1;
-    }
-    if (unit == "microseconds") {
-        return kMicrosecond;
-    }
-    if (unit == "milliseconds") {
-        return kMillisecond;
-    }
-    return unit == "seconds" ? std::optional{kSecond} : std::nullopt;
-}
+constexpr double kMaxWeight = 4.6e18;  // Below 2^62.
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+
+struct Frame {
+    std::string name;
+    std::string file;
+    std::uint64_t line = 0;
+};
+
+struct Event {
+    double at = 0;
+    std::uint64_t frame = 0;
+    bool is_open = false;
+};
+
+/// What a file says of a profile.
+struct Header {
+    bool is_evented = false;
+    std::string name;
+    std::string unit;
+    double start = 0;
+    double end = 0;
+};
+
+struct File {
+    explicit File(const Options& options) : maker{options} {}
+
+    /// In nanoseconds, or counts.
+    [[nodiscard]] double scaled(double value) const { return value * factor; }
+
+    ProfileMaker maker;
+    std::string name;
+    std::uint64_t active = 0;
+    std::vector<FunctionId> functions;  ///< By frame.
+    std::vector<Header> profiles;
+    std::string_view unit;  ///< Of the profiles that are kept.
+    bool is_time = false;
+    double factor = 1;
+    double start = 0;  ///< The earliest begin of a profile that is kept.
+    double end = 0;
+    std::size_t read = 0;  ///< Profiles of which the samples are read.
+    std::uint64_t gap_ns = 0;
+    bool is_rounded = false;
+};
+
+/// A frame of an evented profile that has begun, and not ended.
+struct Open {
+    std::uint64_t frame = 0;
+    Place place = 0;
+};
+
+/// What a profile has.
+struct Contents {
+    File& file;
+    const Header& header;
+    bool is_kept = false;
+    std::uint32_t thread = 0;
+    Place category = 0;
+    std::vector<Place> samples;  ///< The category for one without frames.
+    std::vector<double> weights;
+    std::vector<Event> events;
+};
 
 /// "app, worker (pid 1, tid 2)", as we name profiles; anything else is a thread's name as it is.
 ThreadKey thread_of(std::string_view name) {
@@ -46,14 +93,14 @@ ThreadKey thread_of(std::string_view name) {
         return key;
     }
     constexpr std::size_t kWord = 6;
-    const auto pid_number = to_number(name.substr(pid + kWord, tid - pid - kWord));
-    const auto tid_number = to_number(name.substr(tid + kWord, name.size() - tid - kWord - 1));
-    constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-    if (!pid_number || !tid_number || *pid_number > kMax32 || *tid_number > kMax32) {
+    const auto pid_number = to_number<std::uint32_t>(name.substr(pid + kWord, tid - pid - kWord));
+    const auto tid_number =
+        to_number<std::uint32_t>(name.substr(tid + kWord, name.size() - tid - kWord - 1));
+    if (!pid_number || !tid_number) {
         return key;
     }
-    key.pid = static_cast<std::uint32_t>(*pid_number);
-    key.tid = static_cast<std::uint32_t>(*tid_number);
+    key.pid = *pid_number;
+    key.tid = *tid_number;
     key.name = name.substr(0, pid);
     const std::size_t comma = key.name.find(", ");
     if (comma != std::string_view::npos) {
@@ -63,167 +110,196 @@ ThreadKey thread_of(std::string_view name) {
     return key;
 }
 
-class Reader {
-public:
-    Reader(const SpeedscopeDocument& document, const Options& options)
-        : document_{document}, maker_{options}, places_(document.stacks.size()) {}
+std::string wording(std::string_view key, std::string_view /*expected*/, std::string_view found) {
+    const bool is_number = found.find("number") != std::string_view::npos;
+    return std::string{key}.append(" cannot be or hold ").append(is_number ? "this number" : found);
+}
 
-    Result<callgraph::Profile> read() &&;
+/// One of two words, the first of which is true.
+bool read_type(JsonReader& reader, JsonValue value, std::string_view first, std::string_view second,
+               bool& is_first) {
+    std::string type;
+    if (!reader.read("type", value, type)) {
+        return false;
+    }
+    is_first = type == first;
+    return is_first || type == second ||
+           reader.fail(std::string{"type must be \""}.append(first) + "\" or \"" +
+                       std::string{second} + "\"");
+}
 
-private:
-    using Place = ProfileMaker::Place;
+bool read_line(JsonReader& reader, std::string_view key, JsonValue value, Frame& frame) {
+    // Below 0 or with a fraction: there is no such line.
+    double other = 0;
+    return value.get_uint64().get(frame.line) == simdjson::SUCCESS ||
+           reader.read(key, value, other);
+}
 
-    /// Valid for one profile, so that a file of many profiles and many stacks clears nothing.
-    struct KnownPlace {
-        std::size_t profile = kNoProfile;
-        Place place = 0;
+bool read_frames(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+    constexpr std::array kFields{
+        JsonField<Frame>{"name", &Frame::name, true},
+        JsonField<Frame>{"file", &Frame::file},
+        JsonField<Frame>{"line", read_line},
     };
-    static constexpr std::size_t kNoProfile = std::numeric_limits<std::size_t>::max();
+    return reader.objects(key, value, "shared.frames[", [&](JsonObject each) {
+        Frame frame;
+        const bool is_read = reader.read(each, frame, kFields);
+        FunctionKey function;
+        function.name = frame.name;
+        function.source = frame.file;
+        function.line = static_cast<std::uint32_t>(frame.line <= kMax32 ? frame.line : 0);
+        file.functions.push_back(file.maker.function(function));
+        return is_read;
+    });
+}
 
-    void choose_unit();
-    void make_functions();
-    Result<void> take(std::size_t index);
-    Result<void> take_samples(const SpeedscopeProfile& profile, const std::string& place);
-    /// A frame of an evented profile that has begun, and not ended.
-    struct Open {
-        std::uint32_t frame = 0;
-        Place place = 0;
+bool read_shared(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+    constexpr std::array kFields{JsonField<File>{"frames", read_frames, true}};
+    JsonObject shared;
+    return reader.read(key, value, shared) && reader.read(shared, file, kFields);
+}
+
+bool read_profile_type(JsonReader& reader, std::string_view /*key*/, JsonValue value,
+                       Header& header) {
+    return read_type(reader, value, "evented", "sampled", header.is_evented);
+}
+
+bool read_headers(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+    constexpr std::array kFields{
+        JsonField<Header>{"type", read_profile_type, true},
+        JsonField<Header>{"name", &Header::name, true},
+        JsonField<Header>{"unit", &Header::unit, true},
+        JsonField<Header>{"startValue", &Header::start, true},
+        JsonField<Header>{"endValue", &Header::end, true},
     };
-    /// What is wrong with `event`, behind one at `at`; empty: nothing.
-    [[nodiscard]] std::string_view problem_of(const SpeedscopeEvent& event,
-                                              const std::vector<Open>& open, double at) const;
-    void take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at);
-    Result<void> take_events(const SpeedscopeProfile& profile, const std::string& place);
-    /// The place of each stack below `category`; made when it is asked for.
-    Place place_of(std::uint32_t stack);
-    /// In nanoseconds, or counts.
-    [[nodiscard]] double scaled(double value) const { return value * factor_; }
-    /// Adds what is between two points of a thread's axis.
-    void add(Place place, double from, double to, std::uint64_t samples);
+    return reader.objects(key, value, "profiles[", [&](JsonObject each) {
+        return reader.read(each, file.profiles.emplace_back(), kFields);
+    });
+}
 
-    const SpeedscopeDocument& document_;
-    ProfileMaker maker_;
-    std::string_view unit_;
-    bool is_time_ = false;
-    double factor_ = 1;
-    double start_ = 0;  ///< The earliest begin of a profile that is kept.
-    double end_ = 0;
-    std::vector<FunctionId> functions_;  ///< By frame.
-    std::vector<KnownPlace> places_;     ///< By stack.
-    std::size_t profile_ = 0;            ///< The current one.
-    std::uint32_t thread_ = 0;
-    std::uint64_t gap_ns_ = 0;
-    bool is_rounded_ = false;
-};
-
-void Reader::choose_unit() {
-    const auto& profiles = document_.profiles;
-    if (profiles.empty()) {
+void choose_unit(File& file) {
+    if (file.profiles.empty()) {
         return;
     }
-    unit_ = profiles[document_.active < profiles.size() ? document_.active : 0].unit;
-    const auto nanoseconds = nanoseconds_in(unit_);
-    is_time_ = nanoseconds.has_value();
-    factor_ = nanoseconds.value_or(1);
-    callgraph::Profile& profile = maker_.profile();
-    if (!is_time_) {
-        profile.event = unit_ == "bytes" ? "bytes" : "speedscope";
-        profile.unit = unit_ == "bytes" ? "bytes" : "counts";
+    file.unit = file.profiles[file.active < file.profiles.size() ? file.active : 0].unit;
+    // The format has no singular and no short forms.
+    const auto nanoseconds =
+        file.unit.ends_with("seconds") ? nanoseconds_in(file.unit) : std::nullopt;
+    file.is_time = nanoseconds.has_value();
+    file.factor = static_cast<double>(nanoseconds.value_or(1));
+    callgraph::Profile& profile = file.maker.profile();
+    if (!file.is_time) {
+        profile.event = file.unit == "bytes" ? "bytes" : "speedscope";
+        profile.unit = file.unit == "bytes" ? "bytes" : "counts";
     }
     std::optional<double> start;
     std::size_t others = 0;
-    for (const SpeedscopeProfile& each : profiles) {
-        if (each.unit == unit_) {
+    for (const Header& each : file.profiles) {
+        if (each.unit == file.unit) {
             start = std::min(start.value_or(each.start), each.start);
-            end_ = std::max(end_, each.end);
+            file.end = std::max(file.end, each.end);
         } else {
             ++others;
         }
     }
-    start_ = start.value_or(0);
-    if (others != 0) {
-        profile.stats.notes.push_back(std::to_string(others) + " profiles with other units than " +
-                                      std::string{unit_} + " were left out");
-    }
+    file.start = start.value_or(0);
+    file.maker.note_count(
+        others, "profiles with other units than " + std::string{file.unit} + " were left out");
 }
 
-void Reader::make_functions() {
-    for (const SpeedscopeFrame& frame : document_.frames) {
-        FunctionKey key;
-        key.name = frame.name;
-        key.source = frame.file;
-        key.line = frame.line <= std::numeric_limits<std::uint32_t>::max()
-                       ? static_cast<std::uint32_t>(frame.line)
-                       : 0;
-        functions_.push_back(maker_.function(key));
-    }
+bool read_sample(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
+    File& file = contents.file;
+    Place& place = contents.samples.emplace_back(contents.category);
+    return reader.array(key, value, [&](JsonValue each) {
+        std::uint64_t frame = 0;
+        if (!reader.read(key, each, frame)) {
+            return false;
+        }
+        if (frame >= file.functions.size()) {
+            return reader.fail("there is no frame " + std::to_string(frame));
+        }
+        if (contents.is_kept) {
+            place = file.maker.child(place, file.functions[frame]);
+        }
+        return file.maker.problem().empty() || reader.fail(file.maker.problem());
+    });
 }
 
-Reader::Place Reader::place_of(std::uint32_t stack) {
-    // Stacks are numbered callers first; the ones that have no place yet are walked up, then down.
-    std::vector<std::uint32_t> missing;
-    while (places_[stack].profile != profile_) {
-        missing.push_back(stack);
-        stack = document_.stacks[stack].below;
-    }
-    Place place = places_[stack].place;
-    while (!missing.empty()) {
-        const std::uint32_t frame = document_.stacks[missing.back()].frame - 1;
-        place = maker_.child(place, functions_[frame]);
-        places_[missing.back()] = {profile_, place};
-        missing.pop_back();
-    }
-    return place;
+bool read_samples(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
+    return reader.array(key, value, [&](JsonValue each) {
+        return read_sample(reader, key, each, contents) ||
+               reader.at(numbered(".samples[", contents.samples.size() - 1));
+    });
 }
 
-void Reader::add(Place place, double from, double to, std::uint64_t samples) {
+bool read_weights(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
+    return reader.array(key, value, [&](JsonValue each) {
+        return reader.read(key, each, contents.weights.emplace_back());
+    });
+}
+
+bool read_event_type(JsonReader& reader, std::string_view /*key*/, JsonValue value, Event& event) {
+    return read_type(reader, value, "O", "C", event.is_open);
+}
+
+bool read_events(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
+    constexpr std::array kFields{
+        JsonField<Event>{"type", read_event_type, true},
+        JsonField<Event>{"at", &Event::at, true},
+        JsonField<Event>{"frame", &Event::frame, true},
+    };
+    return reader.objects(key, value, ".events[", [&](JsonObject each) {
+        return reader.read(each, contents.events.emplace_back(), kFields);
+    });
+}
+
+/// Adds what is between two points of a thread's axis.
+void add(Contents& contents, Place place, double from, double to, std::uint64_t samples) {
     // Ends are rounded, not lengths: so the lengths of a profile add up to its own.
-    const double begin = std::round(scaled(from - start_));
-    const double end = std::round(scaled(to - start_));
-    is_rounded_ = is_rounded_ || (!is_time_ && (begin != from - start_ || end != to - start_));
-    const auto weight = static_cast<std::uint64_t>(end - begin);
+    File& file = contents.file;
+    const double begin = std::round(file.scaled(from - file.start));
+    const double end = std::round(file.scaled(to - file.start));
+    file.is_rounded = file.is_rounded ||
+                      (!file.is_time && (begin != from - file.start || end != to - file.start));
     std::optional<std::int64_t> time_ns;
-    if (is_time_) {
+    if (file.is_time) {
         time_ns = static_cast<std::int64_t>(end);
     }
-    maker_.add(place, weight, samples, thread_, time_ns);
+    file.maker.add(place, static_cast<std::uint64_t>(end - begin), samples, contents.thread,
+                   time_ns);
 }
 
-Unexpected wrong(const std::string& place, std::string_view what) {
-    return unexpected(ErrorCode::corrupt, std::string{place}.append(": ").append(what));
-}
-
-std::string numbered(std::string_view what, std::size_t index) {
-    return std::string{what}.append("[").append(std::to_string(index)).append("]");
-}
-
-Result<void> Reader::take_samples(const SpeedscopeProfile& profile, const std::string& place) {
-    double at = profile.start;
-    for (std::size_t i = 0; i < profile.samples.size(); ++i) {
-        const double weight = profile.weights[i];
-        if (!(weight >= 0) || scaled(std::abs(at - start_) + weight) > kMaxWeight) {
-            return wrong(place + numbered(".weights", i), "negative, or more than 62 bits");
+bool take_samples(JsonReader& reader, Contents& contents) {
+    File& file = contents.file;
+    double at = contents.header.start;
+    for (std::size_t i = 0; i < contents.samples.size(); ++i) {
+        const double weight = contents.weights[i];
+        if (!(weight >= 0) || file.scaled(std::abs(at - file.start) + weight) > kMaxWeight) {
+            reader.fail("negative, or more than 62 bits");
+            return reader.at(numbered(".weights[", i));
         }
         const double end = at + weight;
-        if (profile.samples[i] != 0) {
-            add(place_of(profile.samples[i]), at, end, 1);
+        if (contents.samples[i] != contents.category) {
+            add(contents, contents.samples[i], at, end, 1);
         } else {
-            gap_ns_ += static_cast<std::uint64_t>(scaled(weight));
+            file.gap_ns += static_cast<std::uint64_t>(file.scaled(weight));
         }
         at = end;
-        if (!maker_.problem().empty()) {
-            return wrong(place + numbered(".samples", i), maker_.problem());
+        if (!file.maker.problem().empty()) {
+            reader.fail(file.maker.problem());
+            return reader.at(numbered(".samples[", i));
         }
     }
-    return {};
+    return true;
 }
 
-std::string_view Reader::problem_of(const SpeedscopeEvent& event, const std::vector<Open>& open,
-                                    double at) const {
+/// What is wrong with `event`, behind one at `at`; empty: nothing.
+std::string_view problem_of(const Event& event, const std::vector<Open>& open, double at,
+                            const File& file) {
     if (!(event.at >= at)) {
         return "is before the one it follows";
     }
-    if (event.frame >= document_.frames.size()) {
+    if (event.frame >= file.functions.size()) {
         return "names a frame that is not there";
     }
     if (!event.is_open && open.empty()) {
@@ -232,93 +308,100 @@ std::string_view Reader::problem_of(const SpeedscopeEvent& event, const std::vec
     if (!event.is_open && open.back().frame != event.frame) {
         return "ends another frame than the innermost";
     }
-    return scaled(event.at - start_) > kMaxWeight ? "is later than 62 bits can say" : "";
+    return file.scaled(event.at - file.start) > kMaxWeight ? "is later than 62 bits can say" : "";
 }
 
-void Reader::take_event(const SpeedscopeEvent& event, std::vector<Open>& open, double at) {
-    if (!open.empty() && event.at > at) {
-        add(open.back().place, at, event.at, 0);
-    }
-    if (!event.is_open) {
-        open.pop_back();
-        return;
-    }
-    const Place below = open.empty() ? places_[0].place : open.back().place;
-    open.push_back({event.frame, maker_.child(below, functions_[event.frame])});
-}
-
-Result<void> Reader::take_events(const SpeedscopeProfile& profile, const std::string& place) {
+bool take_events(JsonReader& reader, Contents& contents) {
+    File& file = contents.file;
     std::vector<Open> open;
-    double at = profile.start;
-    for (std::size_t i = 0; i < profile.events.size(); ++i) {
-        const SpeedscopeEvent& event = profile.events[i];
-        std::string_view problem = problem_of(event, open, at);
+    double at = contents.header.start;
+    for (std::size_t i = 0; i < contents.events.size(); ++i) {
+        const Event& event = contents.events[i];
+        std::string_view problem = problem_of(event, open, at, file);
         if (problem.empty()) {
-            take_event(event, open, at);
-            problem = maker_.problem();
+            if (!open.empty() && event.at > at) {
+                add(contents, open.back().place, at, event.at, 0);
+            }
+            if (event.is_open) {
+                const Place below = open.empty() ? contents.category : open.back().place;
+                open.push_back({event.frame, file.maker.child(below, file.functions[event.frame])});
+            } else {
+                open.pop_back();
+            }
+            problem = file.maker.problem();
         }
         if (!problem.empty()) {
-            return wrong(place + numbered(".events", i), problem);
+            reader.fail(std::string{problem});
+            return reader.at(numbered(".events[", i));
         }
         at = event.at;
     }
-    return open.empty() ? Result<void>{} : wrong(place, "its last event leaves a frame open");
+    return open.empty() || reader.fail("its last event leaves a frame open");
 }
 
-Result<void> Reader::take(std::size_t index) {
-    const SpeedscopeProfile& profile = document_.profiles[index];
-    if (profile.unit != unit_) {
-        return {};
+bool read_contents(JsonReader& reader, JsonObject object, File& file) {
+    constexpr std::array kFields{
+        JsonField<Contents>{"samples", read_samples},
+        JsonField<Contents>{"weights", read_weights},
+        JsonField<Contents>{"events", read_events},
+    };
+    const Header& header = file.profiles[file.read++];
+    Contents contents{file, header, header.unit == file.unit, 0, 0, {}, {}, {}};
+    if (contents.is_kept) {
+        if (std::abs(file.scaled(header.start)) > kMaxWeight ||
+            std::abs(file.scaled(header.end)) > kMaxWeight) {
+            return reader.fail("startValue or endValue has more than 62 bits");
+        }
+        contents.thread = file.maker.thread(thread_of(header.name));
+        contents.category = file.maker.category_of_thread(contents.thread);
     }
-    const std::string place = numbered("profiles", index);
-    if (std::abs(scaled(profile.start)) > kMaxWeight ||
-        std::abs(scaled(profile.end)) > kMaxWeight) {
-        return wrong(place, "startValue or endValue has more than 62 bits");
+    if (!reader.read(object, contents, kFields)) {
+        return false;
     }
-    thread_ = maker_.thread(thread_of(profile.name));
-    profile_ = index;
-    places_[0] = {profile_, maker_.category_of_thread(thread_)};
-    return profile.is_evented ? take_events(profile, place) : take_samples(profile, place);
+    if (!header.is_evented && contents.samples.size() != contents.weights.size()) {
+        return reader.fail("has " + std::to_string(contents.samples.size()) + " samples and " +
+                           std::to_string(contents.weights.size()) + " weights");
+    }
+    return !contents.is_kept ||
+           (header.is_evented ? take_events(reader, contents) : take_samples(reader, contents));
 }
 
-Result<callgraph::Profile> Reader::read() && {
-    for (const SpeedscopeStack& stack : document_.stacks.entries()) {
-        if (stack.frame > document_.frames.size()) {
-            return unexpected(ErrorCode::corrupt, "a sample names frame " +
-                                                      std::to_string(stack.frame - 1) + " of " +
-                                                      std::to_string(document_.frames.size()));
-        }
-    }
-    choose_unit();
-    make_functions();
-    for (std::size_t i = 0; i < document_.profiles.size(); ++i) {
-        if (auto taken = take(i); !taken) {
-            return unexpected(taken.error());
-        }
-    }
-    callgraph::Profile& profile = maker_.profile();
-    profile.command_line = document_.name;
-    if (is_time_ && end_ > start_) {
-        profile.stats.wall_ns = static_cast<std::uint64_t>(scaled(end_ - start_));
-    }
-    if (gap_ns_ != 0) {
-        profile.stats.notes.push_back(std::to_string(gap_ns_) + (is_time_ ? " ns" : " counts") +
-                                      " of samples without a frame were taken for gaps");
-    }
-    if (is_rounded_) {
-        profile.stats.notes.emplace_back("weights with fractions were rounded to whole numbers");
-    }
-    return std::move(maker_).finish();
+bool read_profiles(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+    return reader.objects(key, value, "profiles[",
+                          [&](JsonObject each) { return read_contents(reader, each, file); });
 }
 
 }  // namespace
 
 Result<callgraph::Profile> read_speedscope(std::string_view text, const Options& options) {
-    const Result<SpeedscopeDocument> document = parse_speedscope(text);
-    if (!document) {
-        return unexpected(document.error());
+    constexpr std::array kFirst{
+        JsonField<File>{"name", &File::name},
+        JsonField<File>{"activeProfileIndex", &File::active},
+        JsonField<File>{"shared", read_shared, true},
+        JsonField<File>{"profiles", read_headers, true},
+    };
+    constexpr std::array kThen{JsonField<File>{"profiles", read_profiles, true}};
+    constexpr bool kNullIsMissing = true;
+    File file{options};
+    JsonReader reader{text, wording, kNullIsMissing};
+    if (!reader.document([&](JsonObject root) { return reader.read(root, file, kFirst); })) {
+        return unexpected(reader.error());
     }
-    return Reader{*document, options}.read();
+    choose_unit(file);
+    if (!reader.document([&](JsonObject root) { return reader.read(root, file, kThen); })) {
+        return unexpected(reader.error());
+    }
+    callgraph::Profile& profile = file.maker.profile();
+    profile.command_line = file.name;
+    if (file.is_time && file.end > file.start) {
+        profile.stats.wall_ns = static_cast<std::uint64_t>(file.scaled(file.end - file.start));
+    }
+    file.maker.note_count(file.gap_ns, std::string{file.is_time ? "ns" : "counts"} +
+                                           " of samples without a frame were taken for gaps");
+    if (file.is_rounded) {
+        profile.stats.notes.emplace_back("weights with fractions were rounded to whole numbers");
+    }
+    return std::move(file.maker).finish();
 }
 
 }  // namespace sample::imports

@@ -1,6 +1,7 @@
 #include "import/text_lines.h"
 
-#include <charconv>
+#include <algorithm>
+#include <array>
 
 namespace sample::imports {
 
@@ -14,36 +15,49 @@ bool Lines::next(std::string_view& line) {
         return false;
     }
     ++number_;
-    const std::size_t end = rest_.find('\n');
+    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
     line = rest_.substr(0, end);
-    rest_ = end == std::string_view::npos ? std::string_view{} : rest_.substr(end + 1);
-    if (line.ends_with('\r')) {
-        line.remove_suffix(1);
-    }
+    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    line.remove_suffix(line.ends_with('\r') ? 1 : 0);
     return true;
 }
 
 Unexpected Lines::wrong(std::string_view what) const {
-    return unexpected(
-        ErrorCode::corrupt,
-        std::string{"line "}.append(std::to_string(number_)).append(": ").append(what));
+    return unexpected(ErrorCode::corrupt, numbered("line ", number_ - 1).append(": ").append(what));
 }
 
-std::optional<std::uint64_t> to_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && stopped == end ? std::optional{value} : std::nullopt;
+std::optional<std::uint64_t> nanoseconds_in(std::string_view unit) {
+    struct Unit {
+        std::string_view name;
+        std::string_view abbreviation;
+        std::uint64_t nanoseconds;
+    };
+    constexpr std::array kUnits{
+        Unit{"nanosecond", "ns", 1},
+        Unit{"microsecond", "us", 1000},
+        Unit{"millisecond", "ms", 1'000'000},
+        Unit{"second", "s", 1'000'000'000},
+    };
+    const std::string_view singular = unit.substr(0, unit.size() - (unit.ends_with("ds") ? 1 : 0));
+    for (const auto& [name, abbreviation, nanoseconds] : kUnits) {
+        if (singular == name || unit == abbreviation) {
+            return nanoseconds;
+        }
+    }
+    return std::nullopt;
 }
 
 std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && is_space(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
+    constexpr std::string_view kSpaces = " \t";
+    text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+    return text.substr(0, text.find_last_not_of(kSpaces) + 1);
+}
+
+std::string numbered(std::string_view place, std::size_t index) {
+    const bool is_index = place.ends_with('[');
+    return std::string{place}
+        .append(std::to_string(index + (is_index ? 0 : 1)))
+        .append(is_index ? "]" : "");
 }
 
 std::string in_quotes(std::string_view text) {

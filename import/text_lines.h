@@ -3,6 +3,7 @@
 
 #include "core/result.h"
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,9 +22,7 @@ public:
 
     /// False behind the last line.
     bool next(std::string_view& line);
-    /// Of the line that next() gave; the first is 1.
-    [[nodiscard]] std::size_t number() const { return number_; }
-    /// An error of this line.
+    /// An error of the line that next() gave; the first is 1.
     [[nodiscard]] Unexpected wrong(std::string_view what) const;
 
 private:
@@ -31,8 +30,17 @@ private:
     std::size_t number_ = 0;
 };
 
-/// All of `text` as a decimal number; none for anything else, also one of more than 64 bits.
-[[nodiscard]] std::optional<std::uint64_t> to_number(std::string_view text);
+/// All of `text` as a decimal number; none for anything else, also one of more bits.
+template <class Number = std::uint64_t>
+[[nodiscard]] std::optional<Number> to_number(std::string_view text) {
+    Number value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc{} && stopped == end ? std::optional{value} : std::nullopt;
+}
+
+/// Nanoseconds in a unit of time; none for what is none. Source: measurement.go of pprof.
+[[nodiscard]] std::optional<std::uint64_t> nanoseconds_in(std::string_view unit);
 
 [[nodiscard]] constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -42,6 +50,9 @@ private:
 }
 /// Spaces and tabs at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// A place for a message: "events[7]" for "events[" and 7; "node 8" for "node " and 7.
+[[nodiscard]] std::string numbered(std::string_view place, std::size_t index);
 
 /// At most the beginning of `text`, for a message; control characters become '?'.
 [[nodiscard]] std::string in_quotes(std::string_view text);

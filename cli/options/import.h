@@ -3,7 +3,7 @@
 
 #include "cli/options/option_parser.h"
 #include "core/result.h"
-#include "import/format.h"
+#include "import/import.h"
 
 #include <optional>
 #include <string>

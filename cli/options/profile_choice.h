@@ -4,7 +4,7 @@
 #include "analysis/load_profile.h"
 #include "cli/options/option_parser.h"
 #include "core/result.h"
-#include "import/format.h"
+#include "import/import.h"
 #include "symbolize/name_forms.h"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // that profile reads back as the same.
 #include "export/folded.h"
 #include "export/script_profiler_json.h"
-#include "import/script_profiler_json.h"
+#include "import/readers.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "import/script_profiler_json.h"
+#include "export/script_profiler_json.h"
 
 #include "core/mapped_file.h"
-#include "export/script_profiler_json.h"
+#include "import/readers.h"
 #include "tests/export/function_list.h"
 
 #include <gtest/gtest.h>
@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"FractionalLine", DOCUMENT("", "", R"({"TotalDuration":1,"Line":1.5})"),
                 "function 1: Line must be an integer"},
         Refusal{"HugeLine", DOCUMENT("", "", R"({"TotalDuration":1,"Line":4294967296})"),
-                "function 1: Line or Flags"},
+                "function 1: Line has more than 32 bits"},
         Refusal{"IdsWithoutNodes", DOCUMENT("", R"({"TotalDuration":1,"FunctionIds":[]})", ""),
                 "node 1: FunctionIds and NodeIds must be there both or neither"},
         Refusal{"DifferentLengths",
@@ -264,7 +264,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& refusal) { return std::string{refusal.param.what}; });
 
 TEST(ScriptProfilerJson, refuses_deep_nesting_without_recursion) {
-    const std::string text = R"({"Version":2,"x":)" + std::string(1'000'000, '[');
+    constexpr std::size_t kDepth = 1'000'000;
+    const std::string text =
+        R"({"Version":2,"x":)" + std::string(kDepth, '[') + std::string(kDepth, ']') + "}";
     const auto profile = read_script_profiler_json(text);
     ASSERT_FALSE(profile.has_value());
     EXPECT_NE(profile.error().message().find("nested too deeply"), std::string::npos);

@@ -97,7 +97,7 @@ TEST(Speedscope, refuses_with_the_place) {
         expect_refusal(file_of(profiles), Format::speedscope, "speedscope: " + part);
     };
     refused(sampled("[0],[1]", "1"), "profiles[0]: has 2 samples and 1 weights");
-    refused(sampled("[0],[2]", "1,1"), "a sample names frame 2 of 2");
+    refused(sampled("[0],[2]", "1,1"), "profiles[0].samples[1]: there is no frame 2");
     refused(sampled("[0],[-1]", "1,1"), "profiles[0].samples[1]: samples cannot be or hold this");
     refused(sampled("[4294967296]", "1"), "profiles[0].samples[0]: there is no frame 4294967296");
     refused(sampled("[0],[\"x\"]", "1,1"),
@@ -121,7 +121,8 @@ TEST(Speedscope, refuses_with_the_place) {
     refused("7", "profiles cannot be or hold this number");
     expect_refusal(R"({"profiles":[]})", Format::speedscope, "shared is missing");
     expect_refusal("[]", Format::speedscope, "the document cannot be or hold an array");
-    expect_refusal(R"({"x":)" + std::string(1000, '['), Format::speedscope, "nested too deeply");
+    expect_refusal(R"({"x":)" + std::string(1000, '[') + std::string(1000, ']') + "}",
+                   Format::speedscope, "nested too deeply");
 }
 
 TEST(ScriptProfilerTree, reads_version_1) {
