@@ -13,7 +13,7 @@
 #include "core/program_code.h"
 #include "core/result.h"
 #include "core/symbols.h"
-#include "symbolize/disassembler.h"
+#include "symbolize/code/disassembler.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #include "analysis/annotation_sources.h"
 
-#include "symbolize/code_reader.h"
-#include "symbolize/source_reader.h"
+#include "symbolize/code/code_reader.h"
+#include "symbolize/code/source_reader.h"
 
 #include <algorithm>
 #include <ctime>
@@ -37,7 +37,7 @@ const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64
     }
     std::size_t budget = kUnbounded;
     symbolize::CodeResult read =
-        symbolize::read_code(module_file(*place, {}), addresses, budget, where_);
+        symbolize::read_code(module_identity(*place, {}), addresses, budget, where_);
     if (read.code.blocks.empty()) {
         if (!read.problem.empty() && known == nullptr) {
             problems_.push_back(std::move(read.problem));

@@ -2,8 +2,8 @@
 
 #include "callgraph/key_weights.h"
 #include "core/file_rights.h"
-#include "symbolize/code_reader.h"
-#include "symbolize/source_reader.h"
+#include "symbolize/code/code_reader.h"
+#include "symbolize/code/source_reader.h"
 #include "trace/code_codec.h"
 #include "trace/packed.h"
 
@@ -192,7 +192,7 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
         if (module == nullptr) {
             continue;
         }
-        const symbolize::ModuleFile file = module_file(*module, where.files);
+        const symbolize::ModuleIdentity file = module_identity(*module, where.files);
         const auto reader = where.reader_of(share.module);
         const ActingAs acting{reader};
         symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused, options);

@@ -5,8 +5,8 @@
 #include "callgraph/transforms.h"
 #include "core/mapped_file.h"
 #include "core/mapped_reading.h"
-#include "symbolize/function_parts.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_endings.h"
+#include "symbolize/names/name_forms.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "callgraph/recording.h"
 #include "core/result.h"
 #include "import/import.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 // The user's cache of names: where it is, and whether it is wanted.
 #pragma once
 
-#include "symbolize/symbol_cache.h"
+#include "symbolize/cache/symbol_cache.h"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "analysis/symbolize_recording.h"
 
-#include "symbolize/symbol_cache.h"
+#include "symbolize/cache/symbol_cache.h"
 #include "symbolize/symbolizer.h"
 #include "trace/packed.h"
 #include "trace/records.h"
@@ -34,7 +34,7 @@ struct Naming {
 /// One module's share of the work. Workers touch distinct jobs.
 struct Job {
     ModuleId id;
-    symbolize::ModuleFile module;
+    symbolize::ModuleIdentity module;
     std::shared_ptr<const FileRights> reader;  ///< Of its files; nullptr: ourselves.
     std::vector<std::uint64_t> addresses;      ///< Without a name as yet.
     std::vector<std::size_t> places;           ///< Of those.
@@ -56,7 +56,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
             job.id = module->id;
-            job.module = module_file(*module, options.files);
+            job.module = module_identity(*module, options.files);
             job.reader = options.reader_of(module->id);
         }
         job.addresses.push_back(addresses[place].address);
@@ -168,8 +168,8 @@ symbolize::Options places_of(const NamingOptions& naming) {
     return options;
 }
 
-symbolize::ModuleFile module_file(const trace::Module& module, const ModuleFiles& files) {
-    symbolize::ModuleFile file{module.path, module.build_id};
+symbolize::ModuleIdentity module_identity(const trace::Module& module, const ModuleFiles& files) {
+    symbolize::ModuleIdentity file{module.path, module.build_id};
     if (module.kind == trace::ModuleKind::vdso) {
         file.path = "[vdso]";
     } else if (module.kind == trace::ModuleKind::jit) {

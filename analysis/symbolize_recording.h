@@ -43,8 +43,8 @@ struct NamingOptions {
 [[nodiscard]] symbolize::Options places_of(const NamingOptions& naming);
 
 /// Where a module can be read, by its recorded path or another one that `files` knows.
-[[nodiscard]] symbolize::ModuleFile module_file(const trace::Module& module,
-                                                const ModuleFiles& files);
+[[nodiscard]] symbolize::ModuleIdentity module_identity(const trace::Module& module,
+                                                        const ModuleFiles& files);
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().

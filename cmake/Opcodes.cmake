@@ -1,6 +1,6 @@
 # libopcodes, binutils' disassembler, as the target sample_opcodes.
 #
-# The static library alone where that links: it needs one function of libbfd, which symbolize/disassembler.cpp then
+# The static library alone where that links: it needs one function of libbfd, which symbolize/code/disassembler.cpp then
 # has. The shared one would bring libbfd along, and cost each start of `sample` some 2 ms of relocations.
 include(CheckCXXSourceCompiles)
 include(CMakePushCheckState)

@@ -19,7 +19,7 @@ enum class CodeKind : std::uint8_t {
     kernel,  ///< The running kernel's.
 };
 
-struct ModuleFile {
+struct ModuleIdentity {
     std::string path;                    ///< As the kernel names it; "[vdso]" is the kernel's own.
     std::vector<std::uint8_t> build_id;  ///< Of what ran; empty: not checked.
     /// The same file by other ways: through the process while it lives ("/proc/PID/root/usr/bin/x",
@@ -35,7 +35,7 @@ struct ModuleSymbols {
     std::string problem;    ///< One line for people: what is missing, and what to do; else empty.
     std::string file = {};  ///< Which of the module's paths was read; empty if none could be.
     /// Where its debug file was looked for, there or not.
-    std::vector<std::string> debug_places = {};
+    std::vector<std::string> debug_paths = {};
 };
 
 struct Options {
@@ -51,7 +51,7 @@ struct Options {
 /// and the units' root entries once, then only the units that an address lies in; all memory is
 /// given back at the end. Thread-safe for distinct calls: modules can be named on several threads.
 /// Not async-signal-safe.
-[[nodiscard]] ModuleSymbols symbolize(const ModuleFile& module,
+[[nodiscard]] ModuleSymbols symbolize(const ModuleIdentity& module,
                                       std::span<const std::uint64_t> addresses,
                                       const Options& options = {});
 

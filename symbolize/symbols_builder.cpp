@@ -1,6 +1,7 @@
 #include "symbolize/symbols_builder.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace sample::symbolize {
 
@@ -38,6 +39,16 @@ FrameRun SymbolsBuilder::run(std::span<const SymbolFrame> frames) {
         symbols_.frames.insert(symbols_.frames.end(), frames.begin(), frames.end());
     }
     return last_;
+}
+
+FunctionSymbol unnamed_function(const std::string& module_path, std::uint64_t address) {
+    const std::string module = module_path.substr(module_path.rfind('/') + 1);
+    char offset[24] = {};
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(address));
+    FunctionSymbol function;
+    function.name = (module.empty() ? "[no name]" : module) + offset;
+    function.start = address;
+    return function;
 }
 
 }  // namespace sample::symbolize

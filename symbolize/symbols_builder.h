@@ -27,8 +27,11 @@ public:
     /// mostly of one line.
     FrameRun run(std::span<const SymbolFrame> frames);
 
-    /// What was built; the runs by address are up to the caller.
-    [[nodiscard]] Symbols take() { return std::move(symbols_); }
+    /// What was built, with the run of each address.
+    [[nodiscard]] Symbols take(std::vector<FrameRun> runs) {
+        symbols_.runs = std::move(runs);
+        return std::move(symbols_);
+    }
 
 private:
     Symbols symbols_;
@@ -36,5 +39,9 @@ private:
     std::map<std::tuple<std::uint64_t, std::string, std::string>, std::uint32_t> functions_;
     FrameRun last_;
 };
+
+/// "module+0xoffset", known by nothing better.
+[[nodiscard]] FunctionSymbol unnamed_function(const std::string& module_path,
+                                              std::uint64_t address);
 
 }  // namespace sample::symbolize

@@ -6,7 +6,7 @@
 // usage: name_recording RECORDING [CACHE_FOLDER]
 #include "analysis/symbolize_recording.h"
 #include "callgraph/load_recording.h"
-#include "symbolize/symbol_cache.h"
+#include "symbolize/cache/symbol_cache.h"
 
 #include <sys/resource.h>
 

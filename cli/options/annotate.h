@@ -7,7 +7,7 @@
 #include "cli/views/terminal.h"
 #include "cli/views/views.h"
 #include "core/result.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 #include "cli/options/option_parser.h"
 #include "core/result.h"
 #include "import/import.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <cstdint>
 #include <optional>

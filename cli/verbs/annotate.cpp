@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/text.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 #include "analysis/annotation.h"
 #include "cli/views/terminal.h"
 #include "cli/views/views.h"
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 // repeat what the rest of the name implies; argument lists tell overloads apart, which is rarely
 // asked; the end of a name (the method) says more than its middle.
 #include "cli/views/text.h"
-#include "symbolize/name_syntax.h"
+#include "symbolize/names/name_syntax.h"
 
 #include <string>
 

@@ -1,12 +1,12 @@
 // Files that are cut off or written over while they are read: no names of them, and nothing worse.
 #include "core/mapped_reading.h"
-#include "symbolize/code_reader.h"
-#include "symbolize/elf_file.h"
-#include "symbolize/frame_extents.h"
-#include "symbolize/module_image.h"
-#include "symbolize/plt.h"
-#include "symbolize/symbol_table.h"
-#include "tests/symbolize/module_file_fixture.h"
+#include "symbolize/code/code_reader.h"
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/frame_extents.h"
+#include "symbolize/elf/module_image.h"
+#include "symbolize/elf/plt.h"
+#include "symbolize/elf/symbol_table.h"
+#include "tests/symbolize/module_image_fixture.h"
 
 #include <chrono>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ChangedFileTest : public ModuleFileTest {
+class ChangedFileTest : public ModuleImageTest {
 protected:
     std::string copy(const std::string& name) {
         std::string to = path(name);

@@ -1,8 +1,8 @@
 // Code and source text out of the fixtures' files, against what objdump and nm say.
-#include "symbolize/code_reader.h"
+#include "symbolize/code/code_reader.h"
 
 #include "support.h"
-#include "symbolize/source_reader.h"
+#include "symbolize/code/source_reader.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Where a stripped module's names are found: debug files by build-id and by link, debuginfod's
 // cache, compressed sections, mini debug information.
-#include "symbolize/debug_file.h"
+#include "symbolize/elf/debug_file.h"
 
 #include "core/fd.h"
-#include "tests/symbolize/module_file_fixture.h"
+#include "tests/symbolize/module_image_fixture.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kObjcopy = OBJCOPY;
 
-TEST_F(ModuleFileTest, finds_a_debug_file_by_build_id) {
+TEST_F(ModuleImageTest, finds_a_debug_file_by_build_id) {
     const std::string file = strip("dwarf5_pie");
     const std::string id = to_hex(build_id_of(fixture("dwarf5_pie")));
     const std::string folder = path("root/.build-id/") + id.substr(0, 2);
@@ -33,7 +33,7 @@ TEST_F(ModuleFileTest, finds_a_debug_file_by_build_id) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie", path("elsewhere")).found);
 }
 
-TEST_F(ModuleFileTest, finds_a_debug_file_below_any_of_the_roots) {
+TEST_F(ModuleImageTest, finds_a_debug_file_below_any_of_the_roots) {
     const std::string file = strip("dwarf5_pie");
     const std::string id = to_hex(build_id_of(fixture("dwarf5_pie")));
     const std::string folder = path("second/.build-id/") + id.substr(0, 2);
@@ -44,7 +44,7 @@ TEST_F(ModuleFileTest, finds_a_debug_file_below_any_of_the_roots) {
 }
 
 // The folders that the environment names, restored at the end.
-class DebuginfodCacheTest : public ModuleFileTest {
+class DebuginfodCacheTest : public ModuleImageTest {
 protected:
     DebuginfodCacheTest() {
         for (const char* name : {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "HOME"}) {
@@ -133,7 +133,7 @@ TEST_F(DebuginfodCacheTest, is_all_that_is_used_of_debuginfod) {
     ::unsetenv("DEBUGINFOD_TIMEOUT");
 }
 
-TEST_F(ModuleFileTest, finds_a_debug_file_by_link) {
+TEST_F(ModuleImageTest, finds_a_debug_file_by_link) {
     strip("dwarf5_pie");
     const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
     expect_hidden_is_named(hidden(file, "dwarf5_pie"));
@@ -147,7 +147,7 @@ TEST_F(ModuleFileTest, finds_a_debug_file_by_link) {
     expect_hidden_is_named(hidden(file, "dwarf5_pie", path("root")));
 }
 
-TEST_F(ModuleFileTest, checks_a_linked_file_without_build_id_by_its_checksum) {
+TEST_F(ModuleImageTest, checks_a_linked_file_without_build_id_by_its_checksum) {
     strip("no_build_id");
     const std::string file =
         strip("no_build_id", "--add-gnu-debuglink=" + path("no_build_id.debug"));
@@ -156,7 +156,7 @@ TEST_F(ModuleFileTest, checks_a_linked_file_without_build_id_by_its_checksum) {
     EXPECT_FALSE(hidden(file, "no_build_id").found);
 }
 
-TEST_F(ModuleFileTest, does_not_take_another_builds_debug_file) {
+TEST_F(ModuleImageTest, does_not_take_another_builds_debug_file) {
     strip("dwarf5_pie");
     const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
     std::stringstream debug;
@@ -170,7 +170,7 @@ TEST_F(ModuleFileTest, does_not_take_another_builds_debug_file) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
 }
 
-TEST_F(ModuleFileTest, may_have_its_sections_compressed) {
+TEST_F(ModuleImageTest, may_have_its_sections_compressed) {
     const std::string file = path("packed");
     for (const char* method : {"zlib", "zlib-gnu"}) {
         run(std::string{kObjcopy} + " -N hidden --compress-debug-sections=" + method + " " +
@@ -179,7 +179,7 @@ TEST_F(ModuleFileTest, may_have_its_sections_compressed) {
     }
 }
 
-TEST_F(ModuleFileTest, may_have_its_sections_compressed_in_a_way_that_is_not_known) {
+TEST_F(ModuleImageTest, may_have_its_sections_compressed_in_a_way_that_is_not_known) {
     const std::string packed = std::string{kObjcopy} + " --compress-debug-sections=zstd ";
     strip("dwarf5_pie");
     const std::string file = strip("dwarf5_pie", "--add-gnu-debuglink=" + path("dwarf5_pie.debug"));
@@ -195,7 +195,7 @@ TEST_F(ModuleFileTest, may_have_its_sections_compressed_in_a_way_that_is_not_kno
 }
 
 // Symbols that are not exported, packed by xz, beside .dynsym with the exported ones.
-TEST_F(ModuleFileTest, reads_mini_debug_information) {
+TEST_F(ModuleImageTest, reads_mini_debug_information) {
     const std::string file = strip("dwarf5_pie");
     const std::uint64_t leaf = symbols_of(fixture("dwarf5_pie")).at("leaf");
     run(std::string{kObjcopy} + " -S --remove-section=.comment --keep-symbol=hidden " + file +

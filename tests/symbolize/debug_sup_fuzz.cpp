@@ -1,5 +1,5 @@
 // Fuzzes the reading of .debug_sup. What it returns must lie in what it was given.
-#include "symbolize/shared_debug.h"
+#include "symbolize/dwarf/supplementary_file.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // The instructions of a real library; objdump, which uses libopcodes in another way, is the peer.
 #include "support.h"
-#include "symbolize/disassembler.h"
+#include "symbolize/code/disassembler.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The instructions of made-up bytes.
-#include "symbolize/disassembler.h"
+#include "symbolize/code/disassembler.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>

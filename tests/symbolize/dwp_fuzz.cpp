@@ -1,7 +1,7 @@
 // Fuzzes the reading of DWARF packages: a small sound one, of which the input changes bytes. The
 // first byte says how many; each change is three bytes: a place, a value. The rest of the input are
 // the package's strings and their table.
-#include "symbolize/dwp_file.h"
+#include "symbolize/dwarf/dwp_file.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::uint64_t id : {kFirst, kSecond, std::uint64_t{0}, ~std::uint64_t{0}}) {
         const auto dwo = dwo_of(package, id);
         // The sections, their headers, and no more than four times the strings.
-        if (dwo && dwo->size() > 2048 + 6 * content.size()) {
+        if (dwo && dwo->bytes().size() > 2048 + 6 * content.size()) {
             std::abort();
         }
     }

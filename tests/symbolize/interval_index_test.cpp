@@ -1,4 +1,4 @@
-#include "symbolize/interval_index.h"
+#include "symbolize/elf/interval_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Any bytes as a jitdump: it is refused, or every address gets an answer whose function and files
 // are there, and following it ends.
 #include "core/fd.h"
-#include "symbolize/jitdump.h"
+#include "symbolize/runtime/runtime_code.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace {
 
 using sample::symbolize::DumpAddresses;
-using sample::symbolize::ToldCode;
+using sample::symbolize::RuntimeCode;
 
 void require(bool condition) {
     if (!condition) {
@@ -22,14 +22,14 @@ void require(bool condition) {
     }
 }
 
-void require_whole(const ToldCode& told, std::size_t addresses) {
-    require(told.places.size() == addresses);
-    for (const auto& place : told.places) {
+void require_whole(const RuntimeCode& code, std::size_t addresses) {
+    require(code.locations.size() == addresses);
+    for (const auto& place : code.locations) {
         require(!place ||
-                (place->function < told.functions.size() && place->file < told.files.size()));
+                (place->function < code.functions.size() && place->file < code.files.size()));
     }
-    for (const ToldCode::Function& function : told.functions) {
-        require(function.file < told.files.size());
+    for (const RuntimeCode::Function& function : code.functions) {
+        require(function.file < code.files.size());
     }
 }
 

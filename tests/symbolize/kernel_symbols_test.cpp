@@ -1,5 +1,4 @@
-#include "symbolize/kernel_symbols.h"
-
+#include "symbolize/runtime/runtime_code.h"
 #include "symbolize/symbolizer.h"
 
 #include <gtest/gtest.h>
@@ -27,9 +26,9 @@ constexpr const char* kKallsyms =
     "ffffffffc0003000 t last\t[bpf]\n";
 
 std::string name_at(std::uint64_t address, std::string_view text = kKallsyms) {
-    const KernelNames names = read_kallsyms(text, {&address, 1});
-    const auto& place = names.told.places.at(0);
-    return place ? names.told.functions.at(place->function).name : "";
+    const RuntimeCode code = read_kallsyms(text, {&address, 1});
+    const auto& place = code.locations.at(0);
+    return place ? code.functions.at(place->function).name : "";
 }
 
 TEST(Kallsyms, names_up_to_the_next_symbol) {
@@ -51,12 +50,12 @@ TEST(Kallsyms, chooses_among_names_as_of_a_program) {
     EXPECT_EQ(name_at(0xffffffff81000200), "__x64_sys_read") << "global before weak";
 }
 
-TEST(Kallsyms, tells_that_it_is_closed) {
+TEST(Kallsyms, tells_that_it_is_hidden) {
     const std::uint64_t address = 0xffffffff81000100;
     EXPECT_TRUE(read_kallsyms("0000000000000000 T _text\n0000000000000000 t foo\n", {&address, 1})
-                    .is_closed);
-    EXPECT_FALSE(read_kallsyms(kKallsyms, {&address, 1}).is_closed);
-    EXPECT_FALSE(read_kallsyms("", {&address, 1}).is_closed);
+                    .is_hidden);
+    EXPECT_FALSE(read_kallsyms(kKallsyms, {&address, 1}).is_hidden);
+    EXPECT_FALSE(read_kallsyms("", {&address, 1}).is_hidden);
 }
 
 /// A function of the running kernel, and its address; 0 where that may not be seen.
@@ -80,7 +79,7 @@ TEST(KernelSymbols, name_the_running_kernel) {
     const std::uint64_t address = address_of("vfs_read");
     constexpr std::uint64_t kLowBits = ~(std::uint64_t{3} << 62U);
     const std::uint64_t asked[] = {(address + 1) & kLowBits, 0x1234};
-    ModuleFile kernel{"[kernel]", boot_id()};
+    ModuleIdentity kernel{"[kernel]", boot_id()};
     kernel.kind = CodeKind::kernel;
     ASSERT_EQ(kernel.build_id.size(), 16U);
     const ModuleSymbols result = symbolize(kernel, asked);
@@ -99,7 +98,7 @@ TEST(KernelSymbols, name_the_running_kernel) {
 
 TEST(KernelSymbols, are_not_those_of_another_boot) {
     const std::uint64_t address = 0x3fffffff81000100;
-    ModuleFile kernel{"[kernel]", std::vector<std::uint8_t>(16, 1)};
+    ModuleIdentity kernel{"[kernel]", std::vector<std::uint8_t>(16, 1)};
     kernel.kind = CodeKind::kernel;
     const ModuleSymbols result = symbolize(kernel, {&address, 1});
     EXPECT_NE(result.problem.find("booted since"), std::string::npos);

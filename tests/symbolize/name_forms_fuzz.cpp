@@ -1,9 +1,9 @@
 // Any bytes as a name: no form of it fails, none is much longer than the name, and one pass does.
 // One short input in eight is also tried as a name of 64 KiB that repeats it, where a second pass
 // would show.
-#include "symbolize/function_parts.h"
-#include "symbolize/name_forms.h"
-#include "symbolize/name_syntax.h"
+#include "symbolize/names/name_endings.h"
+#include "symbolize/names/name_forms.h"
+#include "symbolize/names/name_syntax.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "symbolize/name_forms.h"
+#include "symbolize/names/name_forms.h"
 
 #include <gtest/gtest.h>
 

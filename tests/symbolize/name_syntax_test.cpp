@@ -1,4 +1,4 @@
-#include "symbolize/name_syntax.h"
+#include "symbolize/names/name_syntax.h"
 
 #include <gtest/gtest.h>
 

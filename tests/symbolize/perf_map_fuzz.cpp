@@ -1,8 +1,7 @@
 // Any bytes as a perf map, and as /proc/kallsyms: every address gets an answer whose function is
 // there, and every name a readable form.
-#include "symbolize/kernel_symbols.h"
-#include "symbolize/perf_map.h"
-#include "symbolize/told_names.h"
+#include "symbolize/runtime/runtime_code.h"
+#include "symbolize/runtime/runtime_names.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace {
 
-using sample::symbolize::ToldCode;
+using sample::symbolize::RuntimeCode;
 
 void require(bool condition) {
     if (!condition) {
@@ -19,12 +18,12 @@ void require(bool condition) {
     }
 }
 
-void require_whole(const ToldCode& told, std::size_t addresses) {
-    require(told.places.size() == addresses);
-    for (const auto& place : told.places) {
-        require(!place || place->function < told.functions.size());
+void require_whole(const RuntimeCode& code, std::size_t addresses) {
+    require(code.locations.size() == addresses);
+    for (const auto& place : code.locations) {
+        require(!place || place->function < code.functions.size());
     }
-    for (const ToldCode::Function& function : told.functions) {
+    for (const RuntimeCode::Function& function : code.functions) {
         const std::string_view name{function.name};
         require(!name.empty() && name.size() <= 100'000);
         (void)sample::symbolize::readable_name(name);
@@ -39,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::uint64_t kAddresses[] = {0,      1,          0x10, 0x1000, 0x1001,
                                             0xffff, 0xffffffff, 0x10, ~0ULL,  0xffffffff81000100};
     require_whole(sample::symbolize::read_perf_map(text, kAddresses), std::size(kAddresses));
-    require_whole(sample::symbolize::read_kallsyms(text, kAddresses).told, std::size(kAddresses));
+    require_whole(sample::symbolize::read_kallsyms(text, kAddresses), std::size(kAddresses));
     (void)sample::symbolize::readable_name(text);
     return 0;
 }

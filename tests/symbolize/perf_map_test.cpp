@@ -1,6 +1,5 @@
-#include "symbolize/perf_map.h"
-
-#include "symbolize/last_cover.h"
+#include "symbolize/runtime/latest_code.h"
+#include "symbolize/runtime/runtime_code.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +10,8 @@ namespace sample::symbolize {
 namespace {
 
 std::string name_at(std::string_view text, std::uint64_t address) {
-    const ToldCode told = read_perf_map(text, {&address, 1});
-    return told.places.at(0) ? told.functions.at(told.places[0]->function).name : "";
+    const RuntimeCode code = read_perf_map(text, {&address, 1});
+    return code.locations.at(0) ? code.functions.at(code.locations[0]->function).name : "";
 }
 
 TEST(PerfMap, names_from_the_first_byte_to_the_last) {
@@ -53,12 +52,12 @@ TEST(PerfMap, survives_sizes_past_the_last_address) {
 
 TEST(PerfMap, gives_a_functions_addresses_one_function) {
     const std::uint64_t addresses[] = {0x1004, 0x5000, 0x1000, 0x1004};
-    const ToldCode told = read_perf_map("1000 10 one\n", addresses);
-    ASSERT_EQ(told.functions.size(), 1U);
-    EXPECT_EQ(told.functions[0].start, 0x1000U);
-    ASSERT_EQ(told.places.size(), 4U);
-    EXPECT_TRUE(told.places[0] && told.places[2] && told.places[3]);
-    EXPECT_FALSE(told.places[1]);
+    const RuntimeCode code = read_perf_map("1000 10 one\n", addresses);
+    ASSERT_EQ(code.functions.size(), 1U);
+    EXPECT_EQ(code.functions[0].start, 0x1000U);
+    ASSERT_EQ(code.locations.size(), 4U);
+    EXPECT_TRUE(code.locations[0] && code.locations[2] && code.locations[3]);
+    EXPECT_FALSE(code.locations[1]);
 }
 
 /// The obvious way.
@@ -72,38 +71,36 @@ std::optional<std::uint64_t> last_cover(const std::vector<std::array<std::uint64
     return std::nullopt;
 }
 
-TEST(LastCover, agrees_with_the_obvious_way) {
+TEST(LatestCode, agrees_with_the_obvious_way) {
     std::mt19937 random{5};
     for (int round = 0; round < 50; ++round) {
         std::vector<std::uint64_t> addresses(40);
         for (std::uint64_t& address : addresses) {
             address = random() % 300;
         }
-        LastCover cover{addresses};
+        LatestCode latest{addresses};
         std::vector<std::array<std::uint64_t, 3>> ranges;
         for (std::uint64_t i = 0; i < 60; ++i) {
             const std::uint64_t start = random() % 300;
             ranges.push_back({start, start + random() % 40, i});
-            cover.add(ranges.back()[0], ranges.back()[1], i);
+            latest.add(ranges.back()[0], ranges.back()[1], i);
         }
-        const auto values = cover.values();
-        for (std::size_t i = 0; i < addresses.size(); ++i) {
-            EXPECT_EQ(values[i], last_cover(ranges, addresses[i]));
+        for (const std::uint64_t address : addresses) {
+            EXPECT_EQ(latest.find(address), last_cover(ranges, address));
         }
     }
 }
 
-TEST(LastCover, settles_more_ranges_than_it_keeps) {
+TEST(LatestCode, takes_more_ranges_than_it_keeps) {
     const std::vector<std::uint64_t> addresses{10, 20};
-    LastCover cover{addresses};
+    LatestCode latest{addresses};
     constexpr std::uint64_t kMany = 200'000;
-    cover.add(20, 21, 7);
+    latest.add(20, 21, 7);
     for (std::uint64_t i = 0; i < kMany; ++i) {
-        cover.add(0, 15, i);
+        latest.add(0, 15, i);
     }
-    const auto values = cover.values();
-    EXPECT_EQ(values[0], kMany - 1);
-    EXPECT_EQ(values[1], 7U);
+    EXPECT_EQ(latest.find(10), kMany - 1);
+    EXPECT_EQ(latest.find(20), 7U);
 }
 
 }  // namespace

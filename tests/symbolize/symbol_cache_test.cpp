@@ -1,8 +1,8 @@
 // The cache of names: what it gives is what would be found, or nothing; whoever writes, whatever is
 // in its files, and however little room there is.
-#include "symbolize/symbol_cache.h"
+#include "symbolize/cache/symbol_cache.h"
 
-#include "symbolize/cache_file.h"
+#include "symbolize/cache/cache_file.h"
 #include "tests/symbolize/support.h"
 #include "tests/trace/symbol_block_fixture.h"
 
@@ -67,7 +67,7 @@ protected:
         return !lines.empty() && lines.front().find("a lie") != std::string::npos;
     }
 
-    ModuleFile module_;
+    ModuleIdentity module_;
     std::vector<std::uint64_t> addresses_;
     Options options_{{path("debug")}};
 };
@@ -145,7 +145,7 @@ TEST_F(SymbolCacheTest, keeps_nothing_that_is_not_sure) {
         (void)cached();
         return fs::is_empty(folder());
     };
-    const ModuleFile good = module_;
+    const ModuleIdentity good = module_;
     module_.build_id.clear();
     EXPECT_TRUE(stays_empty());
     module_ = good;

@@ -1,4 +1,4 @@
-#include "symbolize/symbol_table.h"
+#include "symbolize/elf/symbol_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,321 @@
+#include "symbolize/cache/symbol_cache.h"
+
+#include "core/hexadecimal.h"
+#include "symbolize/cache/cache_file.h"
+#include "symbolize/elf/debug_file.h"
+#include "symbolize/elf/elf_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sample::symbolize {
+namespace {
+
+constexpr std::string_view kEnding = ".names";
+constexpr std::string_view kTemporary = "tmp-";
+constexpr std::size_t kMaxBuildIdBytes = 64;
+constexpr time_t kHour = 3600;
+/// After trimming, so that not each run trims.
+constexpr std::uint64_t kTrimmedPart = 4;  ///< 3/4 of the limit stay.
+
+/// mkdir -p, each part for its owner alone.
+void make_folder(const std::string& path) {
+    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+        ::mkdir(path.substr(0, at).c_str(), 0700);
+    }
+    ::mkdir(path.c_str(), 0700);
+}
+
+bool is_ours_alone(const struct stat& info) {
+    return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+struct FolderEntry {
+    std::string name;
+    struct stat info = {};
+};
+
+/// The regular files in a folder.
+std::vector<FolderEntry> entries_of(const Fd& folder) {
+    struct CloseFolder {
+        void operator()(DIR* open) const { ::closedir(open); }
+    };
+    std::vector<FolderEntry> entries;
+    Fd own{::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const std::unique_ptr<DIR, CloseFolder> open{own.is_open() ? ::fdopendir(own.get()) : nullptr};
+    if (open == nullptr) {
+        return entries;
+    }
+    static_cast<void>(own.release());
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): of a stream of our own.
+    while (const dirent* entry = ::readdir(open.get())) {
+        FolderEntry found{entry->d_name, {}};
+        if (::fstatat(folder.get(), entry->d_name, &found.info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(found.info.st_mode)) {
+            entries.push_back(std::move(found));
+        }
+    }
+    return entries;
+}
+
+bool write_whole(const Fd& file, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
+        if (count <= 0) {
+            return false;
+        }
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+bool is_kept(const ModuleIdentity& module) {
+    return module.kind == CodeKind::elf && module.path != "[vdso]" && module.build_id.size() > 1 &&
+           module.build_id.size() <= kMaxBuildIdBytes;
+}
+
+/// What decides which file is read, known without opening any, as it is now.
+std::vector<StampedPath> first_sources(const ModuleIdentity& module, const Options& options) {
+    std::vector<StampedPath> sources{{module.path, FileStamp::of(module.path)}};
+    for (const std::string& path : files_of(options.debug_roots, module.build_id)) {
+        sources.push_back({path, FileStamp::of(path)});
+    }
+    return sources;
+}
+
+/// Still the answer for `module`, whose first sources are `first`?
+bool is_current(const CacheFile& file, const ModuleIdentity& module,
+                std::span<const StampedPath> first) {
+    const auto same =
+        std::mismatch(first.begin(), first.end(), file.sources.begin(), file.sources.end());
+    return file.build_id == module.build_id && file.module_path == module.path &&
+           same.first == first.end() &&
+           std::all_of(same.second, file.sources.end(), [](const StampedPath& source) {
+               return FileStamp::of(source.path) == source.stamp;
+           });
+}
+
+/// Where each of `some` is in `all`, which is ascending and has them.
+std::vector<std::size_t> indices(std::span<const std::uint64_t> all,
+                                 std::span<const std::uint64_t> some) {
+    std::vector<std::size_t> result;
+    result.reserve(some.size());
+    for (const std::uint64_t address : some) {
+        const auto at = std::lower_bound(all.begin(), all.end(), address);
+        result.push_back(static_cast<std::size_t>(at - all.begin()));
+    }
+    return result;
+}
+
+std::vector<FrameRun> runs_of(const trace::SymbolBlock& block,
+                              std::span<const std::uint64_t> addresses) {
+    std::vector<FrameRun> runs;
+    runs.reserve(addresses.size());
+    for (const std::size_t index : indices(block.addresses, addresses)) {
+        runs.push_back(block.symbols.runs[index]);
+    }
+    return runs;
+}
+
+/// Adds `more`, the names of `addresses`, of which `block` has none.
+void add(trace::SymbolBlock& block, std::span<const std::uint64_t> addresses, Symbols&& more) {
+    if (block.addresses.empty()) {
+        block = {{addresses.begin(), addresses.end()}, std::move(more)};
+        return;
+    }
+    trace::SymbolBlock all;
+    std::set_union(block.addresses.begin(), block.addresses.end(), addresses.begin(),
+                   addresses.end(), std::back_inserter(all.addresses));
+    all.symbols.runs.resize(all.addresses.size());
+    merge(all.symbols, std::move(block.symbols), indices(all.addresses, block.addresses));
+    merge(all.symbols, std::move(more), indices(all.addresses, addresses));
+    block = std::move(all);
+}
+
+/// Not through a process that will be gone: what stat(2) says of the module would not tell.
+bool is_lasting(const ModuleIdentity& module, const std::string& file) {
+    return std::find(module.other_paths.begin(), module.other_paths.end(), file) ==
+           module.other_paths.end();
+}
+
+}  // namespace
+
+std::string SymbolCache::default_folder() {
+    const std::string xdg = environment("XDG_CACHE_HOME");
+    // Base Directory Specification: a relative path is to be ignored.
+    if (xdg.starts_with('/')) {
+        return xdg + "/sample";
+    }
+    const std::string home = environment("HOME");
+    return home.starts_with('/') ? home + "/.cache/sample" : "";
+}
+
+SymbolCache::SymbolCache(const std::string& folder, CacheLimits limits) : limits_{limits} {
+    if (folder.empty()) {
+        return;
+    }
+    Fd open{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (!open.is_open()) {
+        make_folder(folder);
+        open = Fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    }
+    struct stat info {};
+    if (open.is_open() && ::fstat(open.get(), &info) == 0 && is_ours_alone(info)) {
+        folder_ = std::move(open);
+    }
+}
+
+SymbolCache::~SymbolCache() {
+    if (has_written_.load(std::memory_order_relaxed)) {
+        trim();
+    }
+}
+
+ModuleSymbols SymbolCache::symbolize(const ModuleIdentity& module,
+                                     std::span<const std::uint64_t> addresses,
+                                     const Options& options) {
+    if (!is_usable() || !is_kept(module) || addresses.empty()) {
+        return symbolize::symbolize(module, addresses, options);
+    }
+    const std::string name = to_hex(module.build_id).append(kEnding);
+    std::vector<StampedPath> sources = first_sources(module, options);
+    CacheFile file = read(name).value_or(CacheFile{});
+    if (!is_current(file, module, sources)) {
+        file = {};
+    }
+    std::vector<std::uint64_t> wanted{addresses.begin(), addresses.end()};
+    std::sort(wanted.begin(), wanted.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    std::vector<std::uint64_t> missing;
+    std::set_difference(wanted.begin(), wanted.end(), file.block.addresses.begin(),
+                        file.block.addresses.end(), std::back_inserter(missing));
+    ModuleSymbols result;
+    if (!missing.empty()) {
+        result = symbolize::symbolize(module, missing, options);
+        add(file.block, missing, std::move(result.symbols));
+        if (result.problem.empty() && is_lasting(module, result.file)) {
+            for (const std::string& path : result.debug_paths) {
+                sources.push_back({path, FileStamp::of(path)});
+            }
+            file.build_id = module.build_id;
+            file.module_path = module.path;
+            file.sources = std::move(sources);
+            write(name, file, wanted);
+        }
+    }
+    std::vector<FrameRun> runs = runs_of(file.block, addresses);
+    result.symbols = std::move(file.block.symbols);
+    result.symbols.runs = std::move(runs);
+    return result;
+}
+
+std::optional<CacheFile> SymbolCache::read(const std::string& name) const {
+    const Fd file{
+        ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    struct stat info {};
+    if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+        !is_ours_alone(info)) {
+        return std::nullopt;
+    }
+    std::optional<CacheFile> kept;
+    if (static_cast<std::uint64_t>(info.st_size) <= limits_.file_bytes) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(info.st_size));
+        const ssize_t count = ::read(file.get(), bytes.data(), bytes.size());
+        kept = decode_cache_file(
+            std::span{bytes}.first(static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
+    }
+    if (!kept) {
+        ::unlinkat(folder_.get(), name.c_str(), 0);
+    } else if (info.st_mtim.tv_sec + kHour < ::time(nullptr)) {
+        ::futimens(file.get(), nullptr);  // What was used last goes last.
+    }
+    return kept;
+}
+
+void SymbolCache::write(const std::string& name, const CacheFile& file,
+                        std::span<const std::uint64_t> wanted) {
+    std::vector<std::byte> bytes;
+    if (file.block.addresses.size() <= limits_.addresses) {
+        bytes = encode_cache_file(file);
+    }
+    if (bytes.empty() || bytes.size() > limits_.file_bytes) {
+        CacheFile part = file;
+        part.block.addresses.assign(wanted.begin(), wanted.end());
+        part.block.symbols.runs = runs_of(file.block, wanted);
+        bytes = encode_cache_file(part);
+    }
+    if (bytes.size() > limits_.file_bytes) {
+        return;
+    }
+    // Its own name, whichever threads and processes write now.
+    static std::atomic<unsigned> counter{0};
+    const std::string temporary = std::string{kTemporary} + std::to_string(::getpid()) + "-" +
+                                  std::to_string(counter.fetch_add(1)) + "-" + name;
+    const Fd out{::openat(folder_.get(), temporary.c_str(),
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    if (!out.is_open()) {
+        return;
+    }
+    if (write_whole(out, bytes) &&
+        ::renameat(folder_.get(), temporary.c_str(), folder_.get(), name.c_str()) == 0) {
+        has_written_.store(true, std::memory_order_relaxed);
+    } else {
+        ::unlinkat(folder_.get(), temporary.c_str(), 0);
+    }
+}
+
+void SymbolCache::trim() const {
+    std::vector<FolderEntry> files;
+    std::uint64_t bytes = 0;
+    const time_t now = ::time(nullptr);
+    for (FolderEntry& entry : entries_of(folder_)) {
+        if (entry.name.starts_with(kTemporary)) {
+            if (entry.info.st_mtim.tv_sec + kHour < now) {
+                ::unlinkat(folder_.get(), entry.name.c_str(), 0);  // Of a writer that was killed.
+            }
+        } else if (entry.name.ends_with(kEnding)) {
+            bytes += static_cast<std::uint64_t>(entry.info.st_size);
+            files.push_back(std::move(entry));
+        }
+    }
+    if (bytes <= limits_.folder_bytes) {
+        return;
+    }
+    std::sort(files.begin(), files.end(), [](const FolderEntry& a, const FolderEntry& b) {
+        return std::pair{a.info.st_mtim.tv_sec, a.info.st_mtim.tv_nsec} <
+               std::pair{b.info.st_mtim.tv_sec, b.info.st_mtim.tv_nsec};
+    });
+    for (const FolderEntry& file : files) {
+        if (bytes <= limits_.folder_bytes - limits_.folder_bytes / kTrimmedPart) {
+            return;
+        }
+        ::unlinkat(folder_.get(), file.name.c_str(), 0);
+        bytes -= static_cast<std::uint64_t>(file.info.st_size);
+    }
+}
+
+CacheUse SymbolCache::use() const {
+    CacheUse use;
+    if (is_usable()) {
+        for (const FolderEntry& entry : entries_of(folder_)) {
+            if (entry.name.ends_with(kEnding)) {
+                ++use.files;
+                use.bytes += static_cast<std::uint64_t>(entry.info.st_size);
+            }
+        }
+    }
+    return use;
+}
+
+}  // namespace sample::symbolize

@@ -1,0 +1,269 @@
+#include "symbolize/dwarf/debug_names.h"
+
+#include "symbolize/names/demangle.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+namespace sample::symbolize {
+namespace {
+
+constexpr std::size_t kLongestName = std::size_t{64} << 10;
+
+bool is_function(int tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+enum class Language { plain, scoped, cpp };
+
+/// Newer than elfutils 0.188's dwarf.h. Source: dwarfstd.org, "DWARF Language Codes".
+constexpr int kCpp17 = 0x2b;
+constexpr int kCpp20 = 0x2c;
+
+/// How functions are called in the language of the unit that `die` stands in.
+Language language_of(Dwarf_Die die) {
+    Dwarf_Die unit{};
+    if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) {
+        return Language::plain;
+    }
+    switch (dwarf_srclang(&unit)) {
+        case DW_LANG_C_plus_plus:
+        case DW_LANG_C_plus_plus_03:
+        case DW_LANG_C_plus_plus_11:
+        case DW_LANG_C_plus_plus_14:
+        case DW_LANG_ObjC_plus_plus:
+        case kCpp17:
+        case kCpp20:
+            return Language::cpp;
+        case DW_LANG_Rust:
+        case DW_LANG_D:
+        case DW_LANG_Swift:
+            return Language::scoped;
+        default:
+            return Language::plain;
+    }
+}
+
+/// The entry that stands where the function is declared: in its class, if it has one.
+Dwarf_Die declaration_entry(const Dwarf_Die& function) {
+    const Dwarf_Die origin = origin_of(function);
+    return entry_at(origin, DW_AT_specification).value_or(origin);
+}
+
+/// With -g1, and clang's -gline-tables-only, a function says nothing of its parameters. (A few
+/// types may be there all the same.)
+bool has_types(DebugScopes& scopes, const Dwarf_Die& die) {
+    const std::vector<Dwarf_Die> around = scopes.around(die);
+    if (around.empty() ||
+        text_at(around.front(), DW_AT_producer).find(" -g1") != std::string_view::npos) {
+        return false;
+    }
+    const std::vector<Dwarf_Die>& entries = scopes.children(around.front());
+    return std::any_of(entries.begin(), entries.end(),
+                       [](Dwarf_Die entry) { return dwarf_tag(&entry) == DW_TAG_base_type; });
+}
+
+bool is_lambda(DebugScopes& scopes, const Dwarf_Die& die) {
+    const std::string_view name = plain_name_of(die);
+    const std::vector<Dwarf_Die>& members = scopes.children(die);
+    return name.starts_with("<lambda") ||
+           (name.empty() && std::any_of(members.begin(), members.end(), [](Dwarf_Die member) {
+                return dwarf_tag(&member) == DW_TAG_subprogram &&
+                       (plain_name_of(member) == "<lambda>" ||
+                        plain_name_of(member).starts_with("operator()"));
+            }));
+}
+
+bool is_unnamed(const Dwarf_Die& die) {
+    const std::string_view name = plain_name_of(die);
+    return name.empty() || name.starts_with('<');
+}
+
+/// The unnamed classes of one function, in the order in which they stand in the source.
+class UnnamedClasses {
+public:
+    UnnamedClasses(DebugScopes& scopes, bool lambdas) : scopes_{scopes}, lambdas_{lambdas} {}
+
+    void collect(const Dwarf_Die& scope, int depth) {
+        for (Dwarf_Die entry : scopes_.children(scope)) {
+            const int tag = dwarf_tag(&entry);
+            if (tag == DW_TAG_lexical_block && depth < kDeepestBlock) {
+                collect(entry, depth + 1);
+            } else if (is_class(tag) && is_unnamed(entry) &&
+                       is_lambda(scopes_, entry) == lambdas_) {
+                found_.push_back(entry);
+            }
+        }
+    }
+
+    /// As the C++ ABI counts: the first is 1.
+    std::size_t number_of(const Dwarf_Die& die) {
+        const auto place = [](const Dwarf_Die& entry) {
+            return std::tuple{number_at(entry, DW_AT_decl_line),
+                              number_at(entry, DW_AT_decl_column)};
+        };
+        return 1 + static_cast<std::size_t>(std::count_if(
+                       found_.begin(), found_.end(),
+                       [&](const Dwarf_Die& other) { return place(other) < place(die); }));
+    }
+
+private:
+    static constexpr int kDeepestBlock = 32;
+
+    DebugScopes& scopes_;
+    bool lambdas_;
+    std::vector<Dwarf_Die> found_;
+};
+
+/// The name of a function that something else is named in: demangled as the scope of a variable x.
+std::string demangled_scope(std::string_view linkage_name) {
+    constexpr std::string_view kVariable = "::x";
+    if (linkage_name.starts_with("_Z")) {
+        const std::string name = demangle("_ZZ" + std::string{linkage_name.substr(2)} + "E1x");
+        if (name.ends_with(kVariable)) {
+            return name.substr(0, name.size() - kVariable.size());
+        }
+    }
+    return demangle(linkage_name);
+}
+
+}  // namespace
+
+std::string object_qualifiers(Dwarf_Die function) {
+    std::string text;
+    const auto object = entry_at(function, DW_AT_object_pointer);
+    const auto pointer = object ? entry_at(*object, DW_AT_type) : std::nullopt;
+    auto target = pointer;
+    // g++ makes `this` itself const in definitions.
+    while (target && dwarf_tag(&*target) == DW_TAG_const_type) {
+        target = entry_at(*target, DW_AT_type);
+    }
+    target = target ? entry_at(*target, DW_AT_type) : std::nullopt;
+    while (target && (dwarf_tag(&*target) == DW_TAG_const_type ||
+                      dwarf_tag(&*target) == DW_TAG_volatile_type)) {
+        text.insert(0, dwarf_tag(&*target) == DW_TAG_const_type ? " const" : " volatile");
+        target = entry_at(*target, DW_AT_type);
+    }
+    if (has_flag(function, DW_AT_reference)) {
+        text += " &";
+    }
+    return has_flag(function, DW_AT_rvalue_reference) ? text + " &&" : text;
+}
+
+std::string DebugNames::function(const Dwarf_Die& function) {
+    const std::string_view plain = plain_name_of(function);
+    if (plain.empty()) {
+        return {};
+    }
+    depth_ = 0;
+    steps_ = 0;
+    std::string name = qualified_function(function, As::name);
+    return is_out_of_bounds() || name.size() > kLongestName ? std::string{plain} : name;
+}
+
+std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
+    const Level level{*this};
+    if (const std::string_view linkage = linkage_name_of(function); !linkage.empty()) {
+        return as == As::scope ? demangled_scope(linkage) : demangle(linkage);
+    }
+    const Language language = language_of(function);
+    std::string plain{plain_name_of(function)};
+    if (is_out_of_bounds() || language == Language::plain) {
+        return plain;
+    }
+    const Dwarf_Die origin = origin_of(function);
+    const Dwarf_Die declaration = declaration_entry(function);
+    const std::string scopes = prefix(declaration);
+    if (language == Language::scoped) {
+        return scopes + plain;
+    }
+    const bool is_member =
+        entry_at(declaration, DW_AT_object_pointer).has_value() || origin.addr != declaration.addr;
+    if (has_flag(declaration, DW_AT_external) && !is_member &&
+        scopes.find(')') == std::string::npos) {
+        return plain;  // extern "C": a C++ function would have a linkage name.
+    }
+    const std::string name = template_name(plain, origin);
+    std::string whole = scopes + name + arguments_of(origin, declaration);
+    // The mangled names of templates hold the return type, but for constructors and conversions.
+    const bool has_return_type =
+        as == As::name && template_arguments_in(plain) < plain.size() &&
+        !plain.starts_with("operator ") &&
+        (!scopes.ends_with(name.substr(0, template_arguments_in(name)) + "::") ||
+         plain.starts_with('~'));
+    if (!has_return_type) {
+        return whole;
+    }
+    const bool is_generic_lambda = scopes.find("{lambda(auto:") != std::string::npos;
+    return (is_generic_lambda ? "auto" : declare(entry_at(declaration, DW_AT_type))) + " " + whole;
+}
+
+std::string DebugNames::arguments_of(const Dwarf_Die& function, const Dwarf_Die& declaration) {
+    const std::string list = parameter_list(function);
+    if (list == "()" && !has_types(scopes_, function)) {
+        return {};
+    }
+    return list + object_qualifiers(declaration);
+}
+
+std::string DebugNames::prefix(const Dwarf_Die& die) {
+    std::string text;
+    const std::vector<Dwarf_Die> around = scopes_.around(die);
+    for (std::size_t i = around.size(); i-- > 1;) {
+        Dwarf_Die entry = around[i];
+        const int tag = dwarf_tag(&entry);
+        if (is_function(tag)) {
+            return qualified_function(entry, As::scope) +
+                   "::" + text;  // Which knows what it stands in.
+        }
+        if (tag == DW_TAG_namespace) {
+            const std::string_view name = plain_name_of(entry);
+            text.insert(0, "::").insert(0, name.empty() ? "(anonymous namespace)" : name);
+        } else if (is_class(tag)) {
+            text.insert(0, class_name(entry) + "::");
+        }
+    }
+    return text;
+}
+
+std::string DebugNames::class_name(const Dwarf_Die& die) {
+    return is_unnamed(die) ? unnamed_class(die) : template_name(plain_name_of(die), die);
+}
+
+std::string DebugNames::unnamed_class(const Dwarf_Die& die) {
+    const bool lambda = is_lambda(scopes_, die);
+    UnnamedClasses classes{scopes_, lambda};
+    const std::vector<Dwarf_Die> around = scopes_.around(die);
+    const auto home = std::find_if(around.rbegin(), around.rend(), [](Dwarf_Die entry) {
+        return dwarf_tag(&entry) != DW_TAG_lexical_block;
+    });
+    if (home != around.rend()) {
+        classes.collect(*home, 0);
+    }
+    const std::string number = "#" + std::to_string(classes.number_of(die)) + "}";
+    return lambda ? "{lambda" + lambda_arguments(die) + number : "{unnamed type" + number;
+}
+
+std::string DebugNames::lambda_arguments(const Dwarf_Die& die) {
+    for (Dwarf_Die member : scopes_.children(die)) {
+        if (dwarf_tag(&member) != DW_TAG_subprogram ||
+            !plain_name_of(member).starts_with("operator()")) {
+            continue;
+        }
+        std::string generic;
+        for (Dwarf_Die entry : scopes_.children(member)) {
+            if (dwarf_tag(&entry) == DW_TAG_template_type_parameter &&
+                plain_name_of(entry).starts_with("auto:") &&
+                generic.find(plain_name_of(entry)) == std::string::npos) {
+                generic += (generic.empty() ? "" : ", ") + std::string{plain_name_of(entry)};
+            }
+        }
+        return generic.empty() ? parameter_list(member) : "(" + generic + ")";
+    }
+    return "()";
+}
+
+}  // namespace sample::symbolize
