@@ -136,14 +136,15 @@ std::vector<std::uint32_t> by_category(const Categories& categories) {
 }
 
 /// The recording's samples, if it kept their times. `nodes`: of each of its weights.
-std::optional<Timeline> timeline_of(const Recording& recording, std::vector<NodeId> nodes) {
+std::optional<Timeline> timeline_of(const Recording& recording, MetricId metric,
+                                    std::vector<NodeId> nodes) {
     Timeline timeline;
     for (std::uint32_t id = 1; id <= recording.threads().size(); ++id) {
-        if (auto samples = recording.samples_of(ThreadId{id})) {
+        if (auto samples = recording.samples_of(ThreadId{id}, metric)) {
             timeline.threads.push_back({id - 1, std::move(samples)});
         }
     }
-    if (auto samples = recording.samples_of(ThreadId{})) {
+    if (auto samples = recording.samples_of(ThreadId{}, metric)) {
         timeline.threads.push_back({std::nullopt, std::move(samples)});
     }
     if (timeline.threads.empty()) {
@@ -158,9 +159,10 @@ std::optional<Timeline> timeline_of(const Recording& recording, std::vector<Node
 Profile build_profile(const Recording& recording, const Symbols& symbols,
                       const BuildOptions& options) {
     Profile profile;
-    Categories categories = categorize(recording, options.category);
+    const std::span<const StackWeight> weights = recording.weights(options.metric);
+    Categories categories = categorize(recording, weights, options.category);
     Merger merger{recording, symbols, options};
-    std::vector<TreeBuilder::Index> index_of_weight(recording.weights().size());
+    std::vector<TreeBuilder::Index> index_of_weight(weights.size());
     std::uint32_t current = static_cast<std::uint32_t>(categories.names.size());
     for (const std::uint32_t index : by_category(categories)) {
         const std::uint32_t category = categories.of_weight[index];
@@ -168,7 +170,7 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
             merger.begin_category(std::move(categories.names[category]));
             current = category;
         }
-        index_of_weight[index] = merger.add(recording.weights()[index]);
+        index_of_weight[index] = merger.add(weights[index]);
     }
     const std::vector<NodeId> became = std::move(merger).finish(profile);
     std::vector<NodeId> node_of_weight;
@@ -176,9 +178,9 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
     for (const TreeBuilder::Index index : index_of_weight) {
         node_of_weight.push_back(became[index]);
     }
-    profile.timeline = timeline_of(recording, std::move(node_of_weight));
+    profile.timeline = timeline_of(recording, options.metric, std::move(node_of_weight));
     profile.by_line = options.by_line;
-    fill_stats(profile, recording);
+    fill_stats(profile, recording, options.metric);
     return profile;
 }
 

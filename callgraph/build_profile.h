@@ -19,6 +19,8 @@ struct BuildOptions {
     bool fold_inlined = false;
     /// A node for each line of a function, not only for each function: Node::line.
     bool by_line = false;
+    /// What the profile's figures are of: one of recording.metrics().
+    MetricId metric = trace::kSessionMetric;
 };
 
 /// `symbols` says what each of Recording::addresses() is called, by the same index; pseudo modules'

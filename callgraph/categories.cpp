@@ -22,7 +22,7 @@ std::string thread_name(const trace::Thread& thread, std::string_view executable
 /// The names of thread groups, executables told apart.
 class ThreadGroups {
 public:
-    explicit ThreadGroups(const Recording& recording);
+    ThreadGroups(const Recording& recording, std::span<const StackWeight> weights);
 
     [[nodiscard]] const std::string& of(ThreadId thread) const { return of_thread_[thread.value]; }
 
@@ -41,9 +41,9 @@ private:
     std::vector<std::string> of_thread_;  ///< [0] is for weights of no known thread.
 };
 
-ThreadGroups::ThreadGroups(const Recording& recording) {
+ThreadGroups::ThreadGroups(const Recording& recording, std::span<const StackWeight> weights) {
     std::vector<bool> is_used(recording.threads().size() + 1);
-    for (const StackWeight& weight : recording.weights()) {
+    for (const StackWeight& weight : weights) {
         is_used[weight.thread.value] = true;
     }
     std::vector<Member> members{{std::string{}, std::string{kUnknown}}};
@@ -124,7 +124,8 @@ std::string leaf_module(const Recording& recording, NodeId node) {
 
 }  // namespace
 
-Categories categorize(const Recording& recording, CategoryBy by) {
+Categories categorize(const Recording& recording, std::span<const StackWeight> weights,
+                      CategoryBy by) {
     Categories result;
     std::unordered_map<std::string, std::uint32_t> index_of_name;
     const auto index_of = [&](const std::string& name) {
@@ -135,17 +136,17 @@ Categories categorize(const Recording& recording, CategoryBy by) {
         }
         return found->second;
     };
-    result.of_weight.reserve(recording.weights().size());
+    result.of_weight.reserve(weights.size());
     if (by == CategoryBy::module) {
-        for (const StackWeight& weight : recording.weights()) {
+        for (const StackWeight& weight : weights) {
             result.of_weight.push_back(index_of(leaf_module(recording, weight.node)));
         }
         return result;
     }
-    const ThreadGroups groups{recording};
+    const ThreadGroups groups{recording, weights};
     const auto processes =
         by == CategoryBy::process ? labels_of_processes(recording) : std::vector<std::string>{};
-    for (const StackWeight& weight : recording.weights()) {
+    for (const StackWeight& weight : weights) {
         result.of_weight.push_back(index_of(
             by == CategoryBy::thread ? groups.of(weight.thread) : processes[weight.thread.value]));
     }

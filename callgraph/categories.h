@@ -9,6 +9,7 @@
 #include "callgraph/recording.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +20,12 @@ enum class CategoryBy : std::uint8_t { thread, process, module };
 
 struct Categories {
     std::vector<std::string> names;        ///< All different.
-    std::vector<std::uint32_t> of_weight;  ///< Index into names, for each of recording.weights().
+    std::vector<std::uint32_t> of_weight;  ///< Index into names, for each weight.
 };
 
-[[nodiscard]] Categories categorize(const Recording& recording, CategoryBy by);
+/// Of weights of the recording.
+[[nodiscard]] Categories categorize(const Recording& recording,
+                                    std::span<const StackWeight> weights, CategoryBy by);
 
 /// What is left of a numbered thread's name without its number and what joins the two: "worker" of
 /// "worker-1", "pool #3" and "x264" give "pool" and "x". The name itself if it ends in no number or

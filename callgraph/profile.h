@@ -155,7 +155,16 @@ struct Stats {
         notes;  ///< One line each, for people: what could not be seen, and what to do.
 };
 
+/// A quantity that samples are weighed by.
+struct Metric {
+    std::string name;     ///< What people ask for: "cpu", "wall", "page-faults", "allocated".
+    std::string unit;     ///< What is counted, in the plural ("bytes"); empty: nanoseconds.
+    std::string meaning;  ///< A line for people, if the name does not say it.
+};
+
 struct Profile {
+    Metric metric;                ///< What the figures are of.
+    std::vector<Metric> metrics;  ///< All that the recording has, that one among them.
     std::string command_line;
     std::uint64_t start_unix_ms = 0;
     std::uint64_t end_unix_ms = 0;

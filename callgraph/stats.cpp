@@ -14,7 +14,13 @@ namespace {
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr double kNsPerSecond = 1e9;
 
-void fill_session(Profile& profile, const Recording& recording) {
+void fill_times(Profile& profile, const trace::SessionStart& start) {
+    profile.command_line = start.command_line;
+    profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
+    profile.end_unix_ms = (start.start_unix_ns + profile.stats.wall_ns) / kNsPerMs;
+}
+
+void fill_session(Profile& profile, const Recording& recording, MetricId metric) {
     Stats& stats = profile.stats;
     stats.whole = recording.end().has_value() && recording.problem().empty();
     stats.processes = 0;
@@ -28,17 +34,23 @@ void fill_session(Profile& profile, const Recording& recording) {
     stats.requested_hz = start.requested_hz;
     stats.source = start.source;
     stats.source_reason = start.source_reason;
+    for (const trace::Metric& each : recording.metrics()) {
+        profile.metrics.push_back({each.name, each.unit, each.meaning});
+    }
+    profile.metric = profile.metrics[metric.value - 1];
+    profile.unit = profile.metric.unit;
+    fill_times(profile, start);
+    if (metric != trace::kSessionMetric) {
+        stats.requested_hz = 0;
+        return;
+    }
     profile.event = start.event;
-    profile.unit = start.unit;
     if (profile.is_time()) {
         stats.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
     } else {
         stats.requested_hz = 0;
         stats.period = start.period;
     }
-    profile.command_line = start.command_line;
-    profile.start_unix_ms = start.start_unix_ns / kNsPerMs;
-    profile.end_unix_ms = (start.start_unix_ns + stats.wall_ns) / kNsPerMs;
 }
 
 void fill_threads(Profile& profile, const Recording& recording) {
@@ -77,12 +89,13 @@ void add_stack_end(Stats& stats, const StackEnd& end, const StackWeight& weight)
 }
 
 /// Samples and time, of the whole and of each thread and process. Returns each process's weights.
-std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& recording) {
+std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& recording,
+                                       MetricId metric) {
     const std::vector<StackEnd> ends = stack_ends(recording);
     BrokenStackSums broken{recording};
     std::vector<std::uint64_t> of_process(recording.processes().size() + 1);
     Stats& stats = profile.stats;
-    for (const StackWeight& weight : recording.weights()) {
+    for (const StackWeight& weight : recording.weights(metric)) {
         const StackEnd& end = ends[weight.node.value];
         stats.sampled_ns += weight.sampled;
         stats.booked_ns += weight.booked;
@@ -200,15 +213,17 @@ std::string describe_ending(const trace::ProcessEnd& end) {
     return "ending unknown";
 }
 
-void fill_stats(Profile& profile, const Recording& recording) {
+void fill_stats(Profile& profile, const Recording& recording, MetricId metric) {
     profile.stats = {};
     profile.threads.clear();
     profile.processes.clear();
-    fill_session(profile, recording);
+    fill_session(profile, recording, metric);
     fill_threads(profile, recording);
-    fill_processes(profile, recording, add_weights(profile, recording));
+    fill_processes(profile, recording, add_weights(profile, recording, metric));
     fill_agent_figures(profile.stats, recording);
-    fill_achieved_hz(profile.stats, profile.is_time());
+    if (metric == trace::kSessionMetric) {
+        fill_achieved_hz(profile.stats, profile.is_time());
+    }
     for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
         profile.unprofiled.push_back(
             {program.executable, program.pid, program.parent_pid, program.reason});

@@ -12,8 +12,8 @@
 namespace sample::callgraph {
 
 /// Fills everything of `profile` that does not depend on its tree: the session's times and command
-/// line, threads, processes, stats. O(nodes + weights).
-void fill_stats(Profile& profile, const Recording& recording);
+/// line, metrics, threads, processes, stats. O(nodes + weights).
+void fill_stats(Profile& profile, const Recording& recording, MetricId metric);
 
 /// How a process ended, in words: "exited with 0", "killed by SIGSEGV (11)", "replaced by an exec",
 /// "still running", or "ending unknown".

@@ -320,5 +320,33 @@ TEST(Recording, lists_each_address_once) {
     EXPECT_EQ(maker.recording.addresses().size(), 2U);
 }
 
+TEST(BuildProfile, is_of_the_metric_that_was_asked_for) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.frame(NodeId{}, "main");
+    const NodeId work = maker.frame(main, "work");
+    const MetricId bytes{2};
+    maker.recording.record(trace::Metric{bytes, "allocated", "bytes", "what malloc was asked for"});
+    maker.recording.keep_times();
+    maker.sample(thread, work, 700);
+    maker.recording.sample({thread, 3'000, main, 64, false, bytes});
+    maker.recording.sample({thread, 4'000, work, 100, false, bytes});
+
+    const Profile time = build_profile(maker.recording, maker.symbols);
+    EXPECT_EQ(time.metric.name, "cpu");
+    EXPECT_EQ(time.nodes[0].total_ns, 700U);
+    EXPECT_EQ(time.stats.samples, 1U);
+    ASSERT_EQ(time.metrics.size(), 2U);
+
+    const Profile allocated = build_profile(maker.recording, maker.symbols, {.metric = bytes});
+    EXPECT_EQ(allocated.metric.unit, "bytes");
+    EXPECT_FALSE(allocated.is_time());
+    EXPECT_EQ(allocated.nodes[0].total_ns, 164U);
+    EXPECT_EQ(allocated.stats.sampled_ns, 164U);
+    EXPECT_EQ(allocated.stats.samples, 2U);
+    EXPECT_FALSE(allocated.stats.achieved_hz);
+    EXPECT_EQ(allocated.timeline->threads.at(0).samples->size(), 2U);
+}
+
 }  // namespace
 }  // namespace sample::callgraph
