@@ -1,25 +1,12 @@
 #include "analysis/export_format.h"
 
-#include "export/callgrind.h"
-#include "export/chrome_trace.h"
-#include "export/csv.h"
-#include "export/firefox.h"
-#include "export/folded.h"
-#include "export/html.h"
-#include "export/perf_script.h"
-#include "export/pprof.h"
-#include "export/script_profiler_json.h"
-#include "export/speedscope.h"
+#include "export/formats.h"
 
 #include <algorithm>
 #include <array>
 
 namespace sample::analysis {
 namespace {
-
-Result<void> write_folded(const callgraph::Profile& profile, const exports::Sink& sink) {
-    return exports::write_folded(profile, sink);
-}
 
 constexpr Details kNoDetails{.times = false, .lines = false};
 constexpr Details kTimes{.times = true, .lines = false};
@@ -28,7 +15,7 @@ constexpr Details kTimesAndLines{.times = true, .lines = true};
 
 constexpr std::array kFormats{
     ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
-    ExportFormat{"folded", write_folded, kNoDetails},
+    ExportFormat{"folded", exports::write_folded, kNoDetails},
     ExportFormat{"pprof", exports::write_pprof, kTimesAndLines, true},
     ExportFormat{"speedscope", exports::write_speedscope, kTimes},
     ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},

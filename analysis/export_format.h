@@ -1,11 +1,11 @@
-// The formats that a Profile can be exported in, by name. A new one is a file in export/ and a line
-// in export_format.cpp.
+// The formats that a Profile can be exported in, by name. A new one is a file in export/, a
+// line in export/formats.h and one in export_format.cpp.
 #pragma once
 
 #include "analysis/load_profile.h"
 #include "callgraph/profile.h"
 #include "core/result.h"
-#include "export/writer.h"
+#include "export/shared/writer.h"
 
 #include <span>
 #include <string>

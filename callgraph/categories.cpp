@@ -1,5 +1,7 @@
 #include "callgraph/categories.h"
 
+#include "core/text.h"
+
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -166,10 +168,6 @@ std::string_view stem_of(std::string_view thread_name) {
     stem = stem.substr(0, number);
     stem = stem.substr(0, stem.find_last_not_of(kBeforeNumber) + 1);
     return stem.empty() ? thread_name : stem;
-}
-
-std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace sample::callgraph

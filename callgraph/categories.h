@@ -32,7 +32,4 @@ struct Categories {
 /// consists of nothing else.
 [[nodiscard]] std::string_view stem_of(std::string_view thread_name);
 
-/// The part of a path behind the last slash.
-[[nodiscard]] std::string_view file_name(std::string_view path);
-
 }  // namespace sample::callgraph

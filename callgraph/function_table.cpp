@@ -1,7 +1,7 @@
 #include "callgraph/function_table.h"
 
 #include "callgraph/gc_functions.h"
-#include "core/hexadecimal.h"
+#include "core/text.h"
 
 #include <array>
 #include <charconv>

@@ -1,6 +1,7 @@
 // Stats::notes: what a reader of the figures has to know about them, one line each, and what to do.
 #include "callgraph/categories.h"
 #include "callgraph/stats.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <map>

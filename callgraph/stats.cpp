@@ -2,6 +2,7 @@
 
 #include "callgraph/categories.h"
 #include "callgraph/stack_ends.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 #include "cli/output.h"
 
 #include "cli/views/text.h"
+#include "core/fd.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,8 +19,6 @@ namespace sample::cli {
 namespace {
 
 constexpr const char* kOwnFiles = "/proc/self/fd/";
-/// A reader that has taken nothing for so long will not.
-constexpr int kPatienceMs = 10'000;
 
 /// Of SIGXFSZ, before it was ignored.
 struct sigaction g_at_size_limit {};
@@ -110,7 +108,7 @@ Result<void> naming(const std::string& path, Result<void> written) {
     if (written.error().errno_value == ETIMEDOUT) {
         return unexpected(ErrorCode::invalid_argument,
                           path + " is full, and nobody has read it for " +
-                              std::to_string(kPatienceMs / 1000) + " seconds");
+                              std::to_string(kWritePatienceMs / 1000) + " seconds");
     }
     return unexpected(
         Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
@@ -168,20 +166,9 @@ Result<Fd> open_special(const std::string& path) {
 }
 
 Result<void> write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-        if (count >= 0) {
-            bytes.remove_prefix(static_cast<std::size_t>(count));
-        } else if (errno == EAGAIN) {
-            pollfd ready{fd, POLLOUT, 0};
-            if (::poll(&ready, 1, kPatienceMs) == 0) {
-                return unexpected(Error{ErrorCode::system, ETIMEDOUT, "cannot write"});
-            }
-        } else if (errno != EINTR) {
-            return unexpected(Error::from_errno("cannot write"));
-        }
-    }
-    return {};
+    return sample::write_all(fd, bytes) == bytes.size()
+               ? Result<void>{}
+               : unexpected(Error::from_errno("cannot write"));
 }
 
 int write_to_stdout(std::string_view text) {

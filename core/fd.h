@@ -1,6 +1,9 @@
-// An owned file descriptor.
+// An owned file descriptor, and writing to one.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace sample {
@@ -27,5 +30,13 @@ public:
 private:
     int fd_ = -1;
 };
+
+/// A reader that has taken nothing for so long will not.
+inline constexpr int kWritePatienceMs = 10'000;
+
+/// Writes all of `bytes`, whatever signals come and however often a pipe is full. Returns how many
+/// were written; of fewer, errno says why (ETIMEDOUT: nobody reads).
+std::size_t write_all(int fd, std::span<const std::byte> bytes) noexcept;
+std::size_t write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace sample

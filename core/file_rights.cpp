@@ -1,19 +1,16 @@
 #include "core/file_rights.h"
 
-#include "core/fd.h"
-
-#include <fcntl.h>
 #include <grp.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace sample {
@@ -23,39 +20,6 @@ constexpr int kAsk = -1;  // No such id: the call changes nothing and says what 
 
 thread_local bool t_may_open = true;
 thread_local std::shared_ptr<const FileRights> t_current;
-
-/// The numbers of one line of /proc/PID/status.
-std::vector<gid_t> numbers_of(std::string_view status, std::string_view name) {
-    std::vector<gid_t> numbers;
-    const std::size_t at = status.find(name);
-    if (at == std::string_view::npos) {
-        return numbers;
-    }
-    std::string_view line = status.substr(at + name.size());
-    line = line.substr(0, line.find('\n'));
-    while (true) {
-        line.remove_prefix(std::min(line.find_first_not_of("\t "), line.size()));
-        gid_t number = 0;
-        const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-        if (error != std::errc{}) {
-            return numbers;
-        }
-        numbers.push_back(number);
-        line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
-    }
-}
-
-std::string status_of(pid_t pid) {
-    const Fd file{
-        ::open(("/proc/" + std::to_string(pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC)};
-    std::string text;
-    std::array<char, 4096> part{};
-    ssize_t got = 0;
-    while (file.is_open() && (got = ::read(file.get(), part.data(), part.size())) > 0) {
-        text.append(part.data(), static_cast<std::size_t>(got));
-    }
-    return text;
-}
 
 std::vector<gid_t> own_groups() {
     std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
@@ -83,13 +47,20 @@ bool take(const FileRights& rights) {
 
 std::optional<FileRights> file_rights_of(pid_t pid) {
     constexpr std::size_t kOfFiles = 3;  // Behind the real, the effective and the saved one.
-    const std::string status = status_of(pid);
-    const auto users = numbers_of(status, "\nUid:");
-    const auto groups = numbers_of(status, "\nGid:");
+    std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
+    std::map<std::string, std::vector<gid_t>> numbers;
+    for (std::string line; std::getline(status, line);) {
+        std::istringstream words{line};
+        std::string key;
+        words >> key;
+        numbers[key].assign(std::istream_iterator<gid_t>{words}, {});
+    }
+    const std::vector<gid_t>& users = numbers["Uid:"];
+    const std::vector<gid_t>& groups = numbers["Gid:"];
     if (users.size() <= kOfFiles || groups.size() <= kOfFiles) {
         return std::nullopt;
     }
-    FileRights rights{users[kOfFiles], groups[kOfFiles], numbers_of(status, "\nGroups:")};
+    FileRights rights{users[kOfFiles], groups[kOfFiles], numbers["Groups:"]};
     std::sort(rights.groups.begin(), rights.groups.end());
     return rights;
 }

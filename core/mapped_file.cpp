@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <utility>
 
 namespace sample {
 
@@ -21,34 +20,19 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
         return unexpected(Error::from_errno("cannot stat " + path));
     }
     const auto size = static_cast<std::size_t>(info.st_size);
-    if (size == 0) {
-        return MappedFile{{}};
+    MappedFile file;
+    if (size != 0) {
+        void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+        if (address == MAP_FAILED) {
+            return unexpected(Error::from_errno("cannot map " + path));
+        }
+        file.bytes_ = {static_cast<const std::byte*>(address), Unmap{size}};
     }
-    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (address == MAP_FAILED) {
-        return unexpected(Error::from_errno("cannot map " + path));
-    }
-    return MappedFile{{static_cast<const std::byte*>(address), size}};
+    return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_{std::exchange(other.bytes_, {})} {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-    if (this != &other) {
-        unmap();
-        bytes_ = std::exchange(other.bytes_, {});
-    }
-    return *this;
-}
-
-MappedFile::~MappedFile() {
-    unmap();
-}
-
-void MappedFile::unmap() noexcept {
-    if (!bytes_.empty()) {
-        ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-    }
+void MappedFile::Unmap::operator()(const std::byte* bytes) const noexcept {
+    ::munmap(const_cast<std::byte*>(bytes), size);
 }
 
 }  // namespace sample

@@ -4,6 +4,7 @@
 #include "core/result.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -15,19 +16,16 @@ class MappedFile {
 public:
     [[nodiscard]] static Result<MappedFile> open(const std::string& path);
 
-    MappedFile(MappedFile&& other) noexcept;
-    MappedFile& operator=(MappedFile&& other) noexcept;
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile();
-
-    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+        return {bytes_.get(), bytes_ ? bytes_.get_deleter().size : 0};
+    }
 
 private:
-    explicit MappedFile(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
-    void unmap() noexcept;
-
-    std::span<const std::byte> bytes_;
+    struct Unmap {
+        std::size_t size;
+        void operator()(const std::byte* bytes) const noexcept;
+    };
+    std::unique_ptr<const std::byte, Unmap> bytes_;
 };
 
 }  // namespace sample

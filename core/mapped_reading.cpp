@@ -1,14 +1,15 @@
 #include "core/mapped_reading.h"
 
-#include "core/mapping_lookup.h"
-
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdint>
+#include <charconv>
 #include <mutex>
+#include <string_view>
 
 namespace sample {
 namespace {
@@ -45,6 +46,37 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     if (is_sent) {
         ::raise(signal);
     }
+}
+
+/// Behind five words: range, permissions, offset, device, inode.
+std::string_view name_in(std::string_view line) noexcept {
+    for (int word = 0; word < 5; ++word) {
+        line.remove_prefix(std::min(line.find(' '), line.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    }
+    return line;
+}
+
+/// "7f12-7f34 r--p 00001000 fe:01 1234    /usr/lib/x.so"
+bool is_line_of(std::uintptr_t address, std::string_view line, FoundMapping& found,
+                std::span<char> name) noexcept {
+    constexpr int kHexadecimal = 16;
+    constexpr std::ptrdiff_t kPrivateMark = 4;  // " r--p"
+    const char* const line_end = line.data() + line.size();
+    FoundMapping mapping;
+    const char* at = std::from_chars(line.data(), line_end, mapping.start, kHexadecimal).ptr;
+    at += at != line_end ? 1 : 0;
+    at = std::from_chars(at, line_end, mapping.end, kHexadecimal).ptr;
+    if (address < mapping.start || address >= mapping.end) {
+        return false;
+    }
+    mapping.is_private = line_end - at > kPrivateMark && at[kPrivateMark] == 'p';
+    found = mapping;
+    if (!name.empty()) {
+        const std::string_view file = name_in(line).substr(0, name.size() - 1);
+        *std::copy(file.begin(), file.end(), name.begin()) = '\0';
+    }
+    return true;
 }
 
 }  // namespace
@@ -106,6 +138,33 @@ bool MappedReading::replace_rest_of_mapping(void* touched) noexcept {
     void* const at = reinterpret_cast<void*>(page);
     return ::mmap(at, found.end - page, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at;
+}
+
+bool find_mapping(std::uintptr_t address, FoundMapping& found, std::span<char> name) noexcept {
+    const int fd = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    char chunk[4096];
+    char line[512];  // Of a longer one the rest is left out: only the file's name is that long.
+    std::size_t length = 0;
+    bool is_found = false;
+    while (!is_found) {
+        const ssize_t got = ::read(fd, chunk, sizeof chunk);
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            break;
+        }
+        for (ssize_t i = 0; i < got && !is_found; ++i) {
+            if (chunk[i] == '\n') {
+                is_found = is_line_of(address, {line, length}, found, name);
+                length = 0;
+            } else if (length < sizeof line) {
+                line[length++] = chunk[i];
+            }
+        }
+    }
+    ::close(fd);
+    return is_found;
 }
 
 }  // namespace sample

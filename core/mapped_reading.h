@@ -12,6 +12,8 @@
 #include "core/result.h"
 
 #include <csignal>
+#include <cstdint>
+#include <span>
 #include <string>
 
 namespace sample {
@@ -47,5 +49,18 @@ private:
     volatile bool broken_ = false;
     char file_[256] = {};
 };
+
+/// A mapping of this process.
+struct FoundMapping {
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    bool is_private = true;
+};
+
+/// The mapping that `address` lies in, from /proc/self/maps. False, and `found` left alone, if the
+/// address is not mapped or /proc can't be read. The file's name goes to `name`, cut off to fit,
+/// with a 0 behind it; "" for anonymous memory. O(mappings). Async-signal-safe.
+/// Source: proc_pid_maps(5).
+bool find_mapping(std::uintptr_t address, FoundMapping& found, std::span<char> name) noexcept;
 
 }  // namespace sample

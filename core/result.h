@@ -68,19 +68,10 @@ private:
 };
 
 template <>
-class [[nodiscard]] Result<void> {
+class [[nodiscard]] Result<void> : public Result<std::monostate> {
 public:
-    Result() = default;
-    Result(Unexpected failure)  // NOLINT(google-explicit-constructor)
-        : error_{std::move(failure.error)}, failed_{true} {}
-
-    [[nodiscard]] bool has_value() const noexcept { return !failed_; }
-    explicit operator bool() const noexcept { return !failed_; }
-    [[nodiscard]] const Error& error() const { return error_; }
-
-private:
-    Error error_;
-    bool failed_ = false;
+    using Result<std::monostate>::Result;
+    Result() : Result<std::monostate>{std::monostate{}} {}
 };
 
 }  // namespace sample

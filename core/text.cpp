@@ -1,8 +1,9 @@
 #include "core/text.h"
 
+#include <fmt/core.h>
+#include <utf8.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace sample {
 namespace {
@@ -11,55 +12,13 @@ constexpr std::uint64_t kNsPerUs = 1'000;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-    std::array<char, 128> buffer{};
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): all callers are in this file
-    const int size = std::snprintf(buffer.data(), buffer.size(), pattern, args...);
-    return {buffer.data(), static_cast<std::size_t>(std::max(size, 0))};
-}
-
 /// `value` / 1000 with three digits behind the point.
 std::string thousandths(std::uint64_t value) {
-    return format("%llu.%03llu", static_cast<unsigned long long>(value / 1000),
-                  static_cast<unsigned long long>(value % 1000));
+    return fmt::format("{}.{:03}", value / 1000, value % 1000);
 }
 
 constexpr bool is_continuation(char c) noexcept {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-struct CodePoint {
-    std::uint32_t value = 0;
-    std::size_t size = 0;  ///< Bytes; 0: broken.
-};
-
-/// The code point at the front of `text`, which is not empty. Source: RFC 3629.
-CodePoint decode(std::string_view text) noexcept {
-    struct Form {
-        unsigned mask;
-        unsigned lead;
-        std::uint32_t least;  ///< Smaller values have a shorter form.
-    };
-    constexpr std::array<Form, 4> kForms = {
-        {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}}};
-    constexpr std::uint32_t kLast = 0x10ffff;
-    const auto first = static_cast<unsigned char>(text[0]);
-    for (std::size_t i = 0; i < kForms.size(); ++i) {
-        if ((first & kForms[i].mask) != kForms[i].lead) {
-            continue;
-        }
-        CodePoint result{first & ~kForms[i].mask, i + 1};
-        const std::string_view rest = text.substr(1, i);
-        if (rest.size() < i || !std::all_of(rest.begin(), rest.end(), is_continuation)) {
-            return {};
-        }
-        for (const char c : rest) {
-            result.value = result.value << 6 | (static_cast<unsigned char>(c) & 0x3f);
-        }
-        return result.value >= kForms[i].least && result.value <= kLast ? result : CodePoint{};
-    }
-    return {};
 }
 
 /// Whether a terminal obeys it instead of showing it: C0 and C1 controls, text direction.
@@ -69,7 +28,7 @@ constexpr bool is_control(std::uint32_t code) noexcept {
 }
 
 std::string escaped_byte(char byte) {
-    return format("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
 
 /// As in C: "\n", "\x1b", and "\u202e" for what is more than one byte.
@@ -82,11 +41,57 @@ std::string escaped(std::uint32_t code) {
         case '\t':
             return "\\t";
         default:
-            return code < 0x80 ? escaped_byte(static_cast<char>(code)) : format("\\u%04x", code);
+            return code < 0x80 ? escaped_byte(static_cast<char>(code))
+                               : fmt::format("\\u{:04x}", code);
     }
 }
 
 }  // namespace
+
+std::string to_utf8(std::string_view text) {
+    std::string result;
+    result.reserve(text.size());
+    while (true) {
+        const char* const broken = utf8::find_invalid(text.begin(), text.end());
+        result.append(text.begin(), broken);
+        if (broken == text.end()) {
+            return result;
+        }
+        result += "\ufffd";
+        text.remove_prefix(static_cast<std::size_t>(broken - text.begin()) + 1);
+    }
+}
+
+std::string one_line(std::string_view text) {
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+    std::string line = to_utf8(text);
+    std::replace_if(line.begin(), line.end(), is_control, ' ');
+    return line;
+}
+
+std::string grouped(std::uint64_t number) {
+    constexpr std::size_t kGroup = 3;
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > kGroup;) {
+        at -= kGroup;
+        digits.insert(at, 1, ',');
+    }
+    return digits;
+}
+
+std::string counted(std::uint64_t number, std::string_view noun) {
+    const std::string_view plural = number == 1 ? "" : noun.ends_with('s') ? "es" : "s";
+    return grouped(number).append(" ").append(noun).append(plural);
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        text += {kDigits[byte >> 4], kDigits[byte & 0xf]};
+    }
+    return text;
+}
 
 std::string milliseconds(std::uint64_t ns) {
     return thousandths(ns / kNsPerUs);
@@ -107,30 +112,16 @@ std::string short_duration(std::uint64_t ns) {
 
 std::string session_length(std::uint64_t ms) {
     const std::uint64_t seconds = ms / 1000;
-    return format("%02llu:%02llu:%02llu.%03llu", static_cast<unsigned long long>(seconds / 3600),
-                  static_cast<unsigned long long>(seconds / 60 % 60),
-                  static_cast<unsigned long long>(seconds % 60),
-                  static_cast<unsigned long long>(ms % 1000));
+    return fmt::format("{:02}:{:02}:{:02}.{:03}", seconds / 3600, seconds / 60 % 60, seconds % 60,
+                       ms % 1000);
 }
 
 std::string decimal(double value, int digits, bool sign) {
-    std::string text = format(sign ? "%+.*f" : "%.*f", digits, value);
-    if (text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos) {
-        text = format(sign ? "%+.*f" : "%.*f", digits, 0.0);
-    }
-    return text;
-}
-
-std::string grouped(std::uint64_t number) {
-    const std::string digits = std::to_string(number);
-    std::string text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i != 0 && (digits.size() - i) % 3 == 0) {
-            text += ',';
-        }
-        text += digits[i];
-    }
-    return text;
+    std::string text =
+        sign ? fmt::format("{:+.{}f}", value, digits) : fmt::format("{:.{}f}", value, digits);
+    const bool is_minus_zero =
+        text.starts_with('-') && text.find_first_not_of("-0.") == std::string::npos;
+    return is_minus_zero ? decimal(0, digits, sign) : text;
 }
 
 double percent_of(std::uint64_t part, std::uint64_t whole) noexcept {
@@ -140,31 +131,26 @@ double percent_of(std::uint64_t part, std::uint64_t whole) noexcept {
 std::string percent_text(std::uint64_t part, std::uint64_t whole) {
     constexpr double kLeastShown = 0.1;
     const double percent = percent_of(part, whole);
-    return part > 0 && percent < kLeastShown ? "<0.1 %" : format("%.1f %%", percent);
-}
-
-std::string counted(std::uint64_t number, std::string_view noun) {
-    std::string text = grouped(number) + " ";
-    text += noun;
-    if (number != 1) {
-        text += noun.ends_with('s') ? "es" : "s";
-    }
-    return text;
+    return part > 0 && percent < kLeastShown ? "<0.1 %" : fmt::format("{:.1f} %", percent);
 }
 
 std::string printable(std::string_view text) {
     std::string result;
     result.reserve(text.size());
-    while (!text.empty()) {
-        const CodePoint code = decode(text);
-        if (code.size == 0) {
-            result += escaped_byte(text[0]);
-        } else if (is_control(code.value)) {
-            result += escaped(code.value);
-        } else {
-            result += text.substr(0, code.size);
+    const char* at = text.begin();
+    for (const char* broken = at; at != text.end();) {
+        broken = at < broken ? broken : utf8::find_invalid(at, text.end());
+        if (at == broken) {
+            result += escaped_byte(*at++);
+            continue;
         }
-        text.remove_prefix(std::max<std::size_t>(code.size, 1));
+        const char* const begin = at;
+        const std::uint32_t code = utf8::unchecked::next(at);
+        if (is_control(code)) {
+            result += escaped(code);
+        } else {
+            result.append(begin, at);
+        }
     }
     return result;
 }
@@ -182,10 +168,6 @@ std::string pad_left(std::string_view text, std::size_t width) {
 std::string pad_right(std::string_view text, std::size_t width) {
     const std::size_t used = display_width(text);
     return std::string{text}.append(width > used ? width - used : 0, ' ');
-}
-
-std::string_view file_name(std::string_view path) noexcept {
-    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
 }  // namespace sample

@@ -1,18 +1,17 @@
-#include "export/callgrind.h"
-
 #include "callgraph/tree.h"
-#include "export/profile_facts.h"
-#include "export/source_file.h"
-#include "export/unique_names.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
+#include "export/shared/facts.h"
+#include "export/shared/functions.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sample::exports {
@@ -43,33 +42,6 @@ std::vector<bool> outermost_nodes(const Profile& profile) {
     return is_outermost;
 }
 
-/// The nodes of each function, one function after the other.
-class NodesOfFunctions {
-public:
-    explicit NodesOfFunctions(const Profile& profile)
-        : nodes_(profile.nodes.size()), first_(profile.functions.size() + 2) {
-        for (const Node& node : profile.nodes) {
-            ++first_[node.function.value + 1];
-        }
-        for (std::size_t i = 1; i < first_.size(); ++i) {
-            first_[i] += first_[i - 1];
-        }
-        std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-        for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
-            nodes_[next[profile.nodes[id].function.value]++] = NodeId{id};
-        }
-    }
-
-    [[nodiscard]] std::span<const NodeId> of(FunctionId function) const {
-        const std::uint32_t first = first_[function.value];
-        return std::span{nodes_}.subspan(first, first_[function.value + 1] - first);
-    }
-
-private:
-    std::vector<NodeId> nodes_;
-    std::vector<std::uint32_t> first_;  ///< By function.
-};
-
 /// The names of one kind, numbered: the first time with the name, then the number alone.
 class Names {
 public:
@@ -84,12 +56,12 @@ public:
     }
 
     void write(Writer& out, std::string_view key, std::uint32_t number) {
-        out.text(key).number(number + 1).text(")");
+        out.put(key, number + 1, ")");
         if (!names_[number].empty()) {
-            out.text(" ").text(one_line(names_[number]));
+            out.put(" ", one_line(names_[number]));
             names_[number] = {};
         }
-        out.text("\n");
+        out.put("\n");
     }
 
 private:
@@ -137,11 +109,16 @@ public:
         for (const callgraph::Category& category : profile_.categories) {
             write_category(category.name, category.node, true);
         }
-        const NodesOfFunctions nodes{profile_};
-        for (std::uint32_t id = 1; id <= profile_.functions.size() && out_.is_good(); ++id) {
+        // The nodes of a function are a chain; the root, which has none, ends it.
+        std::vector<std::uint32_t> first(profile_.functions.size() + 1);
+        std::vector<std::uint32_t> next(profile_.nodes.size());
+        for (auto id = static_cast<std::uint32_t>(profile_.nodes.size()); id-- > 1;) {
+            next[id] = std::exchange(first[profile_.nodes[id].function.value], id);
+        }
+        for (std::size_t id = 1; id < first.size() && out_.is_good(); ++id) {
             costs_.clear();
-            for (const NodeId node : nodes.of(FunctionId{id})) {
-                add(node);
+            for (std::uint32_t node = first[id]; node != 0; node = next[node]) {
+                add(NodeId{node});
             }
             write_costs(places_[id - 1], profile_.functions[id - 1].line);
         }
@@ -158,8 +135,7 @@ private:
     void add_places() {
         places_.reserve(profile_.functions.size());
         for (const Function& function : profile_.functions) {
-            const callgraph::CodeModule& module = profile_.module_of(function);
-            places_.push_back(place(module.path.empty() ? module.name : module.path,
+            places_.push_back(place(module_file(profile_.module_of(function)),
                                     source_file(profile_, function), names_[places_.size()]));
         }
     }
@@ -206,17 +182,16 @@ private:
         functions_.write(out_, "fn=(", place.function);
         if (!has_line && line != 0) {
             // callgrind_annotate cannot show a source file of which no line has a cost.
-            out_.number(line).text(" 0 0\n");
+            out_.put(line, " 0 0\n");
         }
         for (const Cost& cost : costs_) {
             if (!cost.callee.is_none()) {
                 write_call(places_[cost.callee.value - 1], place,
                            profile_.function(cost.callee).line);
             }
-            out_.number(cost.line).text(" ").number(cost.weight).text(" ").number(cost.samples);
-            out_.text("\n");
+            out_.put(cost.line, " ", cost.weight, " ", cost.samples, "\n");
         }
-        out_.text("\n");
+        out_.put("\n");
     }
 
     /// What is not said is as in the calling function.
@@ -228,7 +203,7 @@ private:
             files_.write(out_, "cfi=(", callee.file);
         }
         functions_.write(out_, "cfn=(", callee.function);
-        out_.text("calls=1 ").number(line).text("\n");
+        out_.put("calls=1 ", line, "\n");
     }
 
     const Profile& profile_;
@@ -243,42 +218,31 @@ private:
 };
 
 /// What the first number of each line is: a name of letters, digits and '_', and in words.
-struct Event {
-    std::string name;
-    std::string words;
-};
-
-Event weight_event(const Profile& profile) {
+std::pair<std::string, std::string> weight_event(const Profile& profile) {
     if (profile.is_time()) {
         const std::string& clock = profile.stats.clock;
-        return {"Nanoseconds", clock.empty()    ? "time [ns]"
-                               : clock == "cpu" ? "CPU time [ns]"
-                                                : clock + " time [ns]"};
+        const std::string words = (clock == "cpu" ? "CPU" : clock) + " time [ns]";
+        return {"Nanoseconds", clock.empty() ? "time [ns]" : words};
     }
-    Event event{one_line(profile.unit), one_line(profile.event)};
-    for (char& character : event.name) {
-        const bool is_letter = (character >= 'a' && character <= 'z') ||
-                               (character >= 'A' && character <= 'Z') ||
-                               (character >= '0' && character <= '9');
-        character = is_letter ? character : '_';
-    }
-    return event;
+    std::string name = one_line(profile.unit);
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return {name, one_line(profile.event)};
 }
 
 void write_head(const Profile& profile, Writer& out) {
-    out.text("# callgrind format\nversion: 1\ncreator: ").text(creator()).text("\n");
+    out.put("# callgrind format\nversion: 1\ncreator: ", creator(), "\n");
     if (!profile.processes.empty()) {
-        out.text("pid: ").number(profile.processes.front().pid).text("\n");
+        out.put("pid: ", profile.processes.front().pid, "\n");
     }
-    out.text("cmd: ").text(one_line(profile.command_line)).text("\n");
-    for (const auto& facts : {profile_facts(profile), thread_facts(profile)}) {
-        for (const std::string& line : facts) {
-            out.text("desc: ").text(line).text("\n");
+    out.put("cmd: ", one_line(profile.command_line), "\n");
+    for (const auto& lines : {fact_lines(profile), thread_lines(profile)}) {
+        for (const std::string& line : lines) {
+            out.put("desc: ", line, "\n");
         }
     }
-    const Event event = weight_event(profile);
-    out.text("\npositions: line\nevent: ").text(event.name).text(" : ").text(event.words);
-    out.text("\nevents: ").text(event.name).text(" Samples\n");
+    const auto [name, words] = weight_event(profile);
+    out.put("\npositions: line\nevent: ", name, " : ", words, "\nevents: ", name, " Samples\n");
 }
 
 }  // namespace
@@ -288,9 +252,9 @@ Result<void> write_callgrind(const Profile& profile, const Sink& sink) {
     write_head(profile, out);
     if (!profile.nodes.empty()) {
         const Node& root = profile.nodes[0];
-        out.text("summary: ").number(root.total_ns).text(" ").number(root.samples).text("\n\n");
+        out.put("summary: ", root.total_ns, " ", root.samples, "\n\n");
         Body{profile, out}.write();
-        out.text("totals: ").number(root.total_ns).text(" ").number(root.samples).text("\n");
+        out.put("totals: ", root.total_ns, " ", root.samples, "\n");
     }
     return out.finish();
 }

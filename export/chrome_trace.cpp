@@ -1,91 +1,129 @@
-#include "export/chrome_trace.h"
-
 #include "callgraph/label.h"
-#include "export/chrome_counters.h"
-#include "export/facts_json.h"
-#include "export/functions_json.h"
-#include "export/json_string.h"
-#include "export/largest_total.h"
-#include "export/slice_walk.h"
-#include "export/stack_changes.h"
-#include "export/tracks.h"
+#include "export/formats.h"
+#include "export/shared/facts.h"
+#include "export/shared/functions.h"
+#include "export/shared/json.h"
+#include "export/shared/stack_changes.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
-#include <unordered_map>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::exports {
 
 namespace {
 
-using callgraph::Function;
 using callgraph::Profile;
 
 constexpr std::int64_t kMicrosecond = 1000;
 
-/// The parts of an event that a function decides.
-class Names {
-public:
-    explicit Names(const Profile& profile) : profile_{profile} {
-        for (const callgraph::CodeModule& module : profile.modules) {
-            modules_.push_back(unquoted(module.name));
-        }
-        std::unordered_map<std::string, std::uint32_t> known;
-        for (const Function& function : profile.functions) {
-            add(callgraph::label(function), known);
-        }
-        add(kNoStack, known);
-    }
-
-    /// `"name":"…"}`: the end of an event.
-    [[nodiscard]] const std::string& rest(NodeId node) const { return rests_[index(node)]; }
-    /// Equal for nodes whose names are.
-    [[nodiscard]] std::uint32_t number(NodeId node) const { return numbers_[index(node)]; }
-    /// The module, in the text of a JSON string; empty if unknown.
-    [[nodiscard]] const std::string& module(NodeId node) const {
-        const FunctionId function = profile_.node(node).function;
-        return modules_[function.is_none() ? 0 : profile_.function(function).module];
-    }
-
-private:
-    static std::string unquoted(const std::string& text) {
-        const std::string quoted = json_string(text);
-        return quoted.substr(1, quoted.size() - 2);
-    }
-
-    void add(const std::string& name, std::unordered_map<std::string, std::uint32_t>& known) {
-        rests_.push_back("\"name\":" + json_string(name) + "}");
-        numbers_.push_back(
-            known.try_emplace(name, static_cast<std::uint32_t>(known.size())).first->second);
-    }
-
-    [[nodiscard]] std::size_t index(NodeId node) const {
-        const FunctionId function = profile_.node(node).function;
-        return function.is_none() ? profile_.functions.size() : function.value - 1;
-    }
-
-    const Profile& profile_;
-    std::vector<std::string> modules_;
-    std::vector<std::string> rests_;
-    std::vector<std::uint32_t> numbers_;
-};
-
 /// A place on the axis as the format writes it: microseconds, with three digits behind the point.
 std::string microseconds(std::int64_t time_ns) {
-    const std::int64_t magnitude = time_ns < 0 ? -time_ns : time_ns;
-    const std::string fraction = std::to_string(kMicrosecond + magnitude % kMicrosecond);
-    std::string text = time_ns < 0 ? "-" : "";
-    text += std::to_string(magnitude / kMicrosecond);
-    return text.append(".").append(fraction, 1);
+    const std::int64_t magnitude = std::abs(time_ns);
+    return fmt::format("{}{}.{:03}", time_ns < 0 ? "-" : "", magnitude / kMicrosecond,
+                       magnitude % kMicrosecond);
 }
 
 /// A hundredth of a nanosecond later than `time_ns`.
 std::string just_after(std::int64_t time_ns) {
-    return time_ns < 0 ? "-" + microseconds(-(time_ns + 1)).append("99")
-                       : microseconds(time_ns).append("01");
+    return time_ns < 0 ? "-" + microseconds(-(time_ns + 1)) + "99" : microseconds(time_ns) + "01";
 }
+
+/// What a thread did along time: "C" events, each as ",\n{…}", of intervals with slices and of the
+/// first one behind them: about a thousand in the session, of 10 ms at least, and of those that one
+/// slice fills the first and the last. A slice counts in each interval by the part of it that lies
+/// there, so that a thread never uses more than 100 % of a processor; a sample in the interval
+/// where it ends.
+class Counters {
+public:
+    /// `ids`: the event's pid and tid as JSON members.
+    Counters(Writer& out, const Profile& profile, const std::string& ids, const std::string& thread)
+        : out_{out},
+          length_ns_{std::max<std::int64_t>(
+              static_cast<std::int64_t>(profile.stats.wall_ns / kIntervals), kLeastNs)},
+          is_cpu_{profile.stats.clock == "cpu"},
+          begin_{",\n{\"ph\":\"C\"," + ids + ",\"ts\":"},
+          cpu_{",\"name\":" + json_string("CPU %, " + thread) + ",\"args\":{\"CPU %\":"},
+          samples_{",\"name\":" + json_string("samples, " + thread) + ",\"args\":{\"samples\":"} {}
+
+    /// Slices in order, none overlapping another, on Axis::time.
+    void add(const Slice& slice) {
+        std::int64_t start = slice.start;
+        while (start < slice.end) {
+            move_to(interval_of(start));
+            const std::int64_t end = std::min(slice.end, (interval_ + 1) * length_ns_);
+            used_ns_ += end - start;
+            start = end;
+            // A slice may be longer than any session: what it fills like this interval is one step.
+            const std::int64_t last_filled = interval_of(slice.end) - 1;
+            if (used_ns_ == length_ns_ && taken_ == 0 && last_filled > interval_) {
+                write(interval_);
+                interval_ = last_filled;
+                start = (last_filled + 1) * length_ns_;
+            }
+        }
+        taken_ += slice.samples;
+    }
+
+    void finish() {
+        if (has_begun_) {
+            move_to(interval_ + 2);
+        }
+    }
+
+private:
+    static constexpr std::uint64_t kIntervals = 1000;
+    static constexpr std::int64_t kLeastNs = 10'000'000;
+
+    /// Counters keep their value until the next one: an interval without slices needs one zero.
+    void move_to(std::int64_t interval) {
+        if (has_begun_ && interval == interval_) {
+            return;
+        }
+        if (has_begun_) {
+            write(interval_);
+            used_ns_ = 0;
+            taken_ = 0;
+            if (interval > interval_ + 1) {
+                write(interval_ + 1);
+            }
+        }
+        interval_ = interval;
+        has_begun_ = true;
+    }
+
+    void write(std::int64_t interval) const {
+        constexpr std::int64_t kTenthsOfPercent = 1000;
+        const std::string time = decimal(interval * length_ns_, kMicrosecond);
+        out_.put(begin_, time, samples_, taken_, "}}");
+        if (is_cpu_) {
+            out_.put(begin_, time, cpu_,
+                     decimal(used_ns_ / (length_ns_ / kTenthsOfPercent), std::uint64_t{10}), "}}");
+        }
+    }
+
+    /// Rounded down, also below 0.
+    [[nodiscard]] std::int64_t interval_of(std::int64_t time_ns) const {
+        return time_ns / length_ns_ - (time_ns % length_ns_ < 0 ? 1 : 0);
+    }
+
+    Writer& out_;
+    std::int64_t length_ns_;
+    bool is_cpu_;  ///< What slices stand for is CPU time.
+    std::string begin_;
+    std::string cpu_;
+    std::string samples_;
+    std::int64_t interval_ = 0;
+    std::int64_t used_ns_ = 0;
+    std::uint64_t taken_ = 0;
+    bool has_begun_ = false;
+};
 
 class Events {
 public:
@@ -93,9 +131,17 @@ public:
         : out_{out},
           profile_{profile},
           axis_{axis_of(profile)},
-          names_{profile},
           changes_{profile},
-          tracks_{profile} {}
+          tracks_{profile} {
+        for (const callgraph::CodeModule& module : profile.modules) {
+            const std::string quoted = json_string(module.name);
+            modules_.push_back(quoted.substr(1, quoted.size() - 2));
+        }
+        for (const callgraph::Function& function : profile.functions) {
+            names_.push_back("\"name\":" + json_string(callgraph::label(function)) + "}");
+        }
+        names_.push_back("\"name\":" + json_string(kNoStack) + "}");
+    }
 
     void write() {
         for (const Track& track : tracks_.list()) {
@@ -112,8 +158,8 @@ private:
         }
         begin_track(track);
         // Counters are a process's: two threads of one name would share one.
-        ChromeCounters counters{out_, profile_, ids_text_,
-                                track.name + " (tid " + std::to_string(track.unique_tid) + ")"};
+        Counters counters{out_, profile_, ids_text_,
+                          fmt::format("{} (tid {})", track.name, track.unique_tid)};
         walk_slices(
             slices, slice, changes_, out_, [&](std::int64_t time) { write_changes(time); },
             [&](const Slice& seen) {
@@ -121,28 +167,22 @@ private:
                     counters.add(seen);
                 }
             });
-        if (axis_ == Axis::time) {
-            counters.finish();
-        }
+        counters.finish();
     }
 
     void begin_track(const Track& track) {
-        ids_text_ =
-            "\"pid\":" + std::to_string(track.pid) + ",\"tid\":" + std::to_string(track.unique_tid);
+        ids_text_ = fmt::format("\"pid\":{},\"tid\":{}", track.pid, track.unique_tid);
         begin_ = ",\n{\"ph\":\"B\"," + ids_text_ + ",\"ts\":";
         end_ = ",\n{\"ph\":\"E\"," + ids_text_ + ",\"ts\":";
-        std::string name = track.name;
-        if (track.tid != 0 && track.tid != track.unique_tid) {
-            name += " (tid " + std::to_string(track.tid) + ")";
-        }
-        write_name("thread_name", name);
+        const bool has_other_tid = track.tid != 0 && track.tid != track.unique_tid;
+        write_name("thread_name",
+                   has_other_tid ? fmt::format("{} (tid {})", track.name, track.tid) : track.name);
         write_name("process_name", track.process.empty() ? profile_.command_line : track.process);
     }
 
     void write_name(std::string_view kind, const std::string& name) {
-        out_.text(before_).text("{\"ph\":\"M\",").text(ids_text_).text(",\"ts\":0,\"name\":\"");
-        out_.text(kind).text("\",\"args\":{\"name\":").text(json_string(name)).text("}}");
-        before_ = ",\n";
+        out_.put(std::exchange(before_, ",\n"), "{\"ph\":\"M\",", ids_text_,
+                 ",\"ts\":0,\"name\":\"", kind, "\",\"args\":{\"name\":", json_string(name), "}}");
     }
 
     void write_changes(std::int64_t place) {
@@ -153,17 +193,20 @@ private:
         const std::int64_t time = axis_ == Axis::count ? place * kMicrosecond : place;
         std::string at = microseconds(time) + ",";
         for (const NodeId node : changes_.closed()) {
-            out_.text(end_).text(at).text(names_.rest(node));
+            out_.put(end_, at, name(node));
         }
         if (begins_what_ended()) {
             at = just_after(time) + ",";
         }
         for (const NodeId node : changes_.opened()) {
-            out_.text(begin_).text(at).text("\"cat\":\"").text(names_.module(node));
+            const FunctionId function = profile_.node(node).function;
+            const std::string& module =
+                modules_[function.is_none() ? 0 : profile_.function(function).module];
+            out_.put(begin_, at, "\"cat\":\"", module);
             if (profile_.node(node).inlining == callgraph::Inlining::all) {
-                out_.text(names_.module(node).empty() ? "inlined" : ",inlined");
+                out_.put(module.empty() ? "inlined" : ",inlined");
             }
-            out_.text("\",").text(names_.rest(node));
+            out_.put("\",", name(node));
         }
     }
 
@@ -171,32 +214,28 @@ private:
     /// that sort ends and beginnings apart, as speedscope does, take such a pair for a slice
     /// without length, and what ended for what goes on.
     [[nodiscard]] bool begins_what_ended() const {
-        if (changes_.opened().empty()) {
-            return false;
-        }
-        const std::uint32_t number = names_.number(changes_.opened().front());
-        return std::any_of(changes_.closed().begin(), changes_.closed().end(),
-                           [&](NodeId node) { return names_.number(node) == number; });
+        return !changes_.opened().empty() &&
+               std::any_of(changes_.closed().begin(), changes_.closed().end(), [&](NodeId node) {
+                   return name(node) == name(changes_.opened().front());
+               });
+    }
+
+    [[nodiscard]] const std::string& name(NodeId node) const {
+        return names_[function_index(profile_, node)];
     }
 
     Writer& out_;
     const Profile& profile_;
     Axis axis_;
-    Names names_;
     StackChanges changes_;
     Tracks tracks_;
+    std::vector<std::string> modules_;  ///< In the text of a JSON string; empty if unknown.
+    std::vector<std::string> names_;    ///< By function: the end of an event, `"name":"…"}`.
     std::string ids_text_;
     std::string begin_;
     std::string end_;
     std::string_view before_ = "\n";
 };
-
-/// The functions' places, which have no room in the events.
-void write_functions(Writer& out, const Profile& profile) {
-    out.text("\"functions\":[");
-    write_function_objects(out, profile);
-    out.text("]");
-}
 
 std::string_view axis_text(Axis axis) {
     switch (axis) {
@@ -218,13 +257,13 @@ Result<void> write_chrome_trace(const Profile& profile, const Sink& sink) {
         return fits;
     }
     Writer out{sink};
-    out.text("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[");
+    out.put("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[");
     Events{out, profile}.write();
-    out.text("],\n\"otherData\":{\"exporter\":\"sample\",\"axis\":\"");
-    out.text(axis_text(axis_of(profile))).text("\",\n\"sample\":").text(facts_json(profile));
-    out.text(",\n");
+    out.put("],\n\"otherData\":{\"exporter\":\"sample\",\"axis\":\"", axis_text(axis_of(profile)),
+            "\",\n\"sample\":", facts_json(profile), ",\n\"functions\":");
+    // The functions' places have no room in the events.
     write_functions(out, profile);
-    out.text("}}\n");
+    out.put("]}}\n");
     return out.finish();
 }
 

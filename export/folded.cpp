@@ -1,12 +1,12 @@
-#include "export/folded.h"
-
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,38 +23,18 @@ std::string escaped(std::string_view name) {
     return text.empty() ? "<anonymous>" : text;
 }
 
-/// What each node adds to a line; empty for the root.
-class Frames {
-public:
-    explicit Frames(const Profile& profile) : profile_{profile}, categories_(profile.nodes.size()) {
-        for (const callgraph::Function& function : profile.functions) {
-            functions_.push_back(escaped(callgraph::label(function)));
-        }
-        for (const callgraph::Category& category : profile.categories) {
-            categories_[category.node.value] = &category.name;
-        }
-    }
-
-    [[nodiscard]] std::string of(NodeId id) const {
-        const FunctionId function = profile_.node(id).function;
-        if (!function.is_none()) {
-            return functions_[function.value - 1];
-        }
-        const std::string* category = categories_[id.value];
-        return category == nullptr ? std::string{} : escaped(*category);
-    }
-
-private:
-    const Profile& profile_;
-    std::vector<std::string> functions_;
-    std::vector<const std::string*> categories_;
-};
-
 }  // namespace
 
-Result<void> write_folded(const Profile& profile, const Sink& sink, FoldedUnit unit) {
+Result<void> write_folded(const Profile& profile, const Sink& sink) {
     const std::uint64_t divisor = profile.is_time() ? 1000 : 1;
-    const Frames frames{profile};
+    std::vector<std::string> functions;
+    for (const callgraph::Function& function : profile.functions) {
+        functions.push_back(escaped(callgraph::label(function)));
+    }
+    std::unordered_map<std::uint32_t, std::string> categories;  // by node
+    for (const callgraph::Category& category : profile.categories) {
+        categories.emplace(category.node.value, escaped(category.name));
+    }
     Writer out{sink};
     std::string line;
     std::vector<std::pair<NodeId, std::size_t>> path;  // node, and the line's length without it
@@ -69,14 +49,11 @@ Result<void> write_folded(const Profile& profile, const Sink& sink, FoldedUnit u
         if (!line.empty()) {
             line += ';';
         }
-        line += frames.of(id);
+        line += node.function.is_none() ? categories[id.value] : functions[node.function.value - 1];
         const std::uint64_t before_ns = sum_ns;
         sum_ns += node.self_ns;
-        const std::uint64_t value = unit == FoldedUnit::samples
-                                        ? node.self_samples
-                                        : sum_ns / divisor - before_ns / divisor;
-        if (value != 0) {
-            out.text(line.empty() ? "<root>" : line).text(" ").number(value).text("\n");
+        if (const std::uint64_t value = sum_ns / divisor - before_ns / divisor; value != 0) {
+            out.put(line.empty() ? "<root>" : line, " ", value, "\n");
         }
         if (!out.is_good()) {
             break;

@@ -1,11 +1,11 @@
-#include "export/perf_script.h"
-
 #include "callgraph/label.h"
-#include "export/largest_total.h"
-#include "export/profile_facts.h"
-#include "export/stack_changes.h"
-#include "export/tracks.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
+#include "export/shared/facts.h"
+#include "export/shared/functions.h"
+#include "export/shared/stack_changes.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -72,7 +72,7 @@ public:
         }
         names_.push_back(std::string{kNoAddress} + kNoStack + " (");
         for (const callgraph::CodeModule& module : profile.modules) {
-            const std::string& path = module.path.empty() ? module.name : module.path;
+            const std::string& path = module_file(module);
             modules_.push_back((path.empty() ? "[unknown]" : one_word(path)) + ")\n");
         }
     }
@@ -93,8 +93,7 @@ public:
 
 private:
     [[nodiscard]] std::string_view name(NodeId node) const {
-        const FunctionId function = profile_.node(node).function;
-        return names_[function.is_none() ? profile_.functions.size() : function.value - 1];
+        return names_[function_index(profile_, node)];
     }
 
     [[nodiscard]] std::string_view module(NodeId id) const {
@@ -126,26 +125,22 @@ private:
 std::string seconds(std::int64_t time_ns) {
     constexpr std::int64_t kNanoseconds = 1'000'000'000;
     const std::int64_t time = std::max<std::int64_t>(time_ns, 0);
-    const std::string fraction = std::to_string(kNanoseconds + time % kNanoseconds);
-    return std::to_string(time / kNanoseconds).append(".").append(fraction, 1);
+    return fmt::format("{}.{:09}", time / kNanoseconds, time % kNanoseconds);
 }
 
 /// Comments, as `perf script --header` has them.
 void write_header(Writer& out, const Profile& profile) {
-    out.text("# ========\n# cmdline : ")
-        .text(one_line(profile.command_line))
-        .text("\n# exporter : ");
-    out.text(creator());
-    for (const std::string& fact : profile_facts(profile)) {
-        out.text("\n# ").text(fact);
+    out.put("# ========\n# cmdline : ", one_line(profile.command_line),
+            "\n# exporter : ", creator());
+    for (const std::string& fact : fact_lines(profile)) {
+        out.put("\n# ", fact);
     }
     for (const callgraph::CodeModule& module : profile.modules) {
         if (!module.build_id.empty()) {
-            out.text("\n# build id : ").text(one_line(module.build_id)).text(" ");
-            out.text(one_word(module.path));
+            out.put("\n# build id : ", one_line(module.build_id), " ", one_word(module.path));
         }
     }
-    out.text("\n# ========\n#\n");
+    out.put("\n# ========\n#\n");
 }
 
 std::string event_of(const Profile& profile) {
@@ -154,39 +149,6 @@ std::string event_of(const Profile& profile) {
     }
     return profile.stats.clock == "wall" ? "wall-clock" : "cpu-clock";
 }
-
-class Entries {
-public:
-    Entries(Writer& out, const Profile& profile)
-        : out_{out},
-          has_times_{profile.timeline.has_value()},
-          event_{" " + event_of(profile) + ": \n"},
-          changes_{profile},
-          stack_{profile} {}
-
-    void write(const Track& track, SliceReader slices) {
-        const std::string heading = command(track) + " " + std::to_string(track.pid) + "/" +
-                                    std::to_string(track.unique_tid) + "  ";
-        Slice slice;
-        while (out_.is_good() && slices.next(slice)) {
-            changes_.move_to(slice.node);
-            stack_.apply(changes_);
-            out_.text(heading);
-            if (has_times_) {
-                out_.text(seconds(slice.time)).text(": ");
-            }
-            out_.number(static_cast<std::uint64_t>(slice.end - slice.start)).text(event_);
-            out_.text(stack_.text()).text("\n");
-        }
-    }
-
-private:
-    Writer& out_;
-    bool has_times_;
-    std::string event_;
-    StackChanges changes_;
-    StackText stack_;
-};
 
 }  // namespace
 
@@ -197,9 +159,23 @@ Result<void> write_perf_script(const Profile& profile, const Sink& sink) {
     Writer out{sink};
     write_header(out, profile);
     const Tracks tracks{profile};
-    Entries entries{out, profile};
+    const std::string event = " " + event_of(profile) + ": \n";
+    StackChanges changes{profile};
+    StackText stack{profile};
     for (const Track& track : tracks.list()) {
-        entries.write(track, tracks.slices(track, WeightlessSamples::kept));
+        const std::string heading =
+            fmt::format("{} {}/{}  ", command(track), track.pid, track.unique_tid);
+        SliceReader slices = tracks.slices(track, WeightlessSamples::kept);
+        Slice slice;
+        while (out.is_good() && slices.next(slice)) {
+            changes.move_to(slice.node);
+            stack.apply(changes);
+            out.put(heading);
+            if (profile.timeline) {
+                out.put(seconds(slice.time), ": ");
+            }
+            out.put(static_cast<std::uint64_t>(slice.end - slice.start), event, stack.text(), "\n");
+        }
     }
     return out.finish();
 }

@@ -1,11 +1,18 @@
-#include "export/script_profiler_json.h"
+#include "export/formats.h"
+#include "export/shared/facts.h"
+#include "export/shared/functions.h"
+#include "export/shared/json.h"
 
-#include "callgraph/label.h"
-#include "export/json_string.h"
-#include "export/profile_facts.h"
-#include "export/sibling_names.h"
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sample::exports {
@@ -17,125 +24,136 @@ using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 
-/// What TotalDuration counts, in nanoseconds; a count is written as it is.
-std::uint64_t nanoseconds_a_unit(const Profile& profile) {
-    return profile.is_time() ? 1000 : 1;
-}
-
-/// `"key":value`, and what goes before it: nothing for an object's first field.
-void field(Writer& out, std::string_view before, std::string_view key, std::uint64_t value) {
-    out.text(before).text("\"").text(key).text("\":").number(value);
-}
-
-void write_categories(Writer& out, const Profile& profile) {
-    out.text("\"Categories\":[");
-    std::string_view before = "\n";
-    for (const Category& category : profile.categories) {
-        out.text(before).text("{\"Name\":").text(json_string(category.name));
-        field(out, ",", "NodeId", category.node.value);
-        out.text("}");
-        before = ",\n";
+/// By function: true where a sibling with the same key and a lower number lies beside it somewhere.
+/// `first_of`: by function, the first one with its key.
+std::vector<bool> find_collisions(const Profile& profile,
+                                  const std::vector<std::uint32_t>& first_of) {
+    std::vector<bool> collides(profile.functions.size());
+    std::unordered_map<std::uint32_t, std::uint32_t> lowest_with_key;
+    for (const Node& node : profile.nodes) {
+        lowest_with_key.clear();
+        for (const NodeId child : node.children) {
+            const FunctionId id = profile.node(child).function;
+            if (id.is_none() || node.children.size() == 1) {
+                continue;
+            }
+            const std::uint32_t function = id.value - 1;
+            const auto [lowest, is_new] = lowest_with_key.try_emplace(first_of[function], function);
+            if (!is_new) {
+                collides[std::max(lowest->second, function)] = true;
+                lowest->second = std::min(lowest->second, function);
+            }
+        }
     }
-    out.text("]");
+    return collides;
 }
 
-template <class IdOf>
-void write_ids(Writer& out, std::string_view key, const Node& node, const IdOf& id_of) {
-    out.text(",\"").text(key).text("\":");
-    std::string_view before = "[";
-    for (const NodeId child : node.children) {
-        out.text(before).number(id_of(child));
-        before = ",";
+/// Each function's name, [id - 1]. Known readers tell the children of a node apart by source, name
+/// and line, and lose one of two that share them. So all but the first of these are called
+/// differently: by their difference(), else " (2)". Such names are not used by any other function
+/// of the same source and line.
+std::vector<std::string> names_unique_among_siblings(const Profile& profile) {
+    using Key = std::tuple<std::string, std::string, std::uint32_t>;  // source, name, line
+    std::map<Key, std::uint32_t> known;                               // the first function with it
+    std::vector<std::uint32_t> first_of;
+    std::vector<std::string> names;
+    for (const Function& function : profile.functions) {
+        const Key key{function.source, function.name, function.line};
+        const auto index = static_cast<std::uint32_t>(names.size());
+        first_of.push_back(known.try_emplace(key, index).first->second);
+        names.push_back(function.name);
     }
-    out.text("]");
-}
-
-void write_nodes(Writer& out, const Profile& profile) {
-    const std::uint64_t unit = nanoseconds_a_unit(profile);
-    out.text("\"Nodes\":[");
-    std::string_view before = "\n";
-    for (std::size_t i = 1; i < profile.nodes.size() && out.is_good(); ++i) {
-        const Node& node = profile.nodes[i];
-        out.text(before);
-        field(out, "{", "TotalDuration", node.total_ns / unit);
-        if (!node.children.empty()) {
-            write_ids(out, "FunctionIds", node,
-                      [&](NodeId child) { return profile.node(child).function.value; });
-            write_ids(out, "NodeIds", node, [](NodeId child) { return child.value; });
-        }
-        if (node.samples != 0) {
-            field(out, ",", "Samples", node.samples);
-        }
-        if (node.inlining != callgraph::Inlining::none) {
-            field(out, ",", "Inlined", static_cast<std::uint64_t>(node.inlining));
-        }
-        if (node.call_line != 0) {
-            field(out, ",", "CallLine", node.call_line);
-        }
-        out.text("}");
-        before = ",\n";
+    if (known.size() == names.size()) {
+        return names;
     }
-    out.text("]");
-}
-
-void write_functions(Writer& out, const Profile& profile) {
-    const std::vector<std::string> names = names_unique_among_siblings(profile);
-    const std::uint64_t unit = nanoseconds_a_unit(profile);
-    out.text("\"Functions\":[");
-    std::string_view before = "\n";
-    for (std::size_t i = 0; i < profile.functions.size() && out.is_good(); ++i) {
+    const std::vector<bool> collides = find_collisions(profile, first_of);
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+        if (!collides[i]) {
+            continue;
+        }
         const Function& function = profile.functions[i];
-        out.text(before).text("{");
+        const std::string base =
+            function.name + difference(profile, function, profile.functions[first_of[i]]);
+        names[i] = base;
+        for (int copy = 2; !known.try_emplace({function.source, names[i], function.line}, i).second;
+             ++copy) {
+            names[i] = fmt::format("{} ({})", base, copy);
+        }
+    }
+    return names;
+}
+
+/// `unit`: of the durations, in nanoseconds.
+void write_nodes(Writer& out, const Profile& profile, std::uint64_t unit) {
+    const std::size_t count = std::max<std::size_t>(profile.nodes.size(), 1) - 1;
+    json_list(out, count, "\n", ",\n", [&](std::size_t i) {
+        const Node& node = profile.nodes[i + 1];
+        out.put("{\"TotalDuration\":", node.total_ns / unit);
+        if (!node.children.empty()) {
+            json_column(out, "FunctionIds", node.children.size(), [&](std::size_t child) {
+                return profile.node(node.children[child]).function.value;
+            });
+            json_column(out, "NodeIds", node.children.size(),
+                        [&](std::size_t child) { return node.children[child].value; });
+        }
+        json_known(out, "Samples", node.samples);
+        json_known(out, "Inlined", static_cast<std::uint64_t>(node.inlining));
+        json_known(out, "CallLine", node.call_line);
+        out.put("}");
+    });
+}
+
+void write_functions(Writer& out, const Profile& profile, std::uint64_t unit) {
+    const std::vector<std::string> names = names_unique_among_siblings(profile);
+    json_list(out, names.size(), "\n", ",\n", [&](std::size_t i) {
+        const Function& function = profile.functions[i];
+        out.put("{");
         if (!function.source.empty()) {
-            out.text("\"Source\":").text(json_string(function.source)).text(",");
+            out.put("\"Source\":", json_string(function.source), ",");
         }
         if (!names[i].empty()) {
-            out.text("\"Name\":").text(json_string(names[i])).text(",");
+            out.put("\"Name\":", json_string(names[i]), ",");
         }
         if (function.line != 0) {
-            field(out, "", "Line", function.line);
-            out.text(",");
+            out.put("\"Line\":", function.line, ",");
         }
-        field(out, "", "TotalDuration", function.total_ns / unit);
-        if (function.flags != callgraph::kNoFlags) {
-            field(out, ",", "Flags", function.flags);
-        }
-        if (function.samples != 0) {
-            field(out, ",", "Samples", function.samples);
-        }
-        out.text("}");
-        before = ",\n";
-    }
-    out.text("]");
+        out.put("\"TotalDuration\":", function.total_ns / unit);
+        json_known(out, "Flags", function.flags);
+        json_known(out, "Samples", function.samples);
+        out.put("}");
+    });
 }
 
 }  // namespace
 
 Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink) {
-    constexpr std::uint64_t kVersion = 2;
     Writer out{sink};
-    field(out, "{", "Version", kVersion);
-    field(out, ",\n", "SessionStartTime", profile.start_unix_ms);
-    field(out, ",\n", "SessionEndTime", profile.end_unix_ms);
+    out.put("{\"Version\":2,\n\"SessionStartTime\":", profile.start_unix_ms,
+            ",\n\"SessionEndTime\":", profile.end_unix_ms);
     if (profile.gc) {
-        field(out, ",\n", "GCFuncId", profile.gc->value);
+        out.put(",\n\"GCFuncId\":", profile.gc->value);
     }
     if (!profile.event.empty()) {
-        out.text(",\n\"Event\":").text(json_string(profile.event));
+        out.put(",\n\"Event\":", json_string(profile.event));
     }
     if (!profile.is_time()) {
-        out.text(",\n\"Unit\":").text(json_string(profile.unit));
+        out.put(",\n\"Unit\":", json_string(profile.unit));
     }
     if (profile.scale != 1.0) {
-        out.text(",\n\"Scale\":").text(scale_text(profile));
+        out.put(",\n\"Scale\":", scale_text(profile));
     }
-    out.text(",\n");
-    write_categories(out, profile);
-    out.text(",\n");
-    write_nodes(out, profile);
-    out.text(",\n");
-    write_functions(out, profile);
-    out.text("}\n");
+    // Durations are microseconds; a count is written as it is.
+    const std::uint64_t unit = profile.is_time() ? 1000 : 1;
+    out.put(",\n\"Categories\":[");
+    json_list(out, profile.categories.size(), "\n", ",\n", [&](std::size_t i) {
+        const Category& category = profile.categories[i];
+        out.put("{\"Name\":", json_string(category.name), ",\"NodeId\":", category.node.value, "}");
+    });
+    out.put("],\n\"Nodes\":[");
+    write_nodes(out, profile, unit);
+    out.put("],\n\"Functions\":[");
+    write_functions(out, profile, unit);
+    out.put("]}\n");
     return out.finish();
 }
 

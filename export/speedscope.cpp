@@ -1,15 +1,14 @@
-#include "export/speedscope.h"
+#include "export/formats.h"
+#include "export/shared/facts.h"
+#include "export/shared/functions.h"
+#include "export/shared/json.h"
+#include "export/shared/stack_changes.h"
 
-#include "export/facts_json.h"
-#include "export/functions_json.h"
-#include "export/json_string.h"
-#include "export/largest_total.h"
-#include "export/slice_walk.h"
-#include "export/stack_changes.h"
-#include "export/tracks.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::exports {
@@ -18,16 +17,6 @@ namespace {
 
 using callgraph::Profile;
 
-void write_frames(Writer& out, const Profile& profile) {
-    out.text("\"shared\":{\"frames\":[");
-    write_function_objects(out, profile);
-    if (has_stackless(profile)) {
-        out.text(profile.functions.empty() ? "\n" : ",\n");
-        out.text("{\"name\":").text(json_string(kNoStack)).text("}");
-    }
-    out.text("]}");
-}
-
 /// "app, worker-3 (pid 100, tid 101)".
 std::string name_of(const Track& track, Axis axis) {
     std::string name = track.process;
@@ -35,7 +24,7 @@ std::string name_of(const Track& track, Axis axis) {
         name += (name.empty() ? "" : ", ") + track.name;
     }
     if (track.tid != 0) {
-        name += " (pid " + std::to_string(track.pid) + ", tid " + std::to_string(track.tid) + ")";
+        name += fmt::format(" (pid {}, tid {})", track.pid, track.tid);
     }
     if (axis != Axis::time) {
         name += name.empty() ? "(no times)" : " (no times)";
@@ -51,14 +40,13 @@ public:
           axis_{axis_of(profile)},
           changes_{profile},
           tracks_{profile} {
-        // What stands before an event's time, by frame.
         for (std::size_t frame = 0; frame <= profile.functions.size(); ++frame) {
-            frames_.push_back(",\"frame\":" + std::to_string(frame) + ",\"at\":");
+            frames_.push_back(fmt::format(",\"frame\":{},\"at\":", frame));
         }
     }
 
     void write() {
-        out_.text("\"profiles\":[");
+        out_.put("\"profiles\":[");
         for (const Track& track : tracks_.list()) {
             write(track);
         }
@@ -66,7 +54,7 @@ public:
             begin_profile("no samples", 0);
             end_profile(0, 0);
         }
-        out_.text("]");
+        out_.put("]");
     }
 
     /// The index of the profile with the greatest weight.
@@ -95,23 +83,24 @@ private:
     }
 
     void begin_profile(const std::string& name, std::int64_t start) {
-        out_.text(profiles_ == 0 ? "\n" : ",\n");
-        out_.text("{\"type\":\"evented\",\"name\":").text(json_string(name));
-        out_.text(",\"unit\":").text(axis_ == Axis::count ? "\"none\"" : "\"nanoseconds\"");
-        out_.text(",\"startValue\":").decimal(start, 0).text(",\"events\":[");
+        out_.put(profiles_ == 0 ? "\n" : ",\n",
+                 "{\"type\":\"evented\",\"name\":", json_string(name),
+                 ",\"unit\":", axis_ == Axis::count ? "\"none\"" : "\"nanoseconds\"",
+                 ",\"startValue\":", start, ",\"events\":[");
         before_ = "\n";
         ++profiles_;
     }
 
     void end_profile(std::int64_t start, std::int64_t end) {
-        out_.text("],\"endValue\":").decimal(std::max(start, end), 0).text("}");
+        out_.put("],\"endValue\":", std::max(start, end), "}");
     }
 
     void write_changes(std::int64_t at) {
-        if (changes_.closed().empty() && changes_.opened().empty()) {
-            return;
-        }
-        at_ = std::to_string(at) + "}";
+        const std::string end = std::to_string(at) + "}";
+        const auto write_event = [&](std::string_view kind, NodeId node) {
+            out_.put(std::exchange(before_, ",\n"), kind, frames_[function_index(profile_, node)],
+                     end);
+        };
         for (const NodeId node : changes_.closed()) {
             write_event("{\"type\":\"C\"", node);
         }
@@ -120,21 +109,12 @@ private:
         }
     }
 
-    void write_event(std::string_view kind, NodeId node) {
-        const FunctionId function = profile_.node(node).function;
-        const std::size_t frame =
-            function.is_none() ? profile_.functions.size() : function.value - 1;
-        out_.text(before_).text(kind).text(frames_[frame]).text(at_);
-        before_ = ",\n";
-    }
-
     Writer& out_;
     const Profile& profile_;
     Axis axis_;
     StackChanges changes_;
     Tracks tracks_;
-    std::vector<std::string> frames_;
-    std::string at_;
+    std::vector<std::string> frames_;  ///< What stands before an event's time, by function.
     std::string_view before_;
     std::uint64_t profiles_ = 0;
     std::uint64_t heaviest_ = 0;
@@ -148,15 +128,18 @@ Result<void> write_speedscope(const Profile& profile, const Sink& sink) {
         return fits;
     }
     Writer out{sink};
-    out.text("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
-    out.text("\"exporter\":\"sample\",\n\"name\":").text(json_string(profile.command_line));
-    out.text(",\n");
-    write_frames(out, profile);
-    out.text(",\n");
+    out.put("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n",
+            "\"exporter\":\"sample\",\n\"name\":", json_string(profile.command_line),
+            ",\n\"shared\":{\"frames\":");
+    write_functions(out, profile);
+    if (has_stackless(profile)) {
+        out.put(profile.functions.empty() ? "\n" : ",\n", "{\"name\":", json_string(kNoStack), "}");
+    }
+    out.put("]},\n");
     Events events{out, profile};
     events.write();
-    out.text(",\n\"activeProfileIndex\":").number(events.heaviest());
-    out.text(",\n\"sample\":").text(facts_json(profile)).text("}\n");
+    out.put(",\n\"activeProfileIndex\":", events.heaviest(), ",\n\"sample\":", facts_json(profile),
+            "}\n");
     return out.finish();
 }
 

@@ -1,6 +1,7 @@
 #include "import/profile_maker.h"
 
 #include "callgraph/categories.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <functional>
@@ -77,7 +78,7 @@ std::uint32_t ProfileMaker::module(std::string_view path, std::string_view build
     const auto index = static_cast<std::uint32_t>(profile_.modules.size());
     modules_.emplace(keep(path), index);
     profile_.modules.push_back(
-        {std::string{callgraph::file_name(path)}, std::string{path}, std::string{build_id}});
+        {std::string{file_name(path)}, std::string{path}, std::string{build_id}});
     return index;
 }
 

@@ -1,8 +1,8 @@
 #include "trace/file_sink.h"
 
+#include "core/fd.h"
 #include "trace/wire.h"
 
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,9 +12,6 @@
 
 namespace sample::trace {
 namespace {
-
-/// A reader that has taken nothing for so long will not.
-constexpr int kPatienceMs = 10'000;
 
 /// Keeps SIGPIPE from this thread while alive, and takes back the one that our write raised.
 /// Source: signal(7), "SIGPIPE is a synchronous, thread-directed signal"; sigtimedwait(2).
@@ -98,22 +95,11 @@ void FileSink::fail(Error error) {
 
 std::size_t FileSink::write_all(std::span<const std::byte> bytes) {
     const SigpipeGuard guard{kind_ == Kind::pipe_or_socket};
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t count = ::write(file_.get(), bytes.data() + done, bytes.size() - done);
-        if (count > 0) {
-            done += static_cast<std::size_t>(count);
-        } else if (count < 0 && errno == EAGAIN) {
-            pollfd ready{file_.get(), POLLOUT, 0};
-            if (poll(&ready, 1, kPatienceMs) == 0) {
-                fail(Error{ErrorCode::system, ETIMEDOUT, "nobody reads the recording any more"});
-                break;
-            }
-        } else if (count == 0 || errno != EINTR) {
-            errno = count == 0 ? EIO : errno;
-            fail(Error::from_errno("cannot write the recording"));
-            break;
-        }
+    const std::size_t done = sample::write_all(file_.get(), bytes);
+    if (done < bytes.size()) {
+        fail(errno == ETIMEDOUT
+                 ? Error{ErrorCode::system, ETIMEDOUT, "nobody reads the recording any more"}
+                 : Error::from_errno("cannot write the recording"));
     }
     return done;
 }

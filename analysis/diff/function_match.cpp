@@ -1,6 +1,7 @@
 #include "analysis/diff/function_match.h"
 
 #include "callgraph/rename.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <numeric>
@@ -14,10 +15,6 @@ namespace sample::analysis {
 
 namespace {
 
-std::string_view last_part(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 /// "libfoo.so" for "libfoo.so.1.2".
 std::string_view without_version(std::string_view module) {
     constexpr std::string_view kShared = ".so.";
@@ -28,7 +25,7 @@ std::string_view without_version(std::string_view module) {
 /// How many parts at the ends of two paths are alike.
 std::uint32_t common_parts(std::string_view left, std::string_view right) {
     std::uint32_t parts = 0;
-    while (!left.empty() && !right.empty() && last_part(left) == last_part(right)) {
+    while (!left.empty() && !right.empty() && file_name(left) == file_name(right)) {
         ++parts;
         const auto parent = [](std::string_view path) {
             const std::size_t slash = path.rfind('/');
@@ -62,7 +59,7 @@ std::string own_name(const callgraph::Function& function) {
     if (!function.name.empty()) {
         return function.name;
     }
-    return std::string{last_part(function.source)} + ":" + std::to_string(function.line);
+    return std::string{file_name(function.source)} + ":" + std::to_string(function.line);
 }
 
 void add_items(std::vector<Item>& items, const callgraph::Profile& profile, bool is_after) {
@@ -227,10 +224,10 @@ std::string_view program_of(const callgraph::Profile& profile) {
         }
     }
     if (!executable.empty()) {
-        return last_part(executable);
+        return file_name(executable);
     }
     const std::string_view command = profile.command_line;
-    const std::string_view word = last_part(command.substr(0, command.find(' ')));
+    const std::string_view word = file_name(command.substr(0, command.find(' ')));
     return !word.empty() && is_module(profile, word) ? word : module_of_main(profile);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/options/import.h"
 
 #include "cli/options/profile_choice.h"
+#include "core/text.h"
 
 #include <string_view>
 #include <utility>
@@ -20,7 +21,7 @@ constexpr std::string_view kJson = ".json";
 /// "out/app.folded.gz" gives "app.json": the result stands where the program runs. That of
 /// "app.json" is "app.imported.json", lest --force replaces the file itself.
 std::string default_output(const std::string& file) {
-    std::string stem = file.substr(file.rfind('/') + 1);
+    std::string stem{file_name(file)};
     if (stem.ends_with(".gz")) {
         stem.erase(stem.size() - 3);
     }

@@ -1,6 +1,7 @@
 #include "cli/record/recording_file.h"
 
 #include "cli/output.h"
+#include "core/text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@ std::string expand_pattern(const std::string& pattern, const std::string& execut
                 path += std::to_string(pid);
                 break;
             case 'n':
-                path += executable.substr(executable.rfind('/') + 1);
+                path += file_name(executable);
                 break;
             case 't': {
                 std::array<char, 32> text{};

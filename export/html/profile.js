@@ -1,7 +1,7 @@
 // The data block of the page, and the callgraph that is in it.
 //
 // The block is base64 of gzip, so that no name can be taken for markup. Inside: a header in JSON,
-// the texts, and columns of varints; export/html_data.h is its writer, in the same order. Nodes come
+// the texts, and columns of varints; export/html/html.cpp is its writer, in the same order. Nodes come
 // in preorder, heaviest child first: the subtree of node i is [i, end[i]).
 // Names come from foreign files: they get into the page as text only, and characters that would
 // not show, or would turn the text around, are spelled out.

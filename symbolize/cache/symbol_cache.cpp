@@ -1,6 +1,6 @@
 #include "symbolize/cache/symbol_cache.h"
 
-#include "core/hexadecimal.h"
+#include "core/text.h"
 #include "symbolize/cache/cache_file.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/elf_file.h"
@@ -67,17 +67,6 @@ std::vector<FolderEntry> entries_of(const Fd& folder) {
         }
     }
     return entries;
-}
-
-bool write_whole(const Fd& file, std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
-        if (count <= 0) {
-            return false;
-        }
-        bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    return true;
 }
 
 bool is_kept(const ModuleIdentity& module) {
@@ -267,7 +256,7 @@ void SymbolCache::write(const std::string& name, const CacheFile& file,
     if (!out.is_open()) {
         return;
     }
-    if (write_whole(out, bytes) &&
+    if (write_all(out.get(), bytes) == bytes.size() &&
         ::renameat(folder_.get(), temporary.c_str(), folder_.get(), name.c_str()) == 0) {
         has_written_.store(true, std::memory_order_relaxed);
     } else {

@@ -1,5 +1,6 @@
 #include "symbolize/dwarf/dwp_file.h"
 
+#include "core/fd.h"
 #include "core/regular_file.h"
 
 #include <sys/mman.h>
@@ -204,13 +205,8 @@ std::optional<DwpFile> DwpFile::open(const std::string& path) {
 Fd DwpFile::dwo_of(std::uint64_t unit_id) const {
     const auto dwo = symbolize::dwo_of(sections_, unit_id);
     Fd file{dwo ? ::memfd_create("dwo", MFD_CLOEXEC) : -1};
-    auto rest = dwo ? dwo->bytes() : std::span<const std::byte>{};
-    while (file.is_open() && !rest.empty()) {
-        const ssize_t count = ::write(file.get(), rest.data(), rest.size());
-        if (count <= 0) {
-            return {};
-        }
-        rest = rest.subspan(static_cast<std::size_t>(count));
+    if (!file.is_open() || write_all(file.get(), dwo->bytes()) != dwo->bytes().size()) {
+        return {};
     }
     return file;
 }

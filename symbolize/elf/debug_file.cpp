@@ -1,9 +1,9 @@
 #include "symbolize/elf/debug_file.h"
 
 #include "core/fd.h"
-#include "core/hexadecimal.h"
 #include "core/mapped_file.h"
 #include "core/regular_file.h"
+#include "core/text.h"
 
 #include <zlib.h>
 

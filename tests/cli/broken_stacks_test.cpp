@@ -5,8 +5,7 @@
 #include "analysis/load_profile.h"
 #include "cli/views/views.h"
 #include "core/address.h"
-#include "export/folded.h"
-#include "export/script_profiler_json.h"
+#include "export/formats.h"
 #include "made_up_profile.h"
 #include "tests/trace/recording_fixture.h"
 

@@ -1,7 +1,6 @@
 #include "core/mapped_reading.h"
 
 #include "core/fd.h"
-#include "core/mapping_lookup.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,8 @@
-#include "export/callgrind.h"
-
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
-#include "export/source_file.h"
-#include "export/unique_names.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
+#include "export/shared/functions.h"
 #include "random_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-#include "export/chrome_trace.h"
-
+#include "export/formats.h"
 #include "threads_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,7 @@
-#include "export/csv.h"
-
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
 #include "random_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
-#include "export/firefox.h"
-
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
+#include "export/formats.h"
 #include "tests/export/firefox_checker.h"
 #include "tests/export/timed_profile.h"
 

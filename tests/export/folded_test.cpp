@@ -1,4 +1,4 @@
-#include "export/folded.h"
+#include "export/formats.h"
 
 #include <gtest/gtest.h>
 
@@ -76,16 +76,6 @@ TEST(Folded, writes_an_events_count_as_it_is) {
     std::string text;
     ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
     EXPECT_EQ(text, "a:b;main 7\na:b;main;x.c:4 1\n");
-}
-
-TEST(Folded, counts_samples_on_request) {
-    std::string text;
-    ASSERT_TRUE(
-        write_folded(small_profile(), to_string_sink(text), FoldedUnit::samples).has_value());
-    EXPECT_EQ(text,
-              "a:b;main 2\n"
-              "a:b;main;operator:  1\n"
-              "a:b;main;x.c:4 1\n");
 }
 
 TEST(Folded, passes_a_sinks_failure_on) {

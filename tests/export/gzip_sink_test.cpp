@@ -1,4 +1,4 @@
-#include "export/gzip_sink.h"
+#include "export/shared/gzip_sink.h"
 
 #include "pprof_file.h"
 

@@ -1,8 +1,7 @@
-#include "export/html.h"
-
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
 #include "core/varint.h"
+#include "export/formats.h"
 #include "tests/export/timed_profile.h"
 
 #include <zlib.h>
@@ -202,7 +201,7 @@ TEST(Html, tells_the_truth_of_the_recording) {
     profile.stats.whole = false;
     const nlohmann::json header = BlockReader{exported(profile)}.read().header;
     std::string marks;
-    for (const nlohmann::json& mark : header["stats"]) {
+    for (const nlohmann::json& mark : header["truth"]) {
         marks += mark["text"].get<std::string>() + (mark["isWarning"] ? "!" : "") + "\n";
     }
     EXPECT_NE(marks.find("\u00d713.6702 scaled!\n"), std::string::npos) << marks;

@@ -1,8 +1,4 @@
-#include "export/chrome_trace.h"
-#include "export/firefox.h"
-#include "export/perf_script.h"
-#include "export/pprof.h"
-#include "export/speedscope.h"
+#include "export/formats.h"
 #include "threads_profile.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-#include "export/perf_script.h"
-
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
 #include "threads_profile.h"
 
 #include <gtest/gtest.h>

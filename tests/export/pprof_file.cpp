@@ -1,7 +1,7 @@
 #include "pprof_file.h"
 
 #include "core/profile_proto.h"
-#include "export/utf8.h"
+#include "core/text.h"
 
 #include <zlib.h>
 

@@ -2,7 +2,7 @@
 #include "pprof_file.h"
 
 #include "core/profile_proto.h"
-#include "export/gzip_sink.h"
+#include "export/shared/gzip_sink.h"
 
 #include <gtest/gtest.h>
 #include <protozero/pbf_builder.hpp>

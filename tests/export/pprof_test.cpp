@@ -1,8 +1,7 @@
-#include "export/pprof.h"
-
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
-#include "export/utf8.h"
+#include "core/text.h"
+#include "export/formats.h"
 #include "pprof_file.h"
 #include "random_profile.h"
 

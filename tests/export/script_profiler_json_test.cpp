@@ -1,5 +1,4 @@
-#include "export/script_profiler_json.h"
-
+#include "export/formats.h"
 #include "tests/export/function_list.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-#include "export/speedscope.h"
-
+#include "export/formats.h"
 #include "random_profile.h"
 #include "threads_profile.h"
 

@@ -1,4 +1,4 @@
-#include "export/tracks.h"
+#include "export/shared/tracks.h"
 
 #include "threads_profile.h"
 

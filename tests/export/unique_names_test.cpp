@@ -1,4 +1,4 @@
-#include "export/unique_names.h"
+#include "export/shared/functions.h"
 
 #include <gtest/gtest.h>
 

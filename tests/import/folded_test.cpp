@@ -1,5 +1,4 @@
-#include "export/folded.h"
-
+#include "export/formats.h"
 #include "import/import.h"
 #include "import_fixture.h"
 

@@ -1,7 +1,7 @@
 // Any bytes, by the format that the build chose (none: by their content): refused with a reason, or
 // a profile whose sums and times agree, and which can be written as JSON.
 #include "callgraph/timeline.h"
-#include "export/script_profiler_json.h"
+#include "export/formats.h"
 #include "import/import.h"
 
 #include <cstddef>

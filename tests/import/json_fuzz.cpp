@@ -1,7 +1,6 @@
 // Any bytes: the reader refuses them or gives a profile whose sums agree, and what is written from
 // that profile reads back as the same.
-#include "export/folded.h"
-#include "export/script_profiler_json.h"
+#include "export/formats.h"
 #include "import/readers.h"
 
 #include <cstddef>

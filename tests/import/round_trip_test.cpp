@@ -1,9 +1,5 @@
 // What is exported and imported again has the same functions with the same times.
-#include "export/folded.h"
-#include "export/perf_script.h"
-#include "export/pprof.h"
-#include "export/script_profiler_json.h"
-#include "export/speedscope.h"
+#include "export/formats.h"
 #include "import/import.h"
 #include "import_fixture.h"
 

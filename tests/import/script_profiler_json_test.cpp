@@ -1,6 +1,5 @@
-#include "export/script_profiler_json.h"
-
 #include "core/mapped_file.h"
+#include "export/formats.h"
 #include "import/readers.h"
 #include "tests/export/function_list.h"
 

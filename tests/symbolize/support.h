@@ -2,7 +2,7 @@
 // a place for files.
 #pragma once
 
-#include "core/hexadecimal.h"
+#include "core/text.h"
 #include "symbolize/symbolizer.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 #include "sampler/collector/code/jit_code.h"
 
 #include "core/regular_file.h"
+#include "core/text.h"
 
 #include <fcntl.h>
 
@@ -34,8 +35,8 @@ JitCode::JitCode(pid_t pid, Recorder& recorder, InheritedCode inherited)
 }
 
 bool JitCode::is_dump(const std::string& path) {
-    std::string name = path_without_mark(path);
-    name.erase(0, name.rfind('/') + 1);
+    const std::string whole = path_without_mark(path);
+    const std::string_view name = file_name(whole);
     constexpr std::string_view kStart = "jit-";
     constexpr std::string_view kEnd = ".dump";
     return name.size() > kStart.size() + kEnd.size() && name.starts_with(kStart) &&

@@ -1,0 +1,233 @@
+#include "export/firefox/tracks.h"
+
+#include "export/shared/facts.h"
+#include "export/shared/json.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace sample::exports::firefox {
+
+namespace {
+
+using callgraph::Node;
+using callgraph::Profile;
+using callgraph::SampleSeries;
+using callgraph::TimedWeight;
+using callgraph::Timeline;
+
+/// A row of a table of samples.
+struct Row {
+    std::int64_t time_ns = 0;
+    NodeId node;  ///< None: no stack.
+    std::uint64_t weight = 0;
+};
+
+/// The rows of a thread, in order.
+template <class Use>
+void for_each_timed_row(const Profile& profile, const Track& track, const Use& use) {
+    const std::uint64_t period = sampling_period_ns(profile);
+    std::optional<std::int64_t> latest;
+    TimedWeight sample;
+    for (SampleSeries::Reader reader = track.samples->read(); reader.next(sample);) {
+        const NodeId node = profile.timeline->nodes[sample.place];
+        if (node.is_none()) {
+            continue;
+        }
+        const std::int64_t now = latest ? std::max(*latest, sample.time_ns) : sample.time_ns;
+        if (latest && period != 0) {
+            const std::uint64_t since =
+                static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(*latest);
+            if (since > period && since - period > sample.weight) {
+                use(Row{*latest + static_cast<std::int64_t>(period), {}, 0});
+            }
+        }
+        use(Row{now, node, sample.weight});
+        latest = now;
+    }
+}
+
+template <class Use>
+void for_each_row(const Profile& profile, const Tables& tables, const Track& track,
+                  const Use& use) {
+    if (track.samples != nullptr) {
+        for_each_timed_row(profile, track, use);
+        return;
+    }
+    for (std::size_t place = track.first_place; place < track.end_place; ++place) {
+        const NodeId id = tables.preorder()[place];
+        const Node& node = profile.node(id);
+        if (node.self_ns != 0 || node.self_samples != 0) {
+            use(Row{0, id, node.self_ns});
+        }
+    }
+}
+
+/// Names for processes and threads: a process id, and a thread's, may have been used twice.
+class Identities {
+public:
+    std::string pid(std::uint32_t pid, const std::string& process) {
+        std::vector<std::string>& programs = programs_[pid];
+        const auto found = std::find(programs.begin(), programs.end(), process);
+        const auto at = static_cast<std::size_t>(found - programs.begin());
+        if (found == programs.end()) {
+            programs.push_back(process);
+        }
+        const std::string text = std::to_string(pid);
+        return at == 0 ? text : text + "." + std::to_string(at);
+    }
+
+    std::string tid(std::uint32_t tid) {
+        const std::uint32_t before = threads_[tid]++;
+        const std::string text = std::to_string(tid);
+        return before == 0 ? text : "\"" + text + "." + std::to_string(before) + "\"";
+    }
+
+private:
+    std::map<std::uint32_t, std::vector<std::string>> programs_;
+    std::map<std::uint32_t, std::uint32_t> threads_;
+};
+
+void fill_thread(Track& track, const Profile& profile, std::uint32_t index,
+                 Identities& identities) {
+    const callgraph::ThreadTotals& thread = profile.threads[index];
+    track.name = thread.name;
+    track.process = thread.process;
+    track.pid = identities.pid(thread.pid, thread.process);
+    track.tid = identities.tid(thread.tid);
+    track.is_main = thread.pid == thread.tid;
+    track.start_ns = thread.start_ns;
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        const std::string_view path = process.executable;
+        if (process.pid == thread.pid && path.ends_with(thread.process)) {
+            track.process_start_ns = process.start_ns;
+            track.process_end_ns = process.end_ns;
+            break;
+        }
+    }
+}
+
+std::vector<Track> thread_tracks(const Profile& profile, const Tables& tables) {
+    std::vector<Track> tracks;
+    Identities identities;
+    for (const Timeline::Thread& thread : profile.timeline->threads) {
+        Track track;
+        track.samples = thread.samples.get();
+        bool is_empty = true;
+        for_each_row(profile, tables, track, [&](const Row& row) {
+            track.total += row.weight;
+            is_empty = false;
+        });
+        if (is_empty) {
+            continue;
+        }
+        if (thread.thread) {
+            fill_thread(track, profile, *thread.thread, identities);
+        } else {
+            track.name = "unknown thread";
+            track.pid = identities.pid(0, "");
+            track.tid = identities.tid(0);
+        }
+        tracks.push_back(std::move(track));
+    }
+    return tracks;
+}
+
+std::vector<Track> category_tracks(const Profile& profile, const Tables& tables) {
+    std::vector<Track> tracks;
+    Identities identities;
+    for (const callgraph::Category& category : profile.categories) {
+        const Node& node = profile.node(category.node);
+        Track track;
+        track.name = category.name;
+        track.pid = identities.pid(0, "");
+        track.tid = std::to_string(tracks.size());
+        track.is_main = tracks.empty();
+        track.total = node.total_ns;
+        track.first_place = tables.stack_of(category.node) + std::size_t{1};
+        track.end_place = track.first_place + 1;
+        const std::span<const NodeId> preorder = tables.preorder();
+        while (track.end_place < preorder.size() &&
+               profile.node(preorder[track.end_place]).parent.value != 0) {
+            ++track.end_place;
+        }
+        tracks.push_back(std::move(track));
+    }
+    return tracks;
+}
+
+/// A column of a track's samples: `,"key":[…]`. Returns how many rows there were.
+template <class Cell>
+std::size_t sample_column(Writer& out, std::string_view key, const auto& each_row,
+                          const Cell& cell) {
+    out.put(",\"", key, "\":[");
+    std::size_t rows = 0;
+    each_row([&](const Row& row) { out.put(rows++ == 0 ? "" : ",", cell(row)); });
+    out.put("]");
+    return rows;
+}
+
+/// The weights / `unit`. Most are the one before, whose text is kept.
+void weight_column(Writer& out, std::string_view key, const auto& each_row, std::uint64_t unit) {
+    std::uint64_t latest = 0;
+    std::string text{"0"};
+    sample_column(out, key, each_row, [&](const Row& row) -> std::string_view {
+        if (row.weight != latest) {
+            latest = row.weight;
+            text = decimal(latest, unit);
+        }
+        return text;
+    });
+}
+
+void write_samples(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
+    const auto each_row = [&](const auto& use) { for_each_row(profile, tables, track, use); };
+    const bool is_time = profile.is_time();
+    out.put(R"("samples":{"weightType":")", is_time ? "tracing-ms" : "samples", "\"");
+    const std::size_t rows = sample_column(out, "stack", each_row, [&](const Row& row) {
+        return row.node.is_none() ? "null" : std::to_string(tables.stack_of(row.node));
+    });
+    sample_column(out, "time", each_row, [&](const Row& row) { return decimal(row.time_ns, kMs); });
+    weight_column(out, "weight", each_row, is_time ? kMs : 1);
+    if (track.samples != nullptr && weighs_cpu_time(profile)) {
+        weight_column(out, "threadCPUDelta", each_row, 1);
+    }
+    out.put(",\"length\":", rows, "}");
+}
+
+}  // namespace
+
+bool weighs_cpu_time(const Profile& profile) {
+    return profile.is_time() && profile.stats.clock == "cpu";
+}
+
+std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
+    std::vector<Track> tracks =
+        profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
+    if (tracks.empty()) {
+        // The profiler refuses a profile without a thread.
+        Track& track = tracks.emplace_back();
+        track.name = "no samples";
+        track.pid = track.tid = "0";
+        track.is_main = true;
+    }
+    return tracks;
+}
+
+void write_track(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
+    out.put(R"({"processType":"default","processStartupTime":)",
+            decimal(track.process_start_ns, kMs), R"(,"processShutdownTime":)",
+            track.process_end_ns ? decimal(*track.process_end_ns, kMs) : "null",
+            R"(,"registerTime":)", decimal(track.start_ns, kMs),
+            R"(,"unregisterTime":null,"pausedRanges":[],"name":)", json_string(track.name),
+            R"(,"isMainThread":)", track.is_main ? "true" : "false", R"(,"processName":)",
+            json_string(track.process), R"(,"pid":")", track.pid, R"(","tid":)", track.tid, ",\n");
+    write_samples(out, profile, tables, track);
+    out.put(R"(,
+"markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]}})");
+}
+
+}  // namespace sample::exports::firefox
