@@ -82,41 +82,26 @@ bool is_unnamed(const Dwarf_Die& die) {
     return name.empty() || name.starts_with('<');
 }
 
-/// The unnamed classes of one function, in the order in which they stand in the source.
-class UnnamedClasses {
-public:
-    UnnamedClasses(DebugScopes& scopes, bool lambdas) : scopes_{scopes}, lambdas_{lambdas} {}
+/// Where an entry stands in the source.
+auto place_of(const Dwarf_Die& die) {
+    return std::tuple{number_at(die, DW_AT_decl_line), number_at(die, DW_AT_decl_column)};
+}
 
-    void collect(const Dwarf_Die& scope, int depth) {
-        for (Dwarf_Die entry : scopes_.children(scope)) {
-            const int tag = dwarf_tag(&entry);
-            if (tag == DW_TAG_lexical_block && depth < kDeepestBlock) {
-                collect(entry, depth + 1);
-            } else if (is_class(tag) && is_unnamed(entry) &&
-                       is_lambda(scopes_, entry) == lambdas_) {
-                found_.push_back(entry);
-            }
+/// How many unnamed classes, either lambdas or others, stand in `scope` before `die`.
+std::size_t unnamed_before(DebugScopes& scopes, const Dwarf_Die& scope, const Dwarf_Die& die,
+                           bool lambdas, int depth = 0) {
+    constexpr int kDeepestBlock = 32;
+    std::size_t count = 0;
+    for (Dwarf_Die entry : scopes.children(scope)) {
+        const int tag = dwarf_tag(&entry);
+        if (tag == DW_TAG_lexical_block && depth < kDeepestBlock) {
+            count += unnamed_before(scopes, entry, die, lambdas, depth + 1);
+        } else if (is_class(tag) && is_unnamed(entry) && is_lambda(scopes, entry) == lambdas) {
+            count += place_of(entry) < place_of(die) ? 1 : 0;
         }
     }
-
-    /// As the C++ ABI counts: the first is 1.
-    std::size_t number_of(const Dwarf_Die& die) {
-        const auto place = [](const Dwarf_Die& entry) {
-            return std::tuple{number_at(entry, DW_AT_decl_line),
-                              number_at(entry, DW_AT_decl_column)};
-        };
-        return 1 + static_cast<std::size_t>(std::count_if(
-                       found_.begin(), found_.end(),
-                       [&](const Dwarf_Die& other) { return place(other) < place(die); }));
-    }
-
-private:
-    static constexpr int kDeepestBlock = 32;
-
-    DebugScopes& scopes_;
-    bool lambdas_;
-    std::vector<Dwarf_Die> found_;
-};
+    return count;
+}
 
 /// The name of a function that something else is named in: demangled as the scope of a variable x.
 std::string demangled_scope(std::string_view linkage_name) {
@@ -235,15 +220,14 @@ std::string DebugNames::class_name(const Dwarf_Die& die) {
 
 std::string DebugNames::unnamed_class(const Dwarf_Die& die) {
     const bool lambda = is_lambda(scopes_, die);
-    UnnamedClasses classes{scopes_, lambda};
     const std::vector<Dwarf_Die> around = scopes_.around(die);
     const auto home = std::find_if(around.rbegin(), around.rend(), [](Dwarf_Die entry) {
         return dwarf_tag(&entry) != DW_TAG_lexical_block;
     });
-    if (home != around.rend()) {
-        classes.collect(*home, 0);
-    }
-    const std::string number = "#" + std::to_string(classes.number_of(die)) + "}";
+    const std::size_t before =
+        home != around.rend() ? unnamed_before(scopes_, *home, die, lambda) : 0;
+    // As the C++ ABI counts: the first is 1.
+    const std::string number = "#" + std::to_string(before + 1) + "}";
     return lambda ? "{lambda" + lambda_arguments(die) + number : "{unnamed type" + number;
 }
 

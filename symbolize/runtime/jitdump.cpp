@@ -125,21 +125,19 @@ private:
 
     std::string name_of(const jitdump::Record& load) const {
         const std::uint64_t start = load.offset + jitdump::kNameOffset;
-        std::vector<std::byte> bytes(
-            std::min<std::uint64_t>(load.code_offset - start, kMaxNameBytes));
-        bytes.resize(reader_.read(start, bytes));
-        const auto end = std::find(bytes.begin(), bytes.end(), std::byte{0});
-        std::string name(static_cast<std::size_t>(end - bytes.begin()), '\0');
-        std::memcpy(name.data(), bytes.data(), name.size());
+        std::string name(std::min<std::uint64_t>(load.code_offset - start, kMaxNameBytes), '\0');
+        name.resize(reader_.read(start, std::as_writable_bytes(std::span{name})));
+        name.resize(std::min(name.find('\0'), name.size()));
         return name;
     }
 
     /// Ascending by address, which is counted from where the code starts.
     std::vector<LineEntry> lines_of(const jitdump::Record& debug, std::uint64_t code_start) {
-        std::vector<std::byte> bytes(
-            std::min<std::size_t>(debug.size - jitdump::kEntriesOffset, kMaxDebugBytes));
-        bytes.resize(reader_.read(debug.offset + jitdump::kEntriesOffset, bytes));
-        std::string_view rest{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+        std::string bytes(
+            std::min<std::size_t>(debug.size - jitdump::kEntriesOffset, kMaxDebugBytes), '\0');
+        bytes.resize(reader_.read(debug.offset + jitdump::kEntriesOffset,
+                                  std::as_writable_bytes(std::span{bytes})));
+        std::string_view rest{bytes};
         constexpr std::size_t kFixedBytes = 16;  // address, line, discriminator
         constexpr std::string_view kSameFile = "\xff";
         std::vector<LineEntry> lines;
