@@ -2,7 +2,6 @@
 
 #include "core/mapped_reading.h"
 #include "symbolize/code/disassembler.h"
-#include "symbolize/elf/frame_extents.h"
 #include "symbolize/elf/module_image.h"
 #include "symbolize/elf/plt.h"
 #include "symbolize/elf/symbol_table.h"

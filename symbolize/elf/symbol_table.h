@@ -1,5 +1,5 @@
-// The function symbols of a module, by address: .symtab (the module's own or its debug file's),
-// else .dynsym with .gnu_debugdata.
+// The functions of a module, by address: its symbols, of .symtab (the module's own or its debug
+// file's), else of .dynsym with .gnu_debugdata; and its unwind entries, for code that has none.
 //
 // A symbol covers [value, value + size) and nothing else: an address behind it is not its. Symbols
 // without a size (assembly) cover what lies before the next symbol of their section, unless they
@@ -7,12 +7,16 @@
 #pragma once
 
 #include "symbolize/elf/interval_index.h"
+#include "unwind/host/elf_image.h"
 
 #include <elfutils/libdwfl.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::symbolize {
@@ -46,5 +50,31 @@ private:
 /// of functions that the linker folded into one, the line shown must belong to the name shown.
 [[nodiscard]] std::string_view best_alias(std::span<const ElfSymbol> aliases,
                                           std::string_view hint);
+
+/// [start, end) in ELF virtual addresses.
+struct CodeExtent {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+};
+
+/// Where functions begin in a module that has no symbols for them: by its unwind tables, which
+/// stripping leaves. A stripped program would otherwise show every sampled instruction as a
+/// function of its own. Source: LSB 5.0 Core section 10.6 (.eh_frame).
+class FrameExtents {
+public:
+    /// Maps the file when it is first asked. A file that cannot be mapped knows nothing.
+    explicit FrameExtents(std::string path) : path_{std::move(path)} {}
+
+    /// The code that the entry covers which covers `address`; ELF virtual addresses. O(log
+    /// entries).
+    [[nodiscard]] std::optional<CodeExtent> extent_of(std::uint64_t address);
+    /// Its first address.
+    [[nodiscard]] std::optional<std::uint64_t> start_of(std::uint64_t address);
+
+private:
+    std::string path_;
+    bool opened_ = false;
+    std::optional<unwind::ElfImage> image_;
+};
 
 }  // namespace sample::symbolize
