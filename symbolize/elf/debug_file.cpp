@@ -98,13 +98,13 @@ std::vector<std::string> linked_paths(const DebugFileSearch& search, const std::
     std::vector<std::string> result;
     for (const std::string& folder : folders) {
         for (const char* const inside : {"", ".debug/"}) {
-            result.push_back(folder + inside + link_name);
+            result.emplace_back(folder).append(inside).append(link_name);
         }
     }
     for (const std::string& root : search.debug_roots) {
         for (const std::string& folder : folders) {
             if (folder.starts_with('/')) {
-                result.push_back(root + folder + link_name);
+                result.emplace_back(root).append(folder).append(link_name);
             }
         }
     }
