@@ -64,7 +64,7 @@ struct File {
     bool is_rounded = false;
 };
 
-/// A frame of an evented profile that has begun, and not ended.
+/// A frame of a stack, such as one of an evented profile that has begun, and not ended.
 struct Open {
     std::uint64_t frame = 0;
     Place place = 0;
@@ -77,6 +77,7 @@ struct Contents {
     bool is_kept = false;
     std::uint32_t thread = 0;
     Place category = 0;
+    std::vector<Open> path;      ///< Of the last sample; most begin as the one before.
     std::vector<Place> samples;  ///< The category for one without frames.
     std::vector<double> weights;
     std::vector<Event> events;
@@ -210,6 +211,8 @@ void choose_unit(File& file) {
 bool read_sample(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
     File& file = contents.file;
     Place& place = contents.samples.emplace_back(contents.category);
+    std::vector<Open>& path = contents.path;
+    std::size_t depth = 0;
     return reader.array(key, value, [&](JsonValue each) {
         std::uint64_t frame = 0;
         if (!reader.read(key, each, frame)) {
@@ -219,7 +222,11 @@ bool read_sample(JsonReader& reader, std::string_view key, JsonValue value, Cont
             return reader.fail("there is no frame " + std::to_string(frame));
         }
         if (contents.is_kept) {
-            place = file.maker.child(place, file.functions[frame]);
+            if (depth == path.size() || path[depth].frame != frame) {
+                path.resize(depth);
+                path.push_back({frame, file.maker.child(place, file.functions[frame])});
+            }
+            place = path[depth++].place;
         }
         return file.maker.problem().empty() || reader.fail(file.maker.problem());
     });
@@ -346,7 +353,7 @@ bool read_contents(JsonReader& reader, JsonObject object, File& file) {
         JsonField<Contents>{"events", read_events},
     };
     const Header& header = file.profiles[file.read++];
-    Contents contents{file, header, header.unit == file.unit, 0, 0, {}, {}, {}};
+    Contents contents{file, header, header.unit == file.unit, 0, 0, {}, {}, {}, {}};
     if (contents.is_kept) {
         if (std::abs(file.scaled(header.start)) > kMaxWeight ||
             std::abs(file.scaled(header.end)) > kMaxWeight) {
