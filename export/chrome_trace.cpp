@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -141,6 +142,10 @@ public:
             names_.push_back("\"name\":" + json_string(callgraph::label(function)) + "}");
         }
         names_.push_back("\"name\":" + json_string(kNoStack) + "}");
+        std::unordered_map<std::string_view, std::size_t> first;
+        for (std::size_t i = 0; i < names_.size(); ++i) {
+            first_with_name_.push_back(first.try_emplace(names_[i], i).first->second);
+        }
     }
 
     void write() {
@@ -214,10 +219,15 @@ private:
     /// that sort ends and beginnings apart, as speedscope does, take such a pair for a slice
     /// without length, and what ended for what goes on.
     [[nodiscard]] bool begins_what_ended() const {
-        return !changes_.opened().empty() &&
-               std::any_of(changes_.closed().begin(), changes_.closed().end(), [&](NodeId node) {
-                   return name(node) == name(changes_.opened().front());
-               });
+        if (changes_.opened().empty()) {
+            return false;
+        }
+        const auto name_of = [&](NodeId node) {
+            return first_with_name_[function_index(profile_, node)];
+        };
+        const std::size_t begun = name_of(changes_.opened().front());
+        return std::any_of(changes_.closed().begin(), changes_.closed().end(),
+                           [&](NodeId node) { return name_of(node) == begun; });
     }
 
     [[nodiscard]] const std::string& name(NodeId node) const {
@@ -231,6 +241,7 @@ private:
     Tracks tracks_;
     std::vector<std::string> modules_;  ///< In the text of a JSON string; empty if unknown.
     std::vector<std::string> names_;    ///< By function: the end of an event, `"name":"…"}`.
+    std::vector<std::size_t> first_with_name_;  ///< By function.
     std::string ids_text_;
     std::string begin_;
     std::string end_;
