@@ -27,7 +27,7 @@ NameCacheState name_cache_state() {
 }  // namespace
 
 int run_doctor(const DoctorOptions& options) {
-    const sampler::Capabilities capabilities = sampler::probe_capabilities();
+    const source::Capabilities capabilities = source::probe_capabilities();
     const std::string text = options.json
                                  ? doctor_json(capabilities, name_cache_state())
                                  : doctor_view(capabilities, name_cache_state(),

@@ -15,7 +15,7 @@ std::string number(const std::optional<std::int64_t>& value) {
     return value ? std::to_string(*value) : "not there";
 }
 
-std::string outcome(const sampler::SourceFinding& finding) {
+std::string outcome(const source::SourceFinding& finding) {
     if (finding.attempt.works) {
         return finding.attempt.exclude_kernel ? "works, but not for time inside the kernel"
                                               : "works";
@@ -25,7 +25,7 @@ std::string outcome(const sampler::SourceFinding& finding) {
            "): " + finding.why_not;
 }
 
-std::string capabilities_text(const sampler::ProcessStatus& process) {
+std::string capabilities_text(const source::ProcessStatus& process) {
     std::string text = process.cap_perfmon ? "CAP_PERFMON" : "";
     if (process.cap_sys_admin) {
         text += text.empty() ? "CAP_SYS_ADMIN" : ", CAP_SYS_ADMIN";
@@ -44,15 +44,15 @@ const char* seccomp_text(int mode) {
     }
 }
 
-Json source_json(const sampler::SourceFinding& finding) {
-    const sampler::OpenAttempt& attempt = finding.attempt;
+Json source_json(const source::SourceFinding& finding) {
+    const source::OpenAttempt& attempt = finding.attempt;
     const char* name = attempt.errno_value == 0 ? nullptr : ::strerrorname_np(attempt.errno_value);
     return {{"works", attempt.works},
             {"exclude_kernel", attempt.exclude_kernel},
             {"refusal", name == nullptr ? Json{} : Json(name)},
             {"why_not", finding.why_not.empty() ? Json{} : Json(finding.why_not)},
-            {"misses", finding.limits.misses},
-            {"disturbs", finding.limits.disturbs}};
+            {"misses", control::describe(finding.source).misses},
+            {"disturbs", control::describe(finding.source).disturbs}};
 }
 
 std::string kept_names_text(const NameCacheState& names) {
@@ -71,9 +71,9 @@ std::string kept_names_text(const NameCacheState& names) {
 
 }  // namespace
 
-std::string doctor_view(const sampler::Capabilities& capabilities, const NameCacheState& names,
+std::string doctor_view(const source::Capabilities& capabilities, const NameCacheState& names,
                         const Terminal& terminal) {
-    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+    const source::SourceChoice choice = source::choose_source(capabilities);
     std::string out;
     const auto row = [&](std::string_view label, const std::string& value) {
         out += styled(terminal, Style::dim, pad_right(label, kLabelColumn)) + value + "\n";
@@ -87,17 +87,18 @@ std::string doctor_view(const sampler::Capabilities& capabilities, const NameCac
     row("traced by", capabilities.process.tracer_pid == 0
                          ? "nobody"
                          : "process " + std::to_string(capabilities.process.tracer_pid));
-    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
-        row("source " + std::string{sampler::source_name(finding.kind)}, outcome(finding));
-        row("  misses", std::string{finding.limits.misses});
-        if (!finding.limits.disturbs.empty()) {
-            row("  disturbs the program", std::string{finding.limits.disturbs});
+    for (const source::SourceFinding& finding : source::judge_sources(capabilities)) {
+        row("source " + std::string{control::describe(finding.source).name}, outcome(finding));
+        row("  misses", std::string{control::describe(finding.source).misses});
+        if (!control::describe(finding.source).disturbs.empty()) {
+            row("  disturbs the program", std::string{control::describe(finding.source).disturbs});
         }
     }
-    row("--source auto takes", styled(terminal, Style::bold, sampler::source_name(choice.kind)) +
-                                   (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    row("--source auto takes",
+        styled(terminal, Style::bold, control::describe(choice.source).name) +
+            (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
     row("kept names", kept_names_text(names));
-    for (const sampler::Advice& advice : sampler::advise(capabilities)) {
+    for (const source::Advice& advice : source::advise(capabilities)) {
         out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
         if (!advice.command.empty()) {
             out += "  try: " + styled(terminal, Style::bold, advice.command) + "\n";
@@ -106,10 +107,10 @@ std::string doctor_view(const sampler::Capabilities& capabilities, const NameCac
     return out;
 }
 
-std::string doctor_json(const sampler::Capabilities& capabilities, const NameCacheState& names) {
-    const sampler::SourceChoice choice = sampler::choose_source(capabilities);
+std::string doctor_json(const source::Capabilities& capabilities, const NameCacheState& names) {
+    const source::SourceChoice choice = source::choose_source(capabilities);
     Json advice = Json::array();
-    for (const sampler::Advice& item : sampler::advise(capabilities)) {
+    for (const source::Advice& item : source::advise(capabilities)) {
         advice.push_back({{"problem", item.problem},
                           {"command", item.command.empty() ? Json{} : Json(item.command)}});
     }
@@ -123,10 +124,10 @@ std::string doctor_json(const sampler::Capabilities& capabilities, const NameCac
         {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
         {"tracer_pid",
          capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)}};
-    for (const sampler::SourceFinding& finding : sampler::judge_sources(capabilities)) {
-        out[std::string{sampler::source_name(finding.kind)}] = source_json(finding);
+    for (const source::SourceFinding& finding : source::judge_sources(capabilities)) {
+        out[std::string{control::describe(finding.source).name}] = source_json(finding);
     }
-    out["auto_source"] = sampler::source_name(choice.kind);
+    out["auto_source"] = control::describe(choice.source).name;
     out["auto_source_reason"] = choice.reason.empty() ? Json{} : Json(choice.reason);
     out["kept_names"] = {{"folder", names.folder.empty() ? Json{} : Json(names.folder)},
                          {"used", names.is_used},

@@ -17,9 +17,9 @@ struct NameCacheState {
     std::uint64_t bytes = 0;
 };
 
-[[nodiscard]] std::string doctor_view(const sampler::Capabilities& capabilities,
+[[nodiscard]] std::string doctor_view(const source::Capabilities& capabilities,
                                       const NameCacheState& names, const Terminal& terminal);
-[[nodiscard]] std::string doctor_json(const sampler::Capabilities& capabilities,
+[[nodiscard]] std::string doctor_json(const source::Capabilities& capabilities,
                                       const NameCacheState& names);
 
 }  // namespace sample::cli

@@ -3,24 +3,58 @@
 // The agent only captures. It joins a session in its constructor, before main; everything that
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
-#include "sampler/agent/alternate_stack.h"
-#include "sampler/agent/child_environment.h"
-#include "sampler/agent/confinement.h"
-#include "sampler/agent/forked_child.h"
-#include "sampler/agent/gate.h"
+#include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/process_state.h"
-#include "sampler/agent/real.h"
-#include "sampler/agent/session_client.h"
-#include "sampler/agent/signals.h"
-#include "sampler/agent/stack_bounds.h"
-#include "sampler/agent/threads.h"
+#include "sampler/agent/processes/child_environment.h"
+#include "sampler/agent/processes/gate.h"
+#include "sampler/agent/session/session_client.h"
+#include "sampler/agent/signals/alternate_stack.h"
+#include "sampler/agent/signals/signals.h"
+#include "sampler/agent/wrap/next_definition.h"
+#include "sampler/capture/capture.h"
+#include "sampler/capture/raw_syscall.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
+#include <cstdint>
 #include <cstdlib>
 
+// The loader's note of where the kernel put the first stack word. Source: glibc, GLIBC_2.2.5.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" void* __libc_stack_end;
+
 namespace sample::agent {
+
+constinit capture::WipedOnFork<ProcessState> g_process_state;
+
 namespace {
+
+void set_up_process_state() noexcept {
+    g_process_state.set_up();
+    capture::set_up_for_forks();
+    process_state().signals_owner.store(capture::raw_syscall(SYS_getpid));
+}
+
+/// Tells capture the bounds of the main thread's stack, which no thread start tells us of.
+void set_main_stack_bounds() noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    // Below this much stack the kernel is asked page by page: without a limit, other mappings may
+    // be there.
+    constexpr std::uint64_t kMostTrusted = 64U << 20U;
+    if (capture::raw_syscall(SYS_gettid) != capture::raw_syscall(SYS_getpid)) {
+        return;
+    }
+    rlimit limit{};
+    std::uint64_t bytes = kMostTrusted;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < bytes) {
+        bytes = limit.rlim_cur;
+    }
+    // The words above (arguments, environment) are on the same pages or higher ones, all mapped.
+    const std::uint64_t high =
+        (reinterpret_cast<std::uint64_t>(__libc_stack_end) + kPage) & ~(kPage - 1);
+    capture::set_stack_bounds(high - bytes, high);
+}
 
 void at_exit(int status, void* /*unused*/) {
     note_exit(status);
@@ -28,7 +62,7 @@ void at_exit(int status, void* /*unused*/) {
 
 __attribute__((constructor)) void start() {
     set_up_process_state();
-    find_real_functions();
+    find_next_definitions();
     forget_runtime();
     set_main_stack_bounds();
     set_up_threads();
@@ -44,5 +78,4 @@ __attribute__((constructor)) void start() {
 }
 
 }  // namespace
-
 }  // namespace sample::agent

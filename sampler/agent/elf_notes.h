@@ -1,42 +1,26 @@
-// Notes of a module, as they lie in memory. Async-signal-safe. Source: gABI, Note Section.
+// What the notes of a module say, as they lie in memory. Async-signal-safe. Source: gABI, Note
+// Section.
 #pragma once
 
 #include <link.h>
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
 
 namespace sample::agent {
 
 /// What the first note of that owner and type says; empty, without an address, if there is none.
-inline std::span<const std::uint8_t> find_note(std::span<const ElfW(Phdr)> headers,
-                                               std::uint64_t bias, std::string_view owner,
-                                               std::uint32_t type) noexcept {
-    for (const ElfW(Phdr) & header : headers) {
-        if (header.p_type != PT_NOTE) {
-            continue;
-        }
-        const auto* at = reinterpret_cast<const std::uint8_t*>(bias + header.p_vaddr);
-        const auto* end = at + header.p_memsz;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            ElfW(Nhdr) note;
-            memcpy(&note, at, sizeof note);
-            const std::uint8_t* name = at + sizeof note;
-            const std::uint8_t* bytes = name + ((note.n_namesz + 3U) & ~3U);
-            const std::uint8_t* next = bytes + ((note.n_descsz + 3U) & ~3U);
-            if (next > end || next < at) {
-                break;
-            }
-            if (note.n_type == type && note.n_namesz > owner.size() &&
-                memcmp(name, owner.data(), owner.size()) == 0 && name[owner.size()] == 0) {
-                return {bytes, note.n_descsz};
-            }
-            at = next;
-        }
-    }
-    return {};
-}
+[[nodiscard]] std::span<const std::uint8_t> find_note(std::span<const ElfW(Phdr)> headers,
+                                                      std::uint64_t bias, std::string_view owner,
+                                                      std::uint32_t type) noexcept;
+
+/// Whether `address` lies in a module that Go's linker made.
+///
+/// In a program with libc (cgo, c-shared) Go's runtime sets its handlers by libc's sigaction, but
+/// asks for the alternate stack by a system call of its own, and so finds ours where nobody set
+/// another one. It ends the program when a handler then runs elsewhere. Source: Go
+/// runtime/signal_unix.go, minitSignalStack, adjustSignalStack.
+[[nodiscard]] bool is_go_code(std::uint64_t address) noexcept;
 
 }  // namespace sample::agent

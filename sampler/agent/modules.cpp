@@ -22,18 +22,9 @@ namespace {
 
 constexpr std::size_t kMaxModules = 1024;
 
-/// What the collector is told of a module of the table.
-struct Identity {
-    const char* path = nullptr;
-    const std::uint8_t* build_id = nullptr;
-    std::uint32_t build_id_bytes = 0;
-    std::uint32_t flags = 0;
-    std::uint64_t bias = 0;
-    unwind::AddressRange span;
-};
-
 constinit std::array<unwind::Module, kMaxModules> g_modules{};
-constinit std::array<Identity, kMaxModules> g_identities{};
+/// What the collector is told of each.
+constinit std::array<capture::ModuleDescription, kMaxModules> g_descriptions{};
 constinit std::array<unwind::cfi::FrameIndex, kMaxModules> g_indexes{};
 // With the rows of hot pcs and the module table it stays below 4 MiB.
 constexpr std::uint64_t kIndexBytes = std::uint64_t{3} << 20;
@@ -76,35 +67,35 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     if (module.span == unwind::AddressRange{}) {
         return 0;
     }
-    Identity identity;
-    identity.path = info->dlpi_name;
-    identity.bias = info->dlpi_addr;
-    identity.span = module.span;
+    capture::ModuleDescription& description = g_descriptions[g_count];
+    description.start = module.span.begin;
+    description.end = module.span.end;
+    description.bias = info->dlpi_addr;
+    description.path = info->dlpi_name;
     const std::uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
     if (g_count == 0) {
         capture::raw_syscall(SYS_readlink, capture::as_argument("/proc/self/exe"),
                              capture::as_argument(g_executable.data()), g_executable.size() - 1);
-        identity.path = g_executable.data();
+        description.path = g_executable.data();
     } else if (vdso != 0 && module.span.contains(vdso)) {
-        identity.path = "[vdso]";
-        identity.flags = capture::kModuleVdso;
+        description.path = "[vdso]";
+        description.flags = capture::kModuleVdso;
     }
     if (module.span.contains(reinterpret_cast<std::uint64_t>(&add_module))) {
-        identity.flags = capture::kModuleAgent;
+        description.flags = capture::kModuleAgent;
     }
     const auto build_id =
         find_note({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr, "GNU", NT_GNU_BUILD_ID);
-    identity.build_id = build_id.data();
-    identity.build_id_bytes = static_cast<std::uint32_t>(build_id.size());
+    description.build_id = build_id.data();
+    description.build_id_bytes = build_id.size();
     unwind::cfi::FrameIndex& index = g_indexes[g_count];
     if (g_count == 0) {
         index_module(*info, "/proc/self/exe", module, index);
-    } else if (identity.flags == 0 &&
+    } else if (description.flags == 0 &&
                unwind::may_need_index(module.local_tables(), module.code.end - module.code.begin)) {
-        index_module(*info, identity.path, module, index);
+        index_module(*info, description.path, module, index);
     }
     g_modules[g_count] = module;
-    g_identities[g_count] = identity;
     ++g_count;
     return 0;
 }
@@ -136,16 +127,7 @@ const unwind::IndexBudget& index_budget() noexcept {
 
 void report_modules() noexcept {
     for (std::size_t i = 0; i < g_count; ++i) {
-        const Identity& identity = g_identities[i];
-        capture::ModuleDescription module;
-        module.start = identity.span.begin;
-        module.end = identity.span.end;
-        module.bias = identity.bias;
-        module.flags = identity.flags;
-        module.build_id = identity.build_id;
-        module.build_id_bytes = identity.build_id_bytes;
-        module.path = identity.path;
-        capture::report_module(module);
+        capture::report_module(g_descriptions[i]);
     }
 }
 

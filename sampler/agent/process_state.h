@@ -29,6 +29,7 @@ struct ProcessState {
     source::FutexLock unload_lock;  ///< Of the modules' generation.
 };
 
+/// Defined in agent.cpp.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
 extern constinit capture::WipedOnFork<ProcessState> g_process_state;
 
@@ -36,8 +37,5 @@ extern constinit capture::WipedOnFork<ProcessState> g_process_state;
 [[nodiscard]] constexpr ProcessState& process_state() noexcept {
     return *g_process_state;
 }
-
-/// To be called once, in the constructor. Async-signal-safe.
-void set_up_process_state() noexcept;
 
 }  // namespace sample::agent

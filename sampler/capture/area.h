@@ -23,10 +23,6 @@
 
 namespace sample::capture {
 
-inline bool is_failure(long result) noexcept {
-    return result < 0 && result > -4096;
-}
-
 class Area {
 public:
     /// What a process maps at first: so much of the file, from its beginning on.

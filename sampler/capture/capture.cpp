@@ -3,13 +3,13 @@
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/interrupted_call.h"
-#include "sampler/capture/library_guard.h"
-#include "sampler/capture/library_records.h"
+#include "sampler/capture/libraries.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/signal_stacks.h"
 #include "sampler/capture/thread_slots.h"
 #include "sampler/capture/weight.h"
 #include "sampler/capture/wiped_on_fork.h"
+#include "unwind/walk/ucontext.h"
 #include "unwind/walk/walk.h"
 
 #include <ucontext.h>
@@ -101,14 +101,6 @@ void forget_own_events(const AreaHeader& header) noexcept {
     }
 }
 
-void load_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
-    const auto& from = context.uc_mcontext.gregs;
-    const auto get = [&from](int index) { return static_cast<std::uint64_t>(from[index]); };
-    out.value = {get(REG_RAX), get(REG_RDX), get(REG_RCX), get(REG_RBX), get(REG_RSI), get(REG_RDI),
-                 get(REG_RBP), get(REG_RSP), get(REG_R8),  get(REG_R9),  get(REG_R10), get(REG_R11),
-                 get(REG_R12), get(REG_R13), get(REG_R14), get(REG_R15), get(REG_RIP)};
-}
-
 bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
                     unwind::WalkResult walked, bool named, std::uint64_t ticks) noexcept {
     constexpr std::uint32_t kHeadWords = sizeof(SampleRecord) / 8;
@@ -155,8 +147,7 @@ void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint6
 
 void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
                  std::uint64_t ticks) noexcept {
-    unwind::Registers registers;
-    load_registers(context, registers);
+    const unwind::Registers registers = unwind::registers_of(context);
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
         area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,5 @@
 #include "sampler/capture/interrupted_call.h"
 
-#include "sampler/capture/kernel_action.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <fcntl.h>

@@ -15,7 +15,18 @@
 
 #include <ucontext.h>
 
+#include <cstdint>
+
 namespace sample::capture {
+
+/// A signal's action as the kernel keeps it, which differs from libc's. Source: rt_sigaction(2), C
+/// library/kernel differences.
+struct KernelAction {
+    void (*handler)(int);
+    std::uint64_t flags;
+    void (*restorer)();
+    std::uint64_t mask;
+};
 
 /// At the end of a handler that interrupted `context`: gives EINTR in the place of the restart, if
 /// the first of the waiting signals wants that. Async-signal-safe; costs nothing elsewhere.

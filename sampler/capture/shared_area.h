@@ -80,7 +80,7 @@ inline void return_bit(Bitmap& bitmap, std::uint32_t index) noexcept {
     bitmap[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);
 }
 
-/// AreaHeader::confinement, see agent/confinement.h. The higher the less is left.
+/// AreaHeader::confinement, see agent/confinement/confinement.h. The higher the less is left.
 enum class Confinement : std::uint32_t {
     none = 0,
     children_left_out = 1,  ///< No process or image after this one can join.
@@ -112,7 +112,7 @@ struct AreaHeader {
     std::atomic<std::uint32_t> observer_tid;
     std::atomic<std::uint32_t> observer_slot_plus_one;  ///< Where it writes; 0: nowhere.
 
-    // The gate: see agent/gate.h.
+    // The gate: see agent/processes/gate.h.
     std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.
     std::atomic<std::uint32_t> gate_requests;  ///< Counted up by the agent.
     std::atomic<std::uint32_t> gate_acks;      ///< The last request that the collector carried out.

@@ -96,8 +96,7 @@ ThreadStates::Group* ThreadStates::map_group() noexcept {
     if (mapped_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed)) {
         return nullptr;
     }
-    const long mapped = raw_syscall(SYS_mmap, 0, sizeof(Group), PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long mapped = map_anonymous(sizeof(Group), MAP_NORESERVE);
     if (is_failure(mapped)) {
         return nullptr;
     }

@@ -2,8 +2,7 @@
 
 #include "sampler/capture/capture.h"
 #include "sampler/capture/chunk_writer.h"
-#include "sampler/capture/library_guard.h"
-#include "sampler/capture/library_records.h"
+#include "sampler/capture/libraries.h"
 #include "unwind/walk/guess.h"
 
 namespace sample::capture {

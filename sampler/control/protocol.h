@@ -19,6 +19,8 @@
 // own user).
 #pragma once
 
+#include "sampler/control/source.h"
+
 #include <array>
 #include <cstdint>
 
@@ -44,10 +46,6 @@ enum class MessageKind : std::uint32_t {
     unprofiled,
     tracing
 };
-
-/// What interrupts the program's threads; docs/sources.md.
-enum class Source : std::uint32_t { none = 0, sigtrap = 1, perf = 2, thread = 3, timer = 4 };
-inline constexpr std::size_t kSourceCount = 5;
 
 struct Hello {
     MessageKind kind = MessageKind::hello;

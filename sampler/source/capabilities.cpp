@@ -1,7 +1,6 @@
 #include "sampler/source/capabilities.h"
 
 #include "core/fd.h"
-#include "sampler/source/perf_event.h"
 #include "sampler/source/posix_timer.h"
 
 #include <fcntl.h>
@@ -15,8 +14,10 @@
 #include <cstring>
 #include <utility>
 
-namespace sample::sampler {
+namespace sample::source {
 namespace {
+
+using control::Source;
 
 constexpr unsigned kCapSysAdmin = 21;  // capabilities(7)
 constexpr unsigned kCapPerfmon = 38;
@@ -48,31 +49,12 @@ std::optional<T> parse_number(std::string_view text, int base = 10) {
     return parsed.ec == std::errc{} ? std::optional{value} : std::nullopt;
 }
 
-/// As the agent asks: sigtrap with the kernel's part if it may, perf always without.
-OpenAttempt attempt(bool sigtrap) {
-    constexpr std::uint64_t kAnyPeriodNs = 1'000'000;
-    source::PerfRequest request;
-    request.period = kAnyPeriodNs;
-    request.exclude_kernel = !sigtrap;
-    request.sigtrap = sigtrap;
-    int fd = source::open_event(request, 0);
-    if ((fd == -EACCES || fd == -EPERM) && sigtrap) {
-        request.exclude_kernel = true;
-        fd = source::open_event(request, 0);
-    }
-    if (fd < 0) {
-        return {.errno_value = -fd};
-    }
-    ::close(fd);
-    return {.works = true, .exclude_kernel = request.exclude_kernel};
-}
-
 OpenAttempt attempt_timer() {
-    const source::TimerId timer = source::create_thread_timer(::gettid(), SIGURG, 0);
+    const TimerId timer = create_thread_timer(::gettid(), SIGURG, 0);
     if (timer < 0) {
         return {.errno_value = -timer};
     }
-    source::delete_timer(timer);
+    delete_timer(timer);
     return {.works = true};
 }
 
@@ -95,28 +77,6 @@ std::string why_not(const OpenAttempt& refused, const Capabilities& capabilities
     }
     const char* text = ::strerrordesc_np(refused.errno_value);
     return "the kernel says: " + std::string{text == nullptr ? "unknown error" : text};
-}
-
-/// What docs/sources.md has figures for.
-SourceLimits limits_of(SourceKind kind) {
-    switch (kind) {
-        case SourceKind::sigtrap:
-            return {
-                "threads that live less than a period; Go programs and programs under a "
-                "debugger, which get the next source",
-                ""};
-        case SourceKind::perf:
-            return {"who called into the kernel; threads that were not made by pthread_create", ""};
-        case SourceKind::thread:
-            return {"where inside a system call time went: it shows at the call's end",
-                    "has one more thread, which uses CPU time of its own; a few blocking calls "
-                    "return EINTR, some long reads come back short"};
-        case SourceKind::timer:
-            break;
-    }
-    return {"as perf and thread do",
-            "sleeping calls return EINTR at every sample: a program that does not expect that "
-            "fails, so auto never takes it"};
 }
 
 bool is_traced(const Capabilities& capabilities) {
@@ -161,49 +121,33 @@ Capabilities probe_capabilities() {
     result.perf_cpu_time_max_percent =
         parse_number<std::int64_t>(read_small_file("/proc/sys/kernel/perf_cpu_time_max_percent"));
     result.process = parse_process_status(read_small_file("/proc/self/status"));
-    result.sigtrap = attempt(true);
-    result.perf = attempt(false);
+    result.sigtrap = try_event({}, true);
+    result.perf = try_event({}, false);
     result.timer = attempt_timer();
     return result;
-}
-
-std::string_view source_name(SourceKind kind) noexcept {
-    switch (kind) {
-        case SourceKind::sigtrap:
-            return "sigtrap";
-        case SourceKind::perf:
-            return "perf";
-        case SourceKind::thread:
-            return "thread";
-        case SourceKind::timer:
-            break;
-    }
-    return "timer";
 }
 
 SourceChoice choose_source(const Capabilities& capabilities) {
     const bool traced = is_traced(capabilities);
     if (capabilities.sigtrap.works && !traced) {
-        return {SourceKind::sigtrap, {}};
+        return {Source::sigtrap, {}};
     }
     std::string reason = traced ? "a debugger or tracer is attached, and would stop at each SIGTRAP"
                                 : "no sigtrap: " + why_not(capabilities.sigtrap, capabilities);
     if (capabilities.perf.works) {
-        return {SourceKind::perf, std::move(reason)};
+        return {Source::perf, std::move(reason)};
     }
-    return {SourceKind::thread, "no perf events: " + why_not(capabilities.perf, capabilities)};
+    return {Source::thread, "no perf events: " + why_not(capabilities.perf, capabilities)};
 }
 
 std::vector<SourceFinding> judge_sources(const Capabilities& capabilities) {
-    const auto finding = [&](SourceKind kind, const OpenAttempt& attempt) {
-        return SourceFinding{kind, attempt,
-                             attempt.works ? std::string{} : why_not(attempt, capabilities),
-                             limits_of(kind)};
+    const auto finding = [&](Source source, const OpenAttempt& attempt) {
+        return SourceFinding{source, attempt,
+                             attempt.works ? std::string{} : why_not(attempt, capabilities)};
     };
-    return {finding(SourceKind::sigtrap, capabilities.sigtrap),
-            finding(SourceKind::perf, capabilities.perf),
-            finding(SourceKind::thread, {.works = true}),
-            finding(SourceKind::timer, capabilities.timer)};
+    return {finding(Source::sigtrap, capabilities.sigtrap),
+            finding(Source::perf, capabilities.perf), finding(Source::thread, {.works = true}),
+            finding(Source::timer, capabilities.timer)};
 }
 
 std::vector<Advice> advise(const Capabilities& capabilities) {
@@ -256,4 +200,4 @@ ProcessStatus parse_process_status(std::string_view text) {
     return status;
 }
 
-}  // namespace sample::sampler
+}  // namespace sample::source

@@ -6,20 +6,16 @@
 // because they say what would improve it.
 #pragma once
 
+#include "sampler/control/source.h"
+#include "sampler/source/event_spec.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sample::sampler {
-
-/// How an attempt to open an event ended.
-struct OpenAttempt {
-    bool works = false;
-    int errno_value = 0;          ///< Of the last refusal; 0 if there was none.
-    bool exclude_kernel = false;  ///< Works only without the kernel's own time.
-};
+namespace sample::source {
 
 /// The credentials part of /proc/PID/status.
 struct ProcessStatus {
@@ -41,26 +37,17 @@ struct Capabilities {
     OpenAttempt timer;  ///< A timer that signals one thread.
 };
 
-/// Best first.
-enum class SourceKind : std::uint8_t { sigtrap, perf, thread, timer };
-
 /// What `--source auto` takes.
 struct SourceChoice {
-    SourceKind kind = SourceKind::thread;
+    control::Source source = control::Source::thread;
     std::string reason;  ///< Why not the first choice, sigtrap; empty if it is.
-};
-
-struct SourceLimits {
-    std::string_view misses;    ///< What it cannot see.
-    std::string_view disturbs;  ///< What the program may notice; empty: nothing.
 };
 
 /// What is to be said of one source.
 struct SourceFinding {
-    SourceKind kind = SourceKind::thread;
+    control::Source source = control::Source::thread;
     OpenAttempt attempt;
     std::string why_not;  ///< Empty if it works.
-    SourceLimits limits;
 };
 
 /// One thing that would make it better.
@@ -72,9 +59,6 @@ struct Advice {
 /// Reads the settings, opens each event once, disabled, on the calling thread, and makes a timer.
 /// Never fails: what cannot be found out is empty. Under a millisecond.
 [[nodiscard]] Capabilities probe_capabilities();
-
-/// As `--source` spells it.
-[[nodiscard]] std::string_view source_name(SourceKind kind) noexcept;
 
 /// The best source that works here: sigtrap, then perf, then thread, which needs nothing. Never
 /// timer, whose signals a sleeping program would notice.
@@ -90,4 +74,4 @@ struct Advice {
 /// Source: proc(5), capabilities(7).
 [[nodiscard]] ProcessStatus parse_process_status(std::string_view text);
 
-}  // namespace sample::sampler
+}  // namespace sample::source

@@ -1,6 +1,5 @@
-#include "sampler/source/event_check.h"
-
 #include "core/fd.h"
+#include "sampler/source/event_spec.h"
 #include "sampler/source/perf_event.h"
 
 #include <poll.h>
@@ -26,23 +25,6 @@ int open_on_this_thread(const EventSpec& event, bool sigtrap, bool exclude_kerne
     request.exclude_kernel = exclude_kernel;
     request.sigtrap = sigtrap;
     return open_event(request, 0);
-}
-
-enum class Opened { nothing, user_code, everything };
-
-/// As the agent opens it: by sigtrap with the kernel's part, else without. `failure`: an errno.
-Opened try_to_open(const EventSpec& event, bool sigtrap, int& failure) {
-    int result = sigtrap ? open_on_this_thread(event, true, false) : -EACCES;
-    const bool kernel_excluded = result == -EACCES || result == -EPERM;
-    if (kernel_excluded) {
-        result = open_on_this_thread(event, sigtrap, true);
-    }
-    if (result < 0) {
-        failure = -result;
-        return Opened::nothing;
-    }
-    Fd{result}.reset();
-    return kernel_excluded ? Opened::user_code : Opened::everything;
 }
 
 Unexpected refuse(const EventSpec& event, ErrorCode code, const std::string& why) {
@@ -133,21 +115,31 @@ bool causes_itself(const EventSpec& event) {
 
 }  // namespace
 
-Result<void> check_event(const EventSpec& event, EventSource source) {
-    int failure = 0;
-    Opened opened = Opened::nothing;
-    bool by_sigtrap = source != EventSource::perf;
-    if (by_sigtrap) {
-        opened = try_to_open(event, true, failure);
+OpenAttempt try_event(const EventSpec& event, bool sigtrap) {
+    int fd = sigtrap ? open_on_this_thread(event, true, false) : -EACCES;
+    const bool exclude_kernel = fd == -EACCES || fd == -EPERM;
+    if (exclude_kernel) {
+        fd = open_on_this_thread(event, sigtrap, true);
     }
-    if (opened == Opened::nothing && source != EventSource::sigtrap) {
+    if (fd < 0) {
+        return {.errno_value = -fd};
+    }
+    Fd{fd}.reset();
+    return {.works = true, .exclude_kernel = exclude_kernel};
+}
+
+Result<void> check_event(const EventSpec& event, control::Source source) {
+    using control::Source;
+    bool by_sigtrap = source != Source::perf;
+    OpenAttempt attempt = try_event(event, by_sigtrap);
+    if (!attempt.works && by_sigtrap && source == Source::none) {
         by_sigtrap = false;
-        opened = try_to_open(event, false, failure);
+        attempt = try_event(event, false);
     }
-    if (opened == Opened::nothing) {
-        return refuse_open(event, failure);
+    if (!attempt.works) {
+        return refuse_open(event, attempt.errno_value);
     }
-    if (event.in_kernel && opened == Opened::user_code) {
+    if (event.in_kernel && attempt.exclude_kernel) {
         return by_sigtrap ? refuse(event, ErrorCode::permission,
                                    "happens inside the kernel, which unprivileged users may not "
                                    "see here: it would count nothing; sudo sysctl "

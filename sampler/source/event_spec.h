@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/result.h"
+#include "sampler/control/source.h"
 
 #include <cstdint>
 #include <string>
@@ -41,6 +42,24 @@ inline constexpr std::string_view kDebugfsTracing = "/sys/kernel/debug/tracing";
 /// permission for tracepoints.
 [[nodiscard]] Result<EventSpec> parse_event(std::string_view text,
                                             std::string_view tracefs = kTracefs);
+
+/// How an attempt to open an event ended.
+struct OpenAttempt {
+    bool works = false;
+    int errno_value = 0;          ///< Of the last refusal; 0 if there was none.
+    bool exclude_kernel = false;  ///< Works only without the kernel's own time.
+};
+
+/// Opens the event, disabled, on the calling thread and closes it again, as the agent asks: sigtrap
+/// with the kernel's part if it may, perf always without.
+[[nodiscard]] OpenAttempt try_event(const EventSpec& event, bool sigtrap);
+
+/// Whether the event can be sampled here by `source` (`none`: by sigtrap or perf), asked of the
+/// kernel by trying, before the program starts. A tracepoint is also tried out, in a child: some
+/// lie on the path of the sampling signal itself (signal:signal_deliver, raw_syscalls:sys_enter),
+/// and each sample would cause the next, for ever. Errors: what cannot work, and what to do. See
+/// event_check.cpp.
+[[nodiscard]] Result<void> check_event(const EventSpec& event, control::Source source);
 
 /// The names that parse_event() knows, for people, in lines of at most 100 columns.
 [[nodiscard]] std::string known_events();

@@ -1,7 +1,8 @@
 #include "sampler/source/raw_thread.h"
 
 #include "sampler/capture/raw_syscall.h"
-#include "sampler/source/task_list.h"
+#include "sampler/source/futex_lock.h"
+#include "sampler/source/tasks.h"
 
 #include <sys/mman.h>
 
@@ -92,10 +93,8 @@ long clone_onto(long flags, FirstWords* stack) noexcept {
 int start_raw_thread(void (*run)(void*) noexcept, void* argument,
                      std::size_t stack_bytes) noexcept {
     const std::size_t bytes = stack_bytes + kGuardBytes;
-    const long mapping =
-        raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (mapping < 0 && mapping > -4096) {
+    const long mapping = capture::map_anonymous(bytes, MAP_NORESERVE | MAP_STACK);
+    if (capture::is_failure(mapping)) {
         return static_cast<int>(mapping);
     }
     raw_syscall(SYS_madvise, mapping, static_cast<long>(bytes), MADV_DONTFORK);
@@ -103,11 +102,11 @@ int start_raw_thread(void (*run)(void*) noexcept, void* argument,
     auto* first = reinterpret_cast<FirstWords*>(mapping + static_cast<long>(bytes)) - 1;
     *first = {&first->work, begin, reinterpret_cast<void*>(mapping), bytes, {run, argument}};
     // Blocked before the thread exists, so that nothing is ever delivered there.
-    const std::uint64_t all = ~std::uint64_t{0};
-    std::uint64_t before = 0;
-    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&all), as_argument(&before), 8);
-    const long tid = clone_onto(kRawThreadFlags, first);
-    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_argument(&before), 0, 8);
+    long tid = 0;
+    {
+        const BlockedSignals blocked;
+        tid = clone_onto(kRawThreadFlags, first);
+    }
     if (tid < 0) {
         raw_syscall(SYS_munmap, mapping, static_cast<long>(bytes));
     }

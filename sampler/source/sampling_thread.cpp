@@ -1,14 +1,11 @@
 #include "sampler/source/sampling_thread.h"
 
-#include "sampler/capture/brief_sleep.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/futex_lock.h"
 #include "sampler/source/raw_thread.h"
-#include "sampler/source/task_list.h"
-#include "sampler/source/task_rights.h"
-#include "sampler/source/task_state.h"
+#include "sampler/source/tasks.h"
 #include "sampler/source/thread_table.h"
 #include "sampler/source/wait_watch.h"
 
@@ -146,7 +143,7 @@ bool SamplingThread::list_threads() noexcept {
     };
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
     table_.begin_listing();
-    for_each_task(folder_, [&](int tid) {
+    for_each_number(folder_, [&](int tid) {
         ++count;
         return tid == self_ || table_.list(tid, make, gone);
     });

@@ -1,12 +1,12 @@
 // The sampling thread: a thread of ours inside the program that looks at the others once a period.
 //
 // It reads their CPU clocks, and as the source `thread` interrupts those that ran (see
-// interrupt_choice.h); for the wall clock it reports where the sleeping ones wait (see
+// thread_table.h); for the wall clock it reports where the sleeping ones wait (see
 // capture/waits.h). It needs no permission and no descriptor of the program's.
 //
 // It never has more rights than the program: it has no capability, gains none by an exec, and ends
 // before a call that gives rights up, to begin anew with what the program has then
-// (agent/wrap_rights.cpp). Where the program does that past libc it notices, within a tenth of a
+// (agent/wrap/rights.cpp). Where the program does that past libc it notices, within a tenth of a
 // second, and ends for good.
 //
 // Its own CPU time is the process's too, and is told in AreaHeader::observer_cpu_ns. It ends when

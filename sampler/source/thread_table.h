@@ -4,8 +4,6 @@
 // Fixed room, no allocation. One owner.
 #pragma once
 
-#include "sampler/source/interrupt_choice.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +11,85 @@
 #include <utility>
 
 namespace sample::source {
+
+/// Which threads the sampling thread interrupts: those that used a period of CPU time since they
+/// were last interrupted, and are awake.
+///
+/// A thread that sleeps is left alone, since a signal would make its system call return EINTR. So
+/// would one that meets it on its way to sleep, some microseconds of CPU time a call: what share of
+/// calls that cuts short is those microseconds times the rate of signals. Therefore a thread that
+/// sleeps at all is interrupted at most once in kPatienceNs of its CPU time. Nothing is lost by
+/// waiting: a sample stands for all the CPU time since the last one.
+///
+/// Plain arithmetic.
+class InterruptChoice {
+public:
+    /// A few microseconds are less than one in a hundred of it.
+    static constexpr std::uint64_t kPatienceNs = 2'000'000;
+
+    /// Of a thread that was never looked at; it is first interrupted when it has used a period less
+    /// `ahead_ns`. Random, so that of threads shorter than a period each has its chance.
+    constexpr explicit InterruptChoice(std::uint64_t ahead_ns = 0) noexcept
+        : interrupted_ns_{0 - ahead_ns} {}
+
+    /// The thread's clock at this look. True: it has run since the last one.
+    [[nodiscard]] bool check(std::uint64_t cpu_ns) noexcept {
+        if (cpu_ns < cpu_ns_) {  // another thread under the same id
+            *this = InterruptChoice{};
+        }
+        const bool ran = cpu_ns != cpu_ns_;
+        cpu_ns_ = cpu_ns;
+        return ran;
+    }
+
+    /// Whether it is time to find out how much the thread sleeps.
+    [[nodiscard]] bool wants_window(std::uint64_t now_ns) const noexcept {
+        return now_ns >= window_end_ns_;
+    }
+    /// `processor_wait_ns`: how long it has waited for a processor since it began. Neither that nor
+    /// CPU time is sleep.
+    void end_window(std::uint64_t now_ns, std::uint64_t processor_wait_ns) noexcept {
+        const std::uint64_t passed = now_ns - window_start_ns_;
+        const std::uint64_t awake =
+            cpu_ns_ - window_cpu_ns_ + processor_wait_ns - window_processor_wait_ns_;
+        const bool is_first = window_end_ns_ == 0;
+        keeps_running_ = !is_first && awake + passed / kLeastSleepPart >= passed;
+        window_end_ns_ = now_ns + (is_first ? kFirstWindowNs : kWindowNs);
+        window_start_ns_ = now_ns;
+        window_cpu_ns_ = cpu_ns_;
+        window_processor_wait_ns_ = processor_wait_ns;
+    }
+
+    /// Whether the thread would be interrupted if it is awake.
+    [[nodiscard]] bool is_due(std::uint64_t period_ns) const noexcept {
+        const std::uint64_t wanted =
+            !keeps_running_ && period_ns < kPatienceNs ? kPatienceNs : period_ns;
+        // The looks come irregularly, on average once a period: one that comes early counts.
+        return (cpu_ns_ - interrupted_ns_) * 2 >= wanted;
+    }
+    /// Whether it has to be met on a processor: one that waits for a processor may just have been
+    /// woken inside a system call. Not for ever: with one processor it is never met there.
+    [[nodiscard]] bool must_be_running() const noexcept {
+        return !keeps_running_ && cpu_ns_ - interrupted_ns_ < 4 * kPatienceNs;
+    }
+    void interrupted() noexcept { interrupted_ns_ = cpu_ns_; }
+
+    [[nodiscard]] std::uint64_t cpu_ns() const noexcept { return cpu_ns_; }
+
+private:
+    static constexpr std::uint64_t kFirstWindowNs = 5'000'000;
+    static constexpr std::uint64_t kWindowNs = 50'000'000;
+    /// Less than this part of a window asleep is the clocks' difference.
+    static constexpr std::uint64_t kLeastSleepPart = 50;
+
+    std::uint64_t cpu_ns_ = 0;
+    std::uint64_t interrupted_ns_;  ///< May be below zero: differences wrap around rightly.
+    std::uint64_t window_start_ns_ = 0;
+    std::uint64_t window_end_ns_ = 0;
+    std::uint64_t window_cpu_ns_ = 0;
+    std::uint64_t window_processor_wait_ns_ = 0;
+    bool keeps_running_ = false;
+};
 
 /// How a thread's waiting was last reported.
 struct WaitProgress {

@@ -4,8 +4,7 @@
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/waits.h"
-#include "sampler/source/task_list.h"
-#include "sampler/source/task_state.h"
+#include "sampler/source/tasks.h"
 
 #include <sys/uio.h>
 

@@ -12,8 +12,8 @@
 namespace sample::cli {
 namespace {
 
-sampler::Capabilities good_machine() {
-    sampler::Capabilities machine;
+source::Capabilities good_machine() {
+    source::Capabilities machine;
     machine.kernel_release = "6.1.0";
     machine.perf_event_paranoid = 1;
     machine.perf_event_max_sample_rate = 100'000;
@@ -29,7 +29,7 @@ NameCacheState good_names() {
 }
 
 TEST(Doctor, says_why_no_names_are_kept) {
-    const sampler::Capabilities machine = good_machine();
+    const source::Capabilities machine = good_machine();
     EXPECT_NE(doctor_view(machine, {}, {}).find("neither XDG_CACHE_HOME nor HOME is set"),
               std::string::npos);
     EXPECT_NE(doctor_view(machine, {"/x", false, 0, 0}, {}).find("/x can't be used"),
@@ -37,10 +37,10 @@ TEST(Doctor, says_why_no_names_are_kept) {
 }
 
 TEST(Doctor, has_no_advice_where_all_is_well) {
-    const sampler::Capabilities machine = good_machine();
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
-    EXPECT_TRUE(sampler::choose_source(machine).reason.empty());
-    EXPECT_TRUE(sampler::advise(machine).empty());
+    const source::Capabilities machine = good_machine();
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::sigtrap);
+    EXPECT_TRUE(source::choose_source(machine).reason.empty());
+    EXPECT_TRUE(source::advise(machine).empty());
     EXPECT_EQ(doctor_view(machine, good_names(), {}), R"(kernel                      6.1.0
 perf_event_paranoid         1
 perf_event_max_sample_rate  100000
@@ -64,54 +64,54 @@ kept names                  /home/me/.cache/sample: 3 modules, 1.5 MB
 }
 
 TEST(Doctor, gives_the_command_that_unlocks_sampling) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_paranoid = 3;
     machine.sigtrap = {false, EACCES, false};
     machine.perf = {false, EACCES, false};
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
-    ASSERT_FALSE(sampler::advise(machine).empty());
-    EXPECT_EQ(sampler::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::thread);
+    ASSERT_FALSE(source::advise(machine).empty());
+    EXPECT_EQ(source::advise(machine)[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
     EXPECT_NE(doctor_view(machine, good_names(), {})
                   .find("  try: sudo sysctl kernel.perf_event_paranoid=1\n"),
               std::string::npos);
 }
 
 TEST(Doctor, says_that_kernel_time_is_not_sampled) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_paranoid = 2;
     machine.sigtrap = {true, EACCES, true};
     machine.perf = {true, EACCES, true};
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::sigtrap);
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::sigtrap);
     const std::string text = doctor_view(machine, good_names(), {});
     EXPECT_NE(text.find("works, but not for time inside the kernel"), std::string::npos);
     EXPECT_NE(text.find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
 }
 
 TEST(Doctor, falls_back_to_perf_on_an_old_kernel) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.sigtrap = {false, EINVAL, false};
-    const sampler::SourceChoice choice = sampler::choose_source(machine);
-    EXPECT_EQ(choice.kind, sampler::SourceKind::perf);
+    const source::SourceChoice choice = source::choose_source(machine);
+    EXPECT_EQ(choice.source, control::Source::perf);
     EXPECT_NE(choice.reason.find("Linux 5.13"), std::string::npos);
 }
 
 TEST(Doctor, knows_containers) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_paranoid = 1;
     machine.process.seccomp_mode = 2;
     machine.sigtrap = {false, EPERM, false};
     machine.perf = {false, EPERM, false};
-    ASSERT_FALSE(sampler::advise(machine).empty());
-    EXPECT_NE(sampler::advise(machine)[0].command.find("--cap-add PERFMON"), std::string::npos);
+    ASSERT_FALSE(source::advise(machine).empty());
+    EXPECT_NE(source::advise(machine)[0].command.find("--cap-add PERFMON"), std::string::npos);
 }
 
 TEST(Doctor, falls_back_to_the_thread_where_perf_is_forbidden) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.process.seccomp_mode = 2;
     machine.sigtrap = {false, ENOSYS, false};
     machine.perf = {false, ENOSYS, false};
-    const sampler::SourceChoice choice = sampler::choose_source(machine);
-    EXPECT_EQ(choice.kind, sampler::SourceKind::thread);
+    const source::SourceChoice choice = source::choose_source(machine);
+    EXPECT_EQ(choice.source, control::Source::thread);
     EXPECT_EQ(choice.reason, "no perf events: a seccomp filter hides perf_event_open");
     const std::string text = doctor_view(machine, good_names(), {});
     EXPECT_NE(text.find("source perf                 does not work (ENOSYS): a seccomp filter"),
@@ -120,49 +120,49 @@ TEST(Doctor, falls_back_to_the_thread_where_perf_is_forbidden) {
 }
 
 TEST(Doctor, gives_sigtrap_way_to_a_debugger) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.process.tracer_pid = 42;
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::perf);
-    EXPECT_NE(sampler::choose_source(machine).reason.find("debugger"), std::string::npos);
-    ASSERT_EQ(sampler::advise(machine).size(), 1U);
-    EXPECT_NE(sampler::advise(machine)[0].problem.find("process 42"), std::string::npos);
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::perf);
+    EXPECT_NE(source::choose_source(machine).reason.find("debugger"), std::string::npos);
+    ASSERT_EQ(source::advise(machine).size(), 1U);
+    EXPECT_NE(source::advise(machine)[0].problem.find("process 42"), std::string::npos);
     machine.perf = {false, EPERM, false};
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::thread);
 }
 
 TEST(Doctor, never_takes_the_timer_unasked_and_says_what_it_does) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.sigtrap = {false, EPERM, false};
     machine.perf = {false, EPERM, false};
-    EXPECT_EQ(sampler::choose_source(machine).kind, sampler::SourceKind::thread);
-    const auto findings = sampler::judge_sources(machine);
+    EXPECT_EQ(source::choose_source(machine).source, control::Source::thread);
+    const auto findings = source::judge_sources(machine);
     ASSERT_EQ(findings.size(), 4U);
-    EXPECT_EQ(findings[3].kind, sampler::SourceKind::timer);
-    EXPECT_NE(findings[3].limits.disturbs.find("EINTR"), std::string_view::npos);
+    EXPECT_EQ(findings[3].source, control::Source::timer);
+    EXPECT_NE(control::describe(findings[3].source).disturbs.find("EINTR"), std::string_view::npos);
     machine.timer = {false, EAGAIN, false};
-    EXPECT_NE(sampler::judge_sources(machine)[3].why_not, "");
+    EXPECT_NE(source::judge_sources(machine)[3].why_not, "");
 }
 
 TEST(Doctor, does_not_blame_a_setting_that_allows_it) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_paranoid = 2;  // refuses the kernel's part only
     machine.process.seccomp_mode = 2;
     machine.sigtrap = {false, EACCES, false};
     machine.perf = {false, EACCES, false};
-    ASSERT_EQ(sampler::advise(machine).size(), 1U);
-    EXPECT_NE(sampler::advise(machine)[0].problem.find("seccomp"), std::string::npos);
+    ASSERT_EQ(source::advise(machine).size(), 1U);
+    EXPECT_NE(source::advise(machine)[0].problem.find("seccomp"), std::string::npos);
 }
 
 TEST(Doctor, advises_a_higher_sample_rate) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_max_sample_rate = 2'000;
-    ASSERT_EQ(sampler::advise(machine).size(), 1U);
-    EXPECT_EQ(sampler::advise(machine)[0].command,
+    ASSERT_EQ(source::advise(machine).size(), 1U);
+    EXPECT_EQ(source::advise(machine)[0].command,
               "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 }
 
 TEST(Doctor, speaks_json) {
-    sampler::Capabilities machine = good_machine();
+    source::Capabilities machine = good_machine();
     machine.perf_event_paranoid.reset();
     machine.sigtrap = {false, EINVAL, false};
     const nlohmann::json json = nlohmann::json::parse(doctor_json(machine, good_names()));
@@ -175,15 +175,15 @@ TEST(Doctor, speaks_json) {
 }
 
 TEST(ProcessStatus, reads_what_proc_says) {
-    const sampler::ProcessStatus status = sampler::parse_process_status(
+    const source::ProcessStatus status = source::parse_process_status(
         "Name:\tx\nTracerPid:\t42\nCapInh:\tffffffffffffffff\nCapEff:\t0000004000000000\n"
         "NoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n");
     EXPECT_EQ(status.tracer_pid, 42U);
     EXPECT_TRUE(status.cap_perfmon);
     EXPECT_FALSE(status.cap_sys_admin);
     EXPECT_EQ(status.seccomp_mode, 2);
-    EXPECT_TRUE(sampler::parse_process_status("CapEff:\t0000000000200000").cap_sys_admin);
-    EXPECT_FALSE(sampler::parse_process_status("CapEff\nCapEff:\n:\n").cap_sys_admin);
+    EXPECT_TRUE(source::parse_process_status("CapEff:\t0000000000200000").cap_sys_admin);
+    EXPECT_FALSE(source::parse_process_status("CapEff\nCapEff:\n:\n").cap_sys_admin);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "sampler/source/event_spec.h"
 
-#include "sampler/source/event_check.h"
-
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -128,7 +126,7 @@ TEST_F(Tracepoints, that_are_not_there_are_refused_with_what_to_do) {
 }
 
 TEST(EventCheck, refuses_events_of_the_kernel_where_only_user_code_is_seen) {
-    const auto checked = check_event(parsed("context-switches"), EventSource::perf);
+    const auto checked = check_event(parsed("context-switches"), control::Source::perf);
     ASSERT_FALSE(checked);
     EXPECT_NE(checked.error().message().find("sigtrap"), std::string::npos)
         << checked.error().message();
@@ -140,7 +138,7 @@ TEST(EventCheck, refuses_what_the_machine_does_not_count) {
     event.config = 99;  // no such software event
     event.is_clock = false;
     event.period = 1;
-    const auto checked = check_event(event, EventSource::best);
+    const auto checked = check_event(event, control::Source::none);
     ASSERT_FALSE(checked);
     EXPECT_TRUE(checked.error().message().starts_with("--event made-up ")) << "says which";
 }

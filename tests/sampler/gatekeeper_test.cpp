@@ -15,7 +15,7 @@
 namespace sample::collector {
 namespace {
 
-/// The agent's side of the gate: see agent/gate.cpp.
+/// The agent's side of the gate: see agent/processes/gate.cpp.
 class GatekeeperTest : public ::testing::Test {
 protected:
     static constexpr std::chrono::seconds kLong{60};

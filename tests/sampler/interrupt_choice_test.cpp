@@ -1,4 +1,4 @@
-#include "sampler/source/interrupt_choice.h"
+#include "sampler/source/thread_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sampler/capture/library_guard.h"
+#include "sampler/capture/libraries.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How long the agent waits for a collector that is stopped, dead, or has no processor.
-#include "sampler/agent/patience.h"
+#include "sampler/agent/session/patience.h"
 
 #include "tests/sampler/child_process.h"
 

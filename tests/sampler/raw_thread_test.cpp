@@ -4,7 +4,7 @@
 
 #include "core/fd.h"
 #include "sampler/capture/raw_syscall.h"
-#include "sampler/source/task_list.h"
+#include "sampler/source/tasks.h"
 #include "tests/sampler/child_process.h"
 
 #include <fcntl.h>
@@ -109,7 +109,7 @@ TEST_F(RawThread, runs_as_a_thread_of_this_process) {
     EXPECT_NE(started, ::gettid());
     bool listed = false;
     const Fd folder{open_task_folder()};
-    for_each_task(folder.get(), [&](int tid) {
+    for_each_number(folder.get(), [&](int tid) {
         listed = listed || tid == started;
         return true;
     });
@@ -205,7 +205,7 @@ TEST_F(RawThread, is_not_in_a_forked_child) {
     collector::Child child{[address] {
         int threads = 0;
         const Fd folder{open_task_folder()};
-        for_each_task(folder.get(), [&threads](int) {
+        for_each_number(folder.get(), [&threads](int) {
             ++threads;
             return true;
         });

@@ -1,7 +1,6 @@
 // What we say of a filter is what the kernel does with it.
-#include "sampler/agent/seccomp_filter.h"
+#include "sampler/agent/confinement/seccomp_filter.h"
 
-#include "sampler/agent/needed_calls.h"
 #include "sampler/capture/raw_syscall.h"
 #include "tests/sampler/child_process.h"
 

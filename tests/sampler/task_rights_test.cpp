@@ -1,6 +1,4 @@
-#include "sampler/source/task_rights.h"
-
-#include "sampler/source/task_list.h"
+#include "sampler/source/tasks.h"
 #include "tests/sampler/child_process.h"
 
 #include <gtest/gtest.h>

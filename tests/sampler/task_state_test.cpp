@@ -1,8 +1,6 @@
 // The texts of /proc/PID/task/TID, and threads of the test program that do what they tell.
-#include "sampler/source/task_state.h"
-
 #include "core/fd.h"
-#include "sampler/source/task_list.h"
+#include "sampler/source/tasks.h"
 #include "tests/sampler/child_process.h"
 
 #include <dlfcn.h>
@@ -61,10 +59,10 @@ TEST(TaskState, reads_the_largest_addresses) {
 }
 
 TEST(ProcessorWait, is_the_second_number) {
-    EXPECT_EQ(parse_processor_wait("113434131 2518000 42\n"), 2'518'000U);
-    EXPECT_EQ(parse_processor_wait("0 18446744073709551615 1\n"), ~std::uint64_t{0});
+    EXPECT_EQ(second_number("113434131 2518000 42\n"), 2'518'000U);
+    EXPECT_EQ(second_number("0 18446744073709551615 1\n"), ~std::uint64_t{0});
     for (const char* text : {"", "\n", "12", "12 ", "12 x", "nothing here"}) {
-        EXPECT_EQ(parse_processor_wait(text), 0U) << text;
+        EXPECT_EQ(second_number(text), 0U) << text;
     }
 }
 
@@ -231,13 +229,13 @@ TEST(TaskList, names_every_thread_once) {
         seen.push_back(tid);
         return true;
     };
-    for_each_task(folder.get(), keep);
+    for_each_number(folder.get(), keep);
     EXPECT_EQ(seen, expected);
     seen.clear();
-    for_each_task(folder.get(), keep);
+    for_each_number(folder.get(), keep);
     EXPECT_EQ(seen, expected) << "from the start again";
     int visits = 0;
-    for_each_task(folder.get(), [&visits](int) { return ++visits != 100; });
+    for_each_number(folder.get(), [&visits](int) { return ++visits != 100; });
     EXPECT_EQ(visits, 100) << "ends when it is told to";
     over.store(true);
     over.notify_all();

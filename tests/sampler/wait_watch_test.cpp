@@ -2,8 +2,7 @@
 #include "sampler/source/wait_watch.h"
 
 #include "core/fd.h"
-#include "sampler/source/task_list.h"
-#include "sampler/source/task_state.h"
+#include "sampler/source/tasks.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/own_process.h"
 #include "unwind/walk/walk.h"

@@ -1,6 +1,6 @@
 // Walks the recorded lives of real aarch64 programs, instruction by instruction, and compares each
 // stack with the truth. The recordings are in tests/unwind/aarch64/, made by record.py there.
-#include "unwind/arch/aarch64.h"
+#include "tests/unwind/aarch64/aarch64.h"
 #include "unwind/host/elf_image.h"
 #include "unwind/walk/walk.h"
 

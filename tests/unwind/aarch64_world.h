@@ -1,8 +1,8 @@
 // A hand-made aarch64 program: tables, code bytes where a test needs some, a stack, registers.
 #pragma once
 
+#include "tests/unwind/aarch64/aarch64.h"
 #include "tests/unwind/cfi_builder.h"
-#include "unwind/arch/aarch64.h"
 #include "unwind/walk/walk.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 // at their beginning. The first eight bytes choose the pc, near the header, and a register's value.
 // The same bytes are then taken for an .eh_frame and for a .debug_frame, which are indexed; every
 // FDE that an index lists has to be found again.
-#include "unwind/arch/aarch64.h"
+#include "tests/unwind/aarch64/aarch64.h"
 #include "unwind/arch/x86_64.h"
 #include "unwind/cfi/row.h"
 #include "unwind/index/frame_index_builder.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/unwind/cfi_builder.h"
-#include "unwind/cfi/frame_index.h"
+#include "unwind/cfi/fde.h"
 
 #include <cstdint>
 

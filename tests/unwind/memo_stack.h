@@ -221,8 +221,8 @@ private:
         frames_.push_back(inner);
     }
     void interrupt(const Frame& frame, std::uint64_t sp) {
-        std::uint64_t slot = sp + kSigcontextOffset;
-        for (const std::uint8_t reg : kSigcontextOrder) {
+        std::uint64_t slot = sp + arch::Native::kSigcontextOffset;
+        for (const std::uint8_t reg : arch::Native::kSigcontextOrder) {
             word_at(slot) = reg == Registers::kSp   ? frame.sp
                             : reg == Registers::kBp ? frame.bp
                             : reg == Registers::kPc ? frame.pc

@@ -1,7 +1,6 @@
-#include "unwind/cfi/program.h"
-
 #include "tests/unwind/cfi_builder.h"
 #include "unwind/cfi/row.h"
+#include "unwind/cfi/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <elf.h>
+#include <sys/syscall.h>
 
 #include <array>
 #include <cstddef>
@@ -86,6 +87,20 @@ struct X64 {
         __builtin_memcpy(&end, static_cast<const char*>(code) + sizeof(mov), sizeof(end));
         return mov == kMov && end == kEnd;
     }
+
+#if defined(__x86_64__)
+    /// rt_sigprocmask(how, mask, null, 8), the one system call that the walker makes: zero or a
+    /// negated errno, and errno is untouched.
+    static long rt_sigprocmask(long how, std::uint64_t mask) noexcept {
+        long result = SYS_rt_sigprocmask;
+        register long mask_size asm("r10") = 8;
+        asm volatile("syscall"
+                     : "+a"(result)
+                     : "D"(how), "S"(mask), "d"(0L), "r"(mask_size)
+                     : "rcx", "r11", "memory");
+        return result;
+    }
+#endif
 };
 
 }  // namespace sample::unwind::arch

@@ -309,6 +309,7 @@ private:
 
 }  // namespace
 
+template <>
 bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf, GuessHint& hint,
                   KnownRegisters& frame, StackMemory& memory) noexcept {
     Candidate caller;

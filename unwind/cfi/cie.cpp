@@ -1,20 +1,21 @@
-// Parsing of CIEs and of encoded pointers; the contracts are in entry.h and fde.h.
-#include "unwind/arch/aarch64.h"
+// Parsing of CIEs and of encoded pointers; the contracts are in fde.h.
 #include "unwind/arch/x86_64.h"
-#include "unwind/cfi/entry.h"
+#include "unwind/cfi/fde.h"
+
+#include <dwarf.h>
 
 namespace sample::unwind::cfi {
 
 namespace {
 
-// DW_EH_PE_*: the low nibble is the format, the next three bits what the value is relative to.
+// Of DW_EH_PE_*, the low nibble is the format, the next three bits what the value is relative to.
 constexpr std::uint8_t kFormatMask = 0x0f;
 constexpr std::uint8_t kRelativeMask = 0x70;
-constexpr std::uint8_t kPcRelative = 0x10;
-constexpr std::uint8_t kDataRelative = 0x30;
-constexpr std::uint8_t kIndirect = 0x80;
 
 constexpr unsigned kMaxAugmentation = 8;
+
+/// The link register, of tables that another library walks by (arch/native.h).
+constexpr std::uint64_t kAarch64Return = 30;
 
 /// The data that a 'z' augmentation announces. Unknown letters end it: the length field says where
 /// the instructions begin.
@@ -63,21 +64,21 @@ bool is_flat_64_bit(ByteReader& reader) noexcept {
 
 std::uint64_t read_format(ByteReader& reader, std::uint8_t encoding) noexcept {
     switch (encoding & kFormatMask) {
-        case 0x0:
-        case 0x4:
-        case 0xc:
+        case DW_EH_PE_absptr:
+        case DW_EH_PE_udata8:
+        case DW_EH_PE_sdata8:
             return reader.fixed<std::uint64_t>();
-        case 0x1:
+        case DW_EH_PE_uleb128:
             return reader.uleb();
-        case 0x2:
+        case DW_EH_PE_udata2:
             return reader.fixed<std::uint16_t>();
-        case 0x3:
+        case DW_EH_PE_udata4:
             return reader.u32();
-        case 0x9:
+        case DW_EH_PE_sleb128:
             return static_cast<std::uint64_t>(reader.sleb());
-        case 0xa:
+        case DW_EH_PE_sdata2:
             return sign_extended(reader.fixed<std::int16_t>());
-        case 0xb:
+        case DW_EH_PE_sdata4:
             return sign_extended(reader.fixed<std::int32_t>());
         default:
             reader.fail();
@@ -89,16 +90,16 @@ std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding,
                            std::uint64_t data_base) noexcept {
     const std::uint64_t position = reader.position();
     std::uint64_t value = read_format(reader, encoding);
-    if ((encoding & kIndirect) != 0) {
+    if ((encoding & DW_EH_PE_indirect) != 0) {
         reader.fail();
     }
     switch (encoding & kRelativeMask) {
         case 0:
             break;
-        case kPcRelative:
+        case DW_EH_PE_pcrel:
             value += position;
             break;
-        case kDataRelative:
+        case DW_EH_PE_datarel:
             value += data_base;
             break;
         default:
@@ -148,8 +149,8 @@ Found parse_cie(const Content& content, FrameFormat format, Fde& out, bool& has_
         return Found::corrupt;
     }
     out.return_column = static_cast<std::uint8_t>(return_column);
-    const bool is_known = return_column == arch::X64::Numbers::kReturn ||
-                          return_column == arch::Aarch64::Numbers::kReturn;
+    const bool is_known =
+        return_column == arch::X64::Numbers::kReturn || return_column == kAarch64Return;
     return is_known ? Found::yes : Found::unsupported;
 }
 

@@ -1,13 +1,28 @@
-// The expression evaluator; the contract is in the header.
+// The expression evaluator and recogniser; the contracts are in the header. Source: DWARF 5 section
+// 7.7.1.
 #include "unwind/cfi/expression.h"
 
-#include "unwind/cfi/operations.h"
+#include "unwind/arch/x86_64.h"
+#include "unwind/cfi/byte_reader.h"
+
+#include <dwarf.h>
 
 #include <array>
 
 namespace sample::unwind::cfi {
 
 namespace {
+
+/// The operations of a block that run_program() has checked against its bounds.
+ByteReader operations_of(std::uint64_t block) noexcept {
+    // The length itself was read within bounds when the program ran; it has at most ten bytes.
+    ByteReader length{block, block + 10};
+    const std::uint64_t size = length.uleb();
+    if (!length.ok()) {
+        return ByteReader{0, 0};
+    }
+    return ByteReader{length.position(), length.position() + size};
+}
 
 class Evaluator {
 public:
@@ -44,10 +59,10 @@ public:
 
 private:
     void step(std::uint8_t op) noexcept {
-        if (op >= op_lit0 && op <= op_lit31) {
-            push(op - op_lit0);
-        } else if (op >= op_breg0 && op <= op_breg31) {
-            push_register(op - op_breg0);
+        if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+            push(op - DW_OP_lit0);
+        } else if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
+            push_register(op - DW_OP_breg0);
         } else if (!constant(op) && !shuffle(op) && !unary(op) && !jump(op)) {
             binary(op);
         }
@@ -55,35 +70,35 @@ private:
 
     bool constant(std::uint8_t op) noexcept {
         switch (op) {
-            case op_const1u:
+            case DW_OP_const1u:
                 push(operations_.u8());
                 return true;
-            case op_const1s:
+            case DW_OP_const1s:
                 push(extended(operations_.fixed<std::int8_t>()));
                 return true;
-            case op_const2u:
+            case DW_OP_const2u:
                 push(operations_.fixed<std::uint16_t>());
                 return true;
-            case op_const2s:
+            case DW_OP_const2s:
                 push(extended(operations_.fixed<std::int16_t>()));
                 return true;
-            case op_const4u:
+            case DW_OP_const4u:
                 push(operations_.u32());
                 return true;
-            case op_const4s:
+            case DW_OP_const4s:
                 push(extended(operations_.fixed<std::int32_t>()));
                 return true;
-            case op_const8u:
-            case op_const8s:
+            case DW_OP_const8u:
+            case DW_OP_const8s:
                 push(operations_.fixed<std::uint64_t>());
                 return true;
-            case op_constu:
+            case DW_OP_constu:
                 push(operations_.uleb());
                 return true;
-            case op_consts:
+            case DW_OP_consts:
                 push(extended(operations_.sleb()));
                 return true;
-            case op_bregx:
+            case DW_OP_bregx:
                 push_register(operations_.uleb());
                 return true;
             default:
@@ -93,28 +108,28 @@ private:
 
     bool shuffle(std::uint8_t op) noexcept {
         switch (op) {
-            case op_nop:
+            case DW_OP_nop:
                 return true;
-            case op_dup:
+            case DW_OP_dup:
                 push(peek(0));
                 return true;
-            case op_drop:
+            case DW_OP_drop:
                 static_cast<void>(pop());
                 return true;
-            case op_over:
+            case DW_OP_over:
                 push(peek(1));
                 return true;
-            case op_pick:
+            case DW_OP_pick:
                 push(peek(operations_.u8()));
                 return true;
-            case op_swap: {
+            case DW_OP_swap: {
                 const std::uint64_t top = pop();
                 const std::uint64_t second = pop();
                 push(top);
                 push(second);
                 return true;
             }
-            case op_rot: {
+            case DW_OP_rot: {
                 const std::uint64_t top = pop();
                 const std::uint64_t second = pop();
                 const std::uint64_t third = pop();
@@ -130,26 +145,26 @@ private:
 
     bool unary(std::uint8_t op) noexcept {
         switch (op) {
-            case op_deref:
+            case DW_OP_deref:
                 push(load(pop(), 8));
                 return true;
-            case op_deref_size: {
+            case DW_OP_deref_size: {
                 const std::uint8_t size = operations_.u8();
                 push(load(pop(), size));
                 return true;
             }
-            case op_plus_uconst: {
+            case DW_OP_plus_uconst: {
                 const std::uint64_t addend = operations_.uleb();
                 push(pop() + addend);
                 return true;
             }
-            case op_neg:
+            case DW_OP_neg:
                 push(0 - pop());
                 return true;
-            case op_not:
+            case DW_OP_not:
                 push(~pop());
                 return true;
-            case op_abs: {
+            case DW_OP_abs: {
                 const std::uint64_t value = pop();
                 push(as_signed(value) < 0 ? 0 - value : value);
                 return true;
@@ -160,11 +175,11 @@ private:
     }
 
     bool jump(std::uint8_t op) noexcept {
-        if (op != op_skip && op != op_bra) {
+        if (op != DW_OP_skip && op != DW_OP_bra) {
             return false;
         }
         const std::uint64_t by = extended(operations_.fixed<std::int16_t>());
-        if (op == op_bra && pop() == 0) {
+        if (op == DW_OP_bra && pop() == 0) {
             return true;
         }
         const std::uint64_t target = operations_.position() + by;
@@ -180,26 +195,26 @@ private:
         const std::uint64_t right = pop();
         const std::uint64_t left = pop();
         switch (op) {
-            case op_and:
+            case DW_OP_and:
                 return push(left & right);
-            case op_or:
+            case DW_OP_or:
                 return push(left | right);
-            case op_xor:
+            case DW_OP_xor:
                 return push(left ^ right);
-            case op_plus:
+            case DW_OP_plus:
                 return push(left + right);
-            case op_minus:
+            case DW_OP_minus:
                 return push(left - right);
-            case op_mul:
+            case DW_OP_mul:
                 return push(left * right);
-            case op_shl:
+            case DW_OP_shl:
                 return push(right < 64 ? left << right : 0);
-            case op_shr:
+            case DW_OP_shr:
                 return push(right < 64 ? left >> right : 0);
-            case op_shra:
+            case DW_OP_shra:
                 return push(extended(as_signed(left) >> (right < 64 ? right : 63)));
-            case op_div:
-            case op_mod:
+            case DW_OP_div:
+            case DW_OP_mod:
                 return divide(op, left, right);
             default:
                 return compare(op, as_signed(left), as_signed(right));
@@ -210,7 +225,7 @@ private:
         if (right == 0) {
             return fail(Evaluated::unsupported);
         }
-        if (op == op_mod) {
+        if (op == DW_OP_mod) {
             return push(left % right);
         }
         // The one signed quotient that overflows.
@@ -222,17 +237,17 @@ private:
 
     void compare(std::uint8_t op, std::int64_t left, std::int64_t right) noexcept {
         switch (op) {
-            case op_eq:
+            case DW_OP_eq:
                 return push(left == right ? 1 : 0);
-            case op_ge:
+            case DW_OP_ge:
                 return push(left >= right ? 1 : 0);
-            case op_gt:
+            case DW_OP_gt:
                 return push(left > right ? 1 : 0);
-            case op_le:
+            case DW_OP_le:
                 return push(left <= right ? 1 : 0);
-            case op_lt:
+            case DW_OP_lt:
                 return push(left < right ? 1 : 0);
-            case op_ne:
+            case DW_OP_ne:
                 return push(left != right ? 1 : 0);
             default:
                 return fail(Evaluated::unsupported);
@@ -300,7 +315,52 @@ private:
     std::array<std::uint64_t, kExpressionStack> stack_;
 };
 
+using X86 = arch::X64::Numbers;
+
+/// What follows DW_OP_breg7 8 in the CFA of a lazy PLT section, the bound of the literal apart.
+bool is_plt(ByteReader reader, ExpressionShape& shape) noexcept {
+    const bool masks_rip = reader.u8() == DW_OP_breg0 + X86::kPc && reader.sleb() == 0 &&
+                           reader.u8() == DW_OP_lit0 + 15 && reader.u8() == DW_OP_and;
+    const std::uint8_t literal = reader.u8();
+    const bool adds_eight = reader.u8() == DW_OP_ge && reader.u8() == DW_OP_lit0 + 3 &&
+                            reader.u8() == DW_OP_shl && reader.u8() == DW_OP_plus &&
+                            reader.at_end();
+    shape.bound = literal - std::uint64_t{DW_OP_lit0};
+    return masks_rip && adds_eight && literal >= DW_OP_lit0 && literal <= DW_OP_lit31;
+}
+
 }  // namespace
+
+ExpressionShape recognise(std::uint64_t block) noexcept {
+    using Kind = ExpressionShape::Kind;
+    ExpressionShape shape;
+    ByteReader reader = operations_of(block);
+    const std::uint8_t first = reader.u8();
+    if (first < DW_OP_breg0 || first > DW_OP_breg31) {
+        return shape;
+    }
+    shape.reg = first - std::uint64_t{DW_OP_breg0};
+    shape.offset = reader.sleb();
+    if (reader.at_end()) {
+        shape.kind = reader.ok() ? Kind::reg_plus : Kind::other;
+        return shape;
+    }
+    if (shape.reg == X86::kSp && shape.offset == 8 && is_plt(reader, shape)) {
+        shape.kind = Kind::plt;
+        return shape;
+    }
+    if (reader.u8() != DW_OP_deref) {
+        return shape;
+    }
+    if (!reader.at_end()) {
+        if (reader.u8() != DW_OP_plus_uconst) {
+            return shape;
+        }
+        shape.offset2 = static_cast<std::int64_t>(reader.uleb());
+    }
+    shape.kind = reader.ok() && reader.at_end() ? Kind::deref_reg_plus : Kind::other;
+    return shape;
+}
 
 Evaluated evaluate(std::uint64_t block, const RegisterView& registers, StackMemory& memory,
                    const std::uint64_t* initial, std::uint64_t& result) noexcept {

@@ -2,8 +2,6 @@
 #include "unwind/cfi/fde.h"
 
 #include "unwind/arch/native.h"
-#include "unwind/cfi/entry.h"
-#include "unwind/cfi/frame_index.h"
 
 namespace sample::unwind::cfi {
 

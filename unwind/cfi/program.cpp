@@ -1,49 +1,14 @@
 // The call frame instruction interpreter; the contract is in the header.
-#include "unwind/cfi/program.h"
+#include "unwind/cfi/rules.h"
 
-#include "unwind/arch/aarch64.h"
-#include "unwind/arch/built.h"
-
-#include <type_traits>
+#include <dwarf.h>
 
 namespace sample::unwind::cfi {
 
 namespace {
 
-// DW_CFA_*: two high bits name the three short instructions, the rest is in the low six.
-enum Instruction : std::uint8_t {
-    nop = 0x00,
-    set_loc = 0x01,
-    advance_loc1 = 0x02,
-    advance_loc2 = 0x03,
-    advance_loc4 = 0x04,
-    offset_extended = 0x05,
-    restore_extended = 0x06,
-    undefined = 0x07,
-    same_value = 0x08,
-    in_register = 0x09,
-    remember_state = 0x0a,
-    restore_state = 0x0b,
-    def_cfa = 0x0c,
-    def_cfa_register = 0x0d,
-    def_cfa_offset = 0x0e,
-    def_cfa_expression = 0x0f,
-    expression = 0x10,
-    offset_extended_sf = 0x11,
-    def_cfa_sf = 0x12,
-    def_cfa_offset_sf = 0x13,
-    val_offset = 0x14,
-    val_offset_sf = 0x15,
-    val_expression = 0x16,
-    mips_advance_loc8 = 0x1d,
-    aarch64_negate_ra_state_with_pc = 0x2c,
-    aarch64_negate_ra_state = 0x2d,
-    gnu_args_size = 0x2e,
-    gnu_negative_offset_extended = 0x2f,
-    advance_loc = 0x40,
-    offset = 0x80,
-    restore = 0xc0,
-};
+// Of DW_CFA_*, two high bits name the three short instructions, the rest is in the low six.
+constexpr std::uint8_t kNegateRaStateWithPc = 0x2c;  // aarch64; newer than libdw 0.188
 
 /// In place: Rules::unspecified() is first made elsewhere and then copied.
 template <class Arch>
@@ -127,13 +92,13 @@ private:
             const std::uint8_t byte = reader.u8();
             const std::uint64_t operand = byte & 0x3f;
             bool known = true;
-            if (byte >= restore) {
+            if (byte >= DW_CFA_restore) {
                 rules_.of(operand) = initial_.of(operand);
-            } else if (byte >= offset) {
+            } else if (byte >= DW_CFA_offset) {
                 set(operand, RuleKind::offset, reader.uleb() * data_align_);
-            } else if (byte >= advance_loc) {
+            } else if (byte >= DW_CFA_advance_loc) {
                 location += operand * fde_.code_align;
-            } else if (byte == def_cfa_offset) {
+            } else if (byte == DW_CFA_def_cfa_offset) {
                 rules_.cfa.value = reader.uleb();
                 known = rules_.cfa.reg < CfaRule::kExpression;
             } else {
@@ -155,25 +120,25 @@ private:
     [[gnu::always_inline]] bool advance(std::uint8_t byte, ByteReader& reader,
                                         std::uint64_t& location) const noexcept {
         switch (byte) {
-            case nop:
+            case DW_CFA_nop:
                 return true;
-            case set_loc: {
+            case DW_CFA_set_loc: {
                 // A copy: a reader whose address is taken would live in memory.
                 ByteReader pointer = reader;
                 location = read_pointer(pointer, fde_.pointer_encoding, 0) + fde_.address_bias;
                 reader = pointer;
                 return true;
             }
-            case advance_loc1:
+            case DW_CFA_advance_loc1:
                 location += reader.u8() * fde_.code_align;
                 return true;
-            case advance_loc2:
+            case DW_CFA_advance_loc2:
                 location += reader.fixed<std::uint16_t>() * fde_.code_align;
                 return true;
-            case advance_loc4:
+            case DW_CFA_advance_loc4:
                 location += reader.u32() * fde_.code_align;
                 return true;
-            case mips_advance_loc8:
+            case DW_CFA_MIPS_advance_loc8:
                 location += reader.fixed<std::uint64_t>() * fde_.code_align;
                 return true;
             default:
@@ -183,21 +148,21 @@ private:
 
     [[gnu::always_inline]] bool define_cfa(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
-            case def_cfa:
+            case DW_CFA_def_cfa:
                 rules_.cfa.reg = register_number(reader);
                 rules_.cfa.value = reader.uleb();
                 return true;
-            case def_cfa_sf:
+            case DW_CFA_def_cfa_sf:
                 rules_.cfa.reg = register_number(reader);
                 rules_.cfa.value = factored(reader);
                 return true;
-            case def_cfa_register:
+            case DW_CFA_def_cfa_register:
                 rules_.cfa.reg = register_number(reader);
                 return true;
-            case def_cfa_offset_sf:
+            case DW_CFA_def_cfa_offset_sf:
                 rules_.cfa.value = factored(reader);
                 return rules_.cfa.reg < CfaRule::kExpression;
-            case def_cfa_expression:
+            case DW_CFA_def_cfa_expression:
                 rules_.cfa = CfaRule{CfaRule::kExpression, block(reader)};
                 return true;
             default:
@@ -207,41 +172,42 @@ private:
 
     [[gnu::always_inline]] bool define_register(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
-            case offset_extended:
-            case val_offset: {
+            case DW_CFA_offset_extended:
+            case DW_CFA_val_offset: {
                 const std::uint64_t reg = reader.uleb();
-                set(reg, byte == val_offset ? RuleKind::val_offset : RuleKind::offset,
+                set(reg, byte == DW_CFA_val_offset ? RuleKind::val_offset : RuleKind::offset,
                     reader.uleb() * data_align_);
                 return true;
             }
-            case offset_extended_sf:
-            case val_offset_sf: {
+            case DW_CFA_offset_extended_sf:
+            case DW_CFA_val_offset_sf: {
                 const std::uint64_t reg = reader.uleb();
-                set(reg, byte == val_offset_sf ? RuleKind::val_offset : RuleKind::offset,
+                set(reg, byte == DW_CFA_val_offset_sf ? RuleKind::val_offset : RuleKind::offset,
                     factored(reader));
                 return true;
             }
-            case gnu_negative_offset_extended: {
+            case DW_CFA_GNU_negative_offset_extended: {
                 const std::uint64_t reg = reader.uleb();
                 set(reg, RuleKind::offset, 0 - reader.uleb() * data_align_);
                 return true;
             }
-            case expression:
-            case val_expression: {
+            case DW_CFA_expression:
+            case DW_CFA_val_expression: {
                 const std::uint64_t reg = reader.uleb();
-                set(reg, byte == expression ? RuleKind::expression : RuleKind::val_expression,
+                set(reg,
+                    byte == DW_CFA_expression ? RuleKind::expression : RuleKind::val_expression,
                     block(reader));
                 return true;
             }
-            case in_register: {
+            case DW_CFA_register: {
                 const std::uint64_t reg = reader.uleb();
                 set(reg, RuleKind::reg, reader.uleb());
                 return true;
             }
-            case undefined:
+            case DW_CFA_undefined:
                 set(reader.uleb(), RuleKind::undefined, 0);
                 return true;
-            case same_value:
+            case DW_CFA_same_value:
                 set(reader.uleb(), RuleKind::same, 0);
                 return true;
             default:
@@ -251,30 +217,30 @@ private:
 
     [[gnu::always_inline]] bool change_state(std::uint8_t byte, ByteReader& reader) noexcept {
         switch (byte) {
-            case restore_extended: {
+            case DW_CFA_restore_extended: {
                 const std::uint64_t reg = reader.uleb();
                 rules_.of(reg) = initial_.of(reg);
                 return true;
             }
-            case remember_state:
+            case DW_CFA_remember_state:
                 if (remembered_ == kMaxRemembered) {
                     return false;
                 }
                 copy(rules_, stack_[remembered_++]);
                 return true;
-            case restore_state:
+            case DW_CFA_restore_state:
                 if (remembered_ == 0) {
                     return false;
                 }
                 copy(stack_[--remembered_], rules_);
                 return true;
-            case gnu_args_size:
+            case DW_CFA_GNU_args_size:
                 static_cast<void>(reader.uleb());
                 return true;
-            case aarch64_negate_ra_state:
-            case aarch64_negate_ra_state_with_pc:
+            case DW_CFA_AARCH64_negate_ra_state:
+            case kNegateRaStateWithPc:
                 // Whether the return address is signed; the walker cuts off any signature.
-                return std::is_same_v<Arch, arch::Aarch64>;
+                return Arch::kHasLinkRegister;
             default:
                 return false;
         }

@@ -1,9 +1,8 @@
 // From rules to rows; the contract is in the header.
 #include "unwind/cfi/row.h"
 
-#include "unwind/arch/built.h"
 #include "unwind/cfi/expression.h"
-#include "unwind/cfi/program.h"
+#include "unwind/cfi/rules.h"
 
 namespace sample::unwind::cfi {
 

@@ -6,6 +6,7 @@
 // Async-signal-safe.
 #pragma once
 
+#include "unwind/cfi/fde.h"
 #include "unwind/walk/registers.h"
 
 #include <array>
@@ -86,5 +87,17 @@ struct BasicRules {
     }
 };
 using Rules = BasicRules<arch::Native>;
+
+inline constexpr unsigned kMaxInstructions = 1U << 16;
+inline constexpr unsigned kMaxRemembered = 6;  ///< Nested remember_state.
+
+/// The rules of `fde` at `pc`, which lies in it, by running its call frame program. Expressions
+/// stay as addresses of their blocks (a uleb length, then the operations), which have been checked
+/// to lie inside the program. False if the program is corrupt, uses an unknown instruction or
+/// exceeds a bound; `out` is then garbage. Bounded by the above; about 900 bytes of stack, no
+/// allocation, no system calls. Source: DWARF 5 section 6.4.2; GNU extensions as in binutils'
+/// dwarf2.h.
+template <class Arch>
+[[nodiscard]] bool run_program(const Fde& fde, std::uint64_t pc, BasicRules<Arch>& out) noexcept;
 
 }  // namespace sample::unwind::cfi

@@ -1,12 +1,14 @@
 // Building of search tables; the contracts are in the header.
 #include "unwind/index/frame_index_builder.h"
 
-#include "unwind/cfi/entry.h"
+#include "unwind/cfi/fde.h"
 #include "unwind/index/section_file.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace sample::unwind {
 
@@ -82,43 +84,11 @@ bool is_before(const IndexEntry& left, const IndexEntry& right) noexcept {
     return left.pc != right.pc ? left.pc < right.pc : left.fde < right.fde;
 }
 
-bool is_sorted(std::span<const IndexEntry> entries) noexcept {
-    for (std::size_t i = 1; i < entries.size(); ++i) {
-        if (is_before(entries[i], entries[i - 1])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void sift_down(std::span<IndexEntry> heap, std::size_t root) noexcept {
-    for (std::size_t child = 2 * root + 1; child < heap.size(); child = 2 * root + 1) {
-        if (child + 1 < heap.size() && is_before(heap[child], heap[child + 1])) {
-            ++child;
-        }
-        if (!is_before(heap[root], heap[child])) {
-            return;
-        }
-        const IndexEntry moved = heap[root];
-        heap[root] = heap[child];
-        heap[child] = moved;
-        root = child;
-    }
-}
-
 /// In place and without recursion; linkers leave most sections sorted.
 void sort(std::span<IndexEntry> entries) noexcept {
-    if (is_sorted(entries)) {
-        return;
-    }
-    for (std::size_t root = entries.size() / 2; root > 0; --root) {
-        sift_down(entries, root - 1);
-    }
-    for (std::size_t size = entries.size(); size > 1; --size) {
-        const IndexEntry last = entries[0];
-        entries[0] = entries[size - 1];
-        entries[size - 1] = last;
-        sift_down(entries.first(size - 1), 0);
+    if (!std::is_sorted(entries.begin(), entries.end(), is_before)) {
+        std::make_heap(entries.begin(), entries.end(), is_before);
+        std::sort_heap(entries.begin(), entries.end(), is_before);
     }
 }
 

@@ -8,7 +8,7 @@
 // .debug_frame is not loaded with a program: its bytes are copied. A compressed one is refused.
 #pragma once
 
-#include "unwind/cfi/frame_index.h"
+#include "unwind/cfi/fde.h"
 #include "unwind/walk/module_table.h"
 
 #include <elf.h>

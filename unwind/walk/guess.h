@@ -18,18 +18,9 @@
 //
 // Outside of modules only the last can be had.
 //
-// On aarch64 a saved return address does not say where its frame ends, so that nothing is scanned:
-//
-// 1. x30 follows a call, in code with rules, and is not what the frame record at x29 holds: a leaf.
-// 2. x29 is a frame pointer as above.
-//
-// Where the caller's rule says how far its frame record is from its sp, sp is known again.
-//
 // Async-signal-safe.
 #pragma once
 
-#include "unwind/arch/aarch64.h"
-#include "unwind/arch/x86_64.h"
 #include "unwind/cfi/row.h"
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/registers.h"
@@ -75,12 +66,19 @@ private:
 /// speaks for any caller; `frame` is unchanged. Reads code and unwind tables of modules in the
 /// table, and the stack. A few microseconds at worst (of a walk: StackMemory::kMaxScanned words),
 /// some 20 ns a frame where the hint was right. Async-signal-safe.
+template <class Arch>
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
-                                GuessHint& hint, BasicKnownRegisters<arch::X64>& frame,
+                                GuessHint& hint, BasicKnownRegisters<Arch>& frame,
                                 StackMemory& memory) noexcept;
+template <>
 [[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
-                                GuessHint& hint, BasicKnownRegisters<arch::Aarch64>& frame,
+                                GuessHint& hint, BasicKnownRegisters<arch::Built>& frame,
                                 StackMemory& memory) noexcept;
+
+/// The row of a procedure linkage table's stub, from the code around `pc`, where there is a link
+/// register: its stubs have no rules. `none`: it is in no stub. Async-signal-safe.
+template <class Arch>
+[[nodiscard]] cfi::Row row_of_stub(const Module& module, std::uint64_t pc) noexcept;
 
 /// The next place on the stack, from `address` up, that rbp may point to as a frame pointer: above
 /// it lies an address behind a call instruction. For a thread of which only pc and rsp are known.

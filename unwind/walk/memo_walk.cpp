@@ -1,5 +1,4 @@
 // The walk that takes over what has not changed; the contract is in walk.h.
-#include "unwind/arch/built.h"
 #include "unwind/walk/walker.h"
 
 namespace sample::unwind {

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
+
 // Absent before glibc 2.35 and in other C libraries, so it has to be declared again, as weak.
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" __attribute__((weak)) int _dl_find_object(void* address,
@@ -74,33 +76,6 @@ void add_segment(Module& module, std::uint64_t bias, const Elf64_Phdr& header) n
     }
 }
 
-void sift_down(std::span<Module> heap, std::size_t root) noexcept {
-    for (std::size_t child = 2 * root + 1; child < heap.size(); child = 2 * root + 1) {
-        if (child + 1 < heap.size() && heap[child].span.begin < heap[child + 1].span.begin) {
-            ++child;
-        }
-        if (heap[child].span.begin <= heap[root].span.begin) {
-            return;
-        }
-        const Module moved = heap[root];
-        heap[root] = heap[child];
-        heap[child] = moved;
-        root = child;
-    }
-}
-
-void heap_sort(std::span<Module> modules) noexcept {
-    for (std::size_t root = modules.size() / 2; root > 0; --root) {
-        sift_down(modules, root - 1);
-    }
-    for (std::size_t size = modules.size(); size > 1; --size) {
-        const Module largest = modules[0];
-        modules[0] = modules[size - 1];
-        modules[size - 1] = largest;
-        sift_down(modules.first(size - 1), 0);
-    }
-}
-
 bool ask_loader(Pc pc, dl_find_object& found) noexcept {
     return &_dl_find_object != nullptr &&
            _dl_find_object(reinterpret_cast<void*>(pc.value), &found) == 0;
@@ -123,7 +98,12 @@ const Module* ModuleTable::find(Pc pc) const noexcept {
 }
 
 std::size_t sort_modules(std::span<Module> modules) noexcept {
-    heap_sort(modules);
+    // In place, without recursion.
+    const auto is_before = [](const Module& left, const Module& right) {
+        return left.span.begin < right.span.begin;
+    };
+    std::make_heap(modules.begin(), modules.end(), is_before);
+    std::sort_heap(modules.begin(), modules.end(), is_before);
     std::size_t kept = 0;
     for (const Module& module : modules) {
         const std::uint64_t taken = kept == 0 ? 0 : modules[kept - 1].span.end;

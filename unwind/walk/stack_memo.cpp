@@ -1,8 +1,6 @@
 // Keeping and checking a stack; the contracts are in the header.
 #include "unwind/walk/stack_memo.h"
 
-#include "unwind/arch/built.h"
-
 namespace sample::unwind {
 
 namespace {

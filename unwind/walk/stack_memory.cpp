@@ -2,7 +2,6 @@
 #include "unwind/walk/stack_memory.h"
 
 #include "unwind/arch/native.h"
-#include "unwind/arch/system_call.h"
 
 #include <cerrno>
 
@@ -15,7 +14,7 @@ constexpr std::uint64_t kPage = 4096;
 }  // namespace
 
 bool readable_page(std::uint64_t address) noexcept {
-    return arch::rt_sigprocmask(~0L, address & ~(kPage - 1)) == -EINVAL;
+    return arch::Native::rt_sigprocmask(~0L, address & ~(kPage - 1)) == -EINVAL;
 }
 
 bool StackMemory::read_outside(std::uint64_t address, std::uint64_t& value) noexcept {

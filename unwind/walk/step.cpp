@@ -1,7 +1,6 @@
 // Steps by rules, ucontexts and the rarer rows; the contracts are in the header.
 #include "unwind/walk/step.h"
 
-#include "unwind/arch/built.h"
 #include "unwind/cfi/expression.h"
 
 namespace sample::unwind {

@@ -11,17 +11,15 @@
 
 namespace sample::unwind {
 
-// The same registers as a signal frame on a native stack has them.
-inline constexpr std::uint64_t kSigcontextOffset = arch::Native::kSigcontextOffset;
-inline constexpr auto kSigcontextOrder = arch::Native::kSigcontextOrder;
-
 [[nodiscard]] inline Registers registers_of(const ucontext_t& context) noexcept {
     Registers registers;
 #if defined(__x86_64__)
-    for (std::size_t i = 0; i < kSigcontextOrder.size(); ++i) {
-        registers.value[kSigcontextOrder[i]] =
-            static_cast<std::uint64_t>(context.uc_mcontext.gregs[i]);
-    }
+    const auto& from = context.uc_mcontext.gregs;
+    const auto get = [&from](int index) { return static_cast<std::uint64_t>(from[index]); };
+    registers.value = {get(REG_RAX), get(REG_RDX), get(REG_RCX), get(REG_RBX), get(REG_RSI),
+                       get(REG_RDI), get(REG_RBP), get(REG_RSP), get(REG_R8),  get(REG_R9),
+                       get(REG_R10), get(REG_R11), get(REG_R12), get(REG_R13), get(REG_R14),
+                       get(REG_R15), get(REG_RIP)};
 #else
     for (std::size_t i = 0; i < Registers::kSp; ++i) {
         registers.value[i] = context.uc_mcontext.regs[i];

@@ -1,7 +1,6 @@
 // The walk into a span, and what every walk shares; the contracts are in the headers.
 #include "unwind/walk/walk.h"
 
-#include "unwind/arch/built.h"
 #include "unwind/walk/walker.h"
 
 namespace sample::unwind {
@@ -51,34 +50,6 @@ template <class Arch>
 bool is_sigreturn(const Module& module, std::uint64_t pc) noexcept {
     return module.code.contains(pc) && module.code.end - pc >= Arch::kSigreturnBytes &&
            Arch::is_sigreturn(reinterpret_cast<const void*>(pc + module.image_delta));
-}
-
-/// A stub's row, from the code around `pc`; `none` if it is in no stub.
-template <class Arch>
-Row row_of_stub(const Module& module, std::uint64_t pc) noexcept {
-    constexpr std::uint64_t kWord = sizeof(std::uint32_t);
-    typename Arch::StubWords words{};
-    std::uint64_t address = pc - Arch::kStubContext * kWord;
-    for (std::uint32_t& word : words) {
-        if (module.code.contains(address) && module.code.end - address >= kWord) {
-            __builtin_memcpy(&word, reinterpret_cast<const void*>(address + module.image_delta),
-                             kWord);
-        }
-        address += kWord;
-    }
-    cfi::Row::Fields fields;
-    switch (Arch::stub_around(words)) {
-        case Arch::Stub::entry:
-            fields.kind = RowKind::link;
-            return Row::pack(fields);
-        case Arch::Stub::header:  // {x16, x30} pushed.
-            fields.kind = RowKind::cfa_sp;
-            fields.offset = 16;
-            fields.offset2 = -1;
-            return Row::pack(fields);
-        default:
-            return Row{RowKind::none};
-    }
 }
 
 template <class Arch>

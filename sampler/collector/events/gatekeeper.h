@@ -2,7 +2,7 @@
 // process's events off before an exec and on after a failed one.
 //
 // A thread of its own, because the answer is in an exec's way: the session's loop may be writing to
-// a disk. It owns the perf descriptors. See agent/gate.h for the other side. Thread-safe.
+// a disk. It owns the perf descriptors. See agent/processes/gate.h for the other side. Thread-safe.
 #pragma once
 
 #include "core/fd.h"

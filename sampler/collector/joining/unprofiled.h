@@ -1,8 +1,8 @@
 // Programs of the session that run without the agent: static, setuid, another machine's.
 //
-// Whoever starts one announces it just before (agent/exec_target.h). It is listed once it is seen
-// to run, or has been and is gone; an exec that failed is taken back, or never seen to run. Not
-// thread-safe.
+// Whoever starts one announces it just before (agent/processes/exec_target.h). It is listed once it
+// is seen to run, or has been and is gone; an exec that failed is taken back, or never seen to run.
+// Not thread-safe.
 #pragma once
 
 #include "sampler/control/protocol.h"

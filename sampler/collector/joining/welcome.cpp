@@ -15,29 +15,12 @@ std::string errno_text(int value) {
     return std::generic_category().message(value);
 }
 
-const char* source_name(control::Source source) {
-    switch (source) {
-        case control::Source::sigtrap:
-            return "sigtrap";
-        case control::Source::perf:
-            return "perf";
-        case control::Source::thread:
-            return "thread";
-        case control::Source::timer:
-            return "timer";
-        case control::Source::none:
-            break;
-    }
-    return "none";
-}
-
 std::string describe_refusals(const control::Armed& armed) {
     std::string text;
     for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
         if (const int refusal = armed.refused_errno[i]; refusal != 0) {
-            text += std::string{text.empty() ? "" : ", "} +
-                    source_name(static_cast<control::Source>(i)) + " was refused (" +
-                    errno_text(refusal) + ")";
+            text += std::string{text.empty() ? "" : ", "} + std::string{control::kSources[i].name} +
+                    " was refused (" + errno_text(refusal) + ")";
         }
     }
     return text;
@@ -90,7 +73,7 @@ void Welcome::join(Joined joined) {
         }
         greetings_.erase(greeting);
     }
-    identity.source = source_name(joined.armed.source);
+    identity.source = control::describe(joined.armed.source).name;
     const std::string refusals = describe_refusals(joined.armed);
     if (!refusals.empty()) {
         identity.source_reason += (identity.source_reason.empty() ? "" : "; ") + refusals;

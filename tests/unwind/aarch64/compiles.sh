@@ -10,11 +10,12 @@ if ! command -v "$compiler" >/dev/null; then
     echo "no $compiler: install g++-aarch64-linux-gnu, or run scripts/install-packages" >&2
     exit 1
 fi
+foreign='-DSAMPLE_UNWIND_FOREIGN="tests/unwind/aarch64/aarch64.h"'
 cd "$root"
 # What is x86-64's own says so in its name. utf8cpp is headers only, and no processor's.
 find core unwind -name '*.cpp' ! -name 'x86_64_*' -print0 |
-    xargs -0 -n 1 -P 2 "$compiler" -std=c++20 -O2 "$@" -Werror -I. -Iinclude -isystem /usr/include/utf8cpp \
-        -c -o /dev/null
+    xargs -0 -n 1 -P 2 "$compiler" -std=c++20 -O2 "$@" "$foreign" -Werror -I. -Iinclude \
+        -isystem /usr/include/utf8cpp -c -o /dev/null
 # And the headers that no source includes.
 find unwind -name '*.h' -exec printf '#include "%s"\n' {} + |
-    "$compiler" -std=c++20 "$@" -Werror -I. -Iinclude -x c++ -fsyntax-only -
+    "$compiler" -std=c++20 "$@" "$foreign" -Werror -I. -Iinclude -x c++ -fsyntax-only -

@@ -1,0 +1,89 @@
+#include "sampler/agent/session/patience.h"
+
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/source/tasks.h"
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+namespace sample::agent {
+namespace {
+
+using capture::raw_syscall;
+
+/// MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED)
+clockid_t cpu_clock_of(int pid) noexcept {
+    return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3U | 2U);
+}
+
+/// A descriptor of /proc/PID/task, or a negative errno.
+int open_tasks_of(int pid) noexcept {
+    source::ShortPath path{"/proc/"};
+    path << pid << "/task";
+    return source::open_folder(path.c_str());
+}
+
+/// Whether a thread of the process would go on at once, had it a processor. One that is stopped has
+/// none, and one that waits for a disk or for us either.
+bool wants_a_processor(int pid) noexcept {
+    const int folder = pid > 0 ? open_tasks_of(pid) : -1;
+    if (folder < 0) {
+        return false;
+    }
+    bool wants = false;
+    source::for_each_number(folder, [&](int tid) {
+        wants = source::state_letter(folder, tid) == 'R';
+        return !wants;
+    });
+    raw_syscall(SYS_close, folder);
+    return wants;
+}
+
+}  // namespace
+
+bool is_dead(int pid) noexcept {
+    if (pid <= 0) {
+        return false;
+    }
+    if (raw_syscall(SYS_kill, pid, 0) == -ESRCH) {
+        return true;
+    }
+    const int folder = open_tasks_of(pid);
+    if (folder < 0) {
+        return false;
+    }
+    const char state = source::state_letter(folder, pid);
+    raw_syscall(SYS_close, folder);
+    return state == 'Z' || state == 'X';
+}
+
+std::uint64_t Patience::collector_cpu_ns() const noexcept {
+    return collector_ > 0 ? capture::read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
+}
+
+bool Patience::goes_on() noexcept {
+    const std::uint64_t now = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    if (last_ns_ == 0) {
+        // The first wait has passed.
+        last_ns_ = now;
+        last_cpu_ns_ = collector_cpu_ns();
+        return !is_dead(collector_);
+    }
+    const std::uint64_t passed = now - last_ns_;
+    if (passed < static_cast<std::uint64_t>(kSliceNs) / 2) {
+        return true;  // a signal has cut it short
+    }
+    last_ns_ = now;
+    // What a wait took longer than it should, this thread had no processor either.
+    waited_ns_ += passed < 2 * kSliceNs ? passed : 2 * kSliceNs;
+    const std::uint64_t cpu = collector_cpu_ns();
+    if (cpu != last_cpu_ns_ || wants_a_processor(collector_)) {
+        last_cpu_ns_ = cpu;
+        quiet_since_ns_ = waited_ns_;
+    }
+    return waited_ns_ < most_ns_ && waited_ns_ - quiet_since_ns_ < quiet_ns_;
+}
+
+}  // namespace sample::agent

@@ -1,0 +1,176 @@
+#include "sampler/agent/signals/signal_calls.h"
+
+#include "sampler/agent/signals/signal_relay.h"
+#include "sampler/agent/signals/signals.h"
+#include "sampler/capture/capture.h"
+#include "sampler/capture/interrupted_call.h"
+#include "sampler/capture/raw_syscall.h"
+
+namespace sample::agent {
+namespace {
+
+constexpr long kWaitSliceNs = 20'000'000;
+
+timespec now_monotonic() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now;
+}
+
+bool is_before(const timespec& a, const timespec& b) noexcept {
+    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+timespec add(timespec a, const timespec& b) noexcept {
+    a.tv_sec += b.tv_sec;
+    a.tv_nsec += b.tv_nsec;
+    if (a.tv_nsec >= 1'000'000'000) {
+        ++a.tv_sec;
+        a.tv_nsec -= 1'000'000'000;
+    }
+    return a;
+}
+
+int exchange_own_action(const struct sigaction* action, struct sigaction* old,
+                        ActionCall* real) noexcept {
+    const int own = own_signal();
+    const struct sigaction before = program_view().action();
+    int result = 0;
+    if (action != nullptr && is_owner()) {
+        set_own_action(*action);
+    } else if (action != nullptr) {
+        result = real(own, action, nullptr);
+    }
+    if (result == 0 && old != nullptr) {
+        *old = before;
+    }
+    return result;
+}
+
+}  // namespace
+
+void hide_own_handler(struct sigaction* action) noexcept {
+    if (action != nullptr && action->sa_sigaction == capture::on_signal) {
+        *action = {};
+    }
+}
+
+int change_mask(int how, const sigset_t* set, sigset_t* old, MaskCall* real) noexcept {
+    const WithoutOwn cleaned{
+        set, how == SIG_SETMASK ? WithoutOwn::Use::whole_mask : WithoutOwn::Use::any};
+    const bool blocked_before = program_blocks_own_signal();
+    const int own = own_signal();
+    // A vfork child has a mask of its own, but its parent's view.
+    const bool passes = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
+    const int result = real(how, passes ? set : cleaned.get(), old);
+    if (result != 0 || own == 0) {
+        return result;
+    }
+    if (old != nullptr && blocked_before) {
+        sigaddset(old, own);
+    } else if (old != nullptr && is_left_unsampled()) {
+        sigdelset(old, own);
+    }
+    if (set != nullptr && passes) {
+        note_mask_of_child();
+    } else if (set != nullptr) {
+        if (how == SIG_SETMASK || cleaned.held()) {
+            set_program_blocks_own_signal(how == SIG_UNBLOCK ? false : cleaned.held());
+        }
+        deliver_pending();
+    }
+    return result;
+}
+
+int set_action(int signal, const struct sigaction* action, struct sigaction* old,
+               ActionCall* real) noexcept {
+    if (signal < 1 || signal > 64) {
+        return real(signal, action, old);
+    }
+    const int own = own_signal();
+    if (own == 0) {
+        const int result = program_sigaction(signal, action, old, real);
+        hide_own_handler(old);
+        return result;
+    }
+    if (signal == own) {
+        return exchange_own_action(action, old, real);
+    }
+    struct sigaction passed {};
+    bool held = false;
+    if (action != nullptr) {
+        passed = *action;
+        held = sigismember(&action->sa_mask, own) == 1;
+        sigdelset(&passed.sa_mask, own);
+    }
+    const bool held_before = program_view().mask_held(signal);
+    const int result = program_sigaction(signal, action != nullptr ? &passed : nullptr, old, real);
+    if (result == 0 && action != nullptr) {
+        note_mask_held(signal, held);
+    }
+    if (result == 0 && old != nullptr) {
+        if (held_before) {
+            sigaddset(&old->sa_mask, own);
+        } else {
+            sigdelset(&old->sa_mask, own);
+        }
+    }
+    return result;
+}
+
+void note_mask_held(int signal, bool held) noexcept {
+    // A vfork child has actions of its own, but its parent's view.
+    if (program_view().mask_held(signal) != held && is_owner()) {
+        program_view().set_mask_held(signal, held);
+    }
+}
+
+void add_pending(sigset_t& set) noexcept {
+    const int own = own_signal();
+    if (own != 0 && program_blocks_own_signal() && program_view().is_pending()) {
+        sigaddset(&set, own);
+    }
+}
+
+int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* timeout,
+                   WaitCall* real) noexcept {
+    const timespec end = timeout != nullptr ? add(now_monotonic(), *timeout) : timespec{};
+    for (;;) {
+        siginfo_t own_info{};
+        if (program_view().take_pending(&own_info)) {
+            if (info != nullptr) {
+                *info = own_info;
+            }
+            return own_signal();
+        }
+        const timespec slice{0, kWaitSliceNs};
+        const int result = real(others, info, &slice);
+        if (result >= 0 || errno != EAGAIN) {
+            return result;
+        }
+        if (timeout != nullptr && !is_before(now_monotonic(), end)) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
+}
+
+bool is_one_unhandled(const sigset_t& mask) noexcept {
+    // Without a signal of ours no sample was in the way, and a filter may forbid to ask.
+    std::uint64_t waiting = 0;
+    if (own_signal() == 0 || !capture::may_ask_who_waits() ||
+        capture::raw_syscall(SYS_rt_sigpending, capture::as_argument(&waiting), sizeof waiting) !=
+            0) {
+        return false;
+    }
+    for (int signal = 1; signal <= 64; ++signal) {
+        struct sigaction action {};
+        if ((waiting >> (signal - 1) & 1) != 0 && sigismember(&mask, signal) == 0 &&
+            next_sigaction(signal, nullptr, &action) == 0 && has_handler(action)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace sample::agent

@@ -1,0 +1,295 @@
+#include "sampler/agent/signals/signals.h"
+
+#include "sampler/agent/process_state.h"
+#include "sampler/agent/signals/alternate_stack.h"
+#include "sampler/agent/signals/signal_relay.h"
+#include "sampler/capture/capture.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <ucontext.h>
+
+#include <cstring>
+
+namespace sample::agent {
+namespace {
+
+using capture::as_argument;
+using capture::raw_syscall;
+
+constexpr std::size_t kSigsetBytes = 8;  // the kernel's, not libc's 128
+
+constinit std::atomic<int> g_signal{0};
+constinit ProgramView g_view{process_state().view_lock};
+constinit thread_local bool t_program_blocks = false;
+
+/// The program's own handler of our signal runs in this thread. Before it did, the program cannot
+/// have blocked the signal.
+constinit thread_local bool t_in_programs_handler = false;
+
+/// The process id of a vfork child of this thread that has set its own mask; 0: none has.
+constinit thread_local long t_child_with_mask = 0;
+
+/// There is no memory for an alternate stack, or the thread ends.
+constinit thread_local bool t_left_unsampled = false;
+
+std::uint64_t bit_of(int signal) noexcept {
+    return std::uint64_t{1} << (signal - 1);
+}
+
+std::uint64_t change_mask(int how, std::uint64_t set) noexcept {
+    std::uint64_t old = 0;
+    raw_syscall(SYS_rt_sigprocmask, how, as_argument(&set), as_argument(&old), kSigsetBytes);
+    return old;
+}
+
+/// Whether calls go on is as the program asked for its own handler, which ours leads to; otherwise
+/// what disturbs least.
+int handler_flags() noexcept {
+    const struct sigaction program = g_view.action();
+    const bool asked = has_handler(program);
+    int flags = SA_SIGINFO | SA_ONSTACK;
+    if (!asked || (program.sa_flags & SA_RESTART) != 0) {
+        flags |= SA_RESTART;
+    }
+    return flags;
+}
+
+void install_handler(int signal) noexcept {
+    struct sigaction action {};
+    action.sa_sigaction = capture::on_signal;
+    action.sa_flags = handler_flags();
+    // libc's own signals, too: cancellation must not leave our handler halfway.
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
+    next_sigaction(signal, &action, nullptr);
+}
+
+void set_simple_disposition(int signal, sighandler_t handler) noexcept {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    next_sigaction(signal, &action, nullptr);
+}
+
+/// What the program was sent meanwhile goes to the calling thread, by its sender's words. Source:
+/// rt_tgsigqueueinfo(2): a thread may queue anything to itself.
+void send_pending(int signal) noexcept {
+    siginfo_t info{};
+    if (g_view.take_pending(&info)) {
+        raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
+                    as_argument(&info));
+    }
+}
+
+/// A trap of the thread's own instruction, which the kernel does not let wait. Source:
+/// kernel/signal.c, force_sig_info_to_task; sigaction(2), si_code.
+bool is_forced(int signal, const siginfo_t& info) noexcept {
+    constexpr int kTrapPerf = 6;  // newer than glibc 2.36
+    return signal == SIGTRAP && info.si_code > 0 && info.si_code != kTrapPerf;
+}
+
+/// Behind the program's handler of our signal, which may have left it by a jump as well.
+void end_programs_handler(bool nested) noexcept {
+    change_mask(SIG_SETMASK, ~std::uint64_t{0});
+    t_program_blocks = false;
+    t_in_programs_handler = nested;
+    deliver_pending();
+}
+
+}  // namespace
+
+ProgramView& program_view() noexcept {
+    return g_view;
+}
+
+int own_signal() noexcept {
+    return g_signal.load(std::memory_order_relaxed);
+}
+
+bool program_blocks_own_signal() noexcept {
+    return t_program_blocks;
+}
+void set_program_blocks_own_signal(bool blocked) noexcept {
+    t_program_blocks = blocked;
+}
+
+void unblock_own_signal() noexcept {
+    if (!t_left_unsampled) {
+        change_mask(SIG_UNBLOCK, bit_of(own_signal()));
+    }
+}
+void block_own_signal() noexcept {
+    change_mask(SIG_BLOCK, bit_of(own_signal()));
+}
+
+void leave_unsampled() noexcept {
+    t_left_unsampled = true;
+    block_own_signal();
+}
+bool is_left_unsampled() noexcept {
+    return t_left_unsampled;
+}
+
+void die_by(int signal) noexcept {
+    set_simple_disposition(signal, SIG_DFL);
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal);
+    change_mask(SIG_UNBLOCK, bit_of(signal));
+}
+
+bool is_owner() noexcept {
+    const long process = raw_syscall(SYS_getpid);
+    // Nobody's: of a child that was made past our fork handlers, whose memory is its own.
+    long owner = 0;
+    return process_state().signals_owner.compare_exchange_strong(owner, process) ||
+           owner == process;
+}
+
+void signals_after_fork() noexcept {
+    process_state().view_lock.reset();
+    process_state().actions_lock.reset();
+    process_state().unload_lock.reset();
+    if (own_signal() == 0 && !gives_alternate_stacks()) {
+        return;  // a filter may know no other call than the program's own
+    }
+    process_state().signals_owner.store(raw_syscall(SYS_getpid));
+    alternate_stacks_after_fork();
+}
+
+bool take_signal(int signal) noexcept {
+    process_state().signals_owner.store(raw_syscall(SYS_getpid));
+    struct sigaction before {};
+    if (program_sigaction(signal, nullptr, &before, next_sigaction) != 0) {
+        return false;
+    }
+    if (before.sa_sigaction != capture::on_signal) {
+        g_view.set_action(before);
+    }
+    const bool has_stack = take_alternate_stack();
+    prepare_alternate_stacks();
+    const std::uint64_t old = change_mask(SIG_BLOCK, bit_of(signal));
+    t_program_blocks = t_program_blocks || (old & bit_of(signal)) != 0;
+    g_signal.store(signal, std::memory_order_release);
+    install_handler(signal);
+    if (has_stack) {
+        unblock_own_signal();
+    } else {
+        leave_unsampled();
+    }
+    return true;
+}
+
+void set_own_action(const struct sigaction& action) noexcept {
+    constexpr int kRestorer = 0x04000000;  // SA_RESTORER, which libc adds
+    struct sigaction kept = action;
+    kept.sa_flags |= kRestorer;
+    g_view.set_action(kept);
+    install_handler(own_signal());
+}
+
+void note_jump() noexcept {
+    if (std::exchange(t_in_programs_handler, false)) {
+        t_program_blocks = false;
+    }
+}
+
+void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
+    const struct sigaction action = g_view.action();
+    if ((t_program_blocks || action.sa_handler == SIG_IGN) && is_forced(signal, *info)) {
+        die_by(signal);
+    }
+    if (t_program_blocks) {
+        g_view.pend(*info);
+        return;
+    }
+    if (action.sa_handler == SIG_IGN) {
+        return;
+    }
+    if (action.sa_handler == SIG_DFL) {
+        if (signal != SIGURG) {  // SIGURG is ignored by default
+            die_by(signal);
+        }
+        return;
+    }
+    if ((static_cast<unsigned>(action.sa_flags) & SA_RESETHAND) != 0) {
+        struct sigaction reset = action;
+        reset.sa_handler = SIG_DFL;
+        g_view.set_action(reset);
+    }
+    const bool nested = std::exchange(t_in_programs_handler, true);
+    t_program_blocks = (action.sa_flags & SA_NODEFER) == 0;
+    run_programs_handler(signal, context, action, {end_programs_handler, nested});
+}
+
+void deliver_pending() noexcept {
+    const int signal = own_signal();
+    if (signal != 0 && !t_program_blocks) {
+        send_pending(signal);
+    }
+}
+
+void ignore_own_signal() noexcept {
+    const int signal = own_signal();
+    if (signal != 0) {
+        set_simple_disposition(signal, SIG_IGN);
+    }
+}
+
+void give_signal_back() noexcept {
+    const int signal = own_signal();
+    if (signal == 0) {
+        return;
+    }
+    g_signal.store(0, std::memory_order_release);
+    stop_giving_alternate_stacks();
+    // Where a late sample would be death, our handler stays, and takes it for one.
+    const struct sigaction action = g_view.action();
+    if (signal == capture::kAsyncSignal || action.sa_handler != SIG_DFL) {
+        program_sigaction(signal, &action, nullptr, next_sigaction);
+    }
+    if (std::exchange(t_program_blocks, false)) {
+        change_mask(SIG_BLOCK, bit_of(signal));
+        send_pending(signal);
+    }
+}
+
+ShownDispositions show_program_dispositions() noexcept {
+    const int signal = own_signal();
+    ShownDispositions shown;
+    if (signal == 0) {
+        return shown;
+    }
+    if (t_program_blocks &&
+        (t_child_with_mask == 0 || t_child_with_mask != raw_syscall(SYS_getpid))) {
+        shown.is_blocked = (change_mask(SIG_BLOCK, bit_of(signal)) & bit_of(signal)) == 0;
+    } else if (t_left_unsampled) {
+        // What waits is a sample. No more come, and the new image has a mask without it.
+        ignore_own_signal();
+        change_mask(SIG_UNBLOCK, bit_of(signal));
+        install_handler(signal);
+        shown.is_unblocked = true;
+    }
+    struct sigaction real {};
+    if (g_view.action().sa_handler == SIG_IGN && next_sigaction(signal, nullptr, &real) == 0 &&
+        real.sa_sigaction == capture::on_signal) {
+        ignore_own_signal();
+        shown.is_ignored = true;
+    }
+    return shown;
+}
+
+void restore_own_dispositions(ShownDispositions shown) noexcept {
+    const int signal = own_signal();
+    if (shown.is_ignored) {
+        install_handler(signal);
+    }
+    if (shown.is_blocked) {
+        unblock_own_signal();
+    }
+    if (shown.is_unblocked) {
+        block_own_signal();
+    }
+}
+
+void note_mask_of_child() noexcept {
+    t_child_with_mask = raw_syscall(SYS_getpid);
+}
+
+}  // namespace sample::agent

@@ -1,0 +1,207 @@
+// pthread_create and thrd_create: the new thread tells capture its stack, gets an event of its own
+// where the source wants one, and books its rest when it ends.
+//
+// Threads that come another way (raw clone, and the helpers that libc makes for itself) are sampled
+// too, by an inherited event; their stacks are read with the kernel's leave, page by page, and
+// their rest is booked when the process ends. Start arguments pass through a fixed pool: the
+// program's heap is not touched. Threads that exist before the process joins came through here as
+// well.
+#include "sampler/agent/processes/spare_stack.h"
+#include "sampler/agent/session/arming.h"
+#include "sampler/agent/session/session_client.h"
+#include "sampler/agent/signals/alternate_stack.h"
+#include "sampler/agent/signals/signals.h"
+#include "sampler/agent/wrap/next_definition.h"
+#include "sampler/capture/capture.h"
+
+#include <pthread.h>
+#include <threads.h>
+
+#include <array>
+
+namespace sample::agent {
+namespace {
+
+using Start = void* (*)(void*);
+
+SAMPLE_NEXT(g_pthread_create, "pthread_create",
+            int(pthread_t*, const pthread_attr_t*, Start, void*));
+SAMPLE_NEXT(g_thrd_create, "thrd_create", int(thrd_t*, thrd_start_t, void*));
+
+/// What the new thread is to do. One of the two starts is set.
+struct ThreadStart {
+    Start start = nullptr;
+    thrd_start_t c11_start = nullptr;
+    void* argument = nullptr;
+    std::size_t stack_bytes = 0;
+    bool blocks_own_signal = false;
+    bool unblock = false;  ///< The thread begins with our signal blocked.
+};
+
+/// As many as threads can be sampled at once; taken from the lowest on, so that few pages are
+/// touched. An entry is in use until its thread runs.
+constinit std::array<ThreadStart, capture::kMaxThreads> g_starts{};
+constinit capture::Bitmap g_used_starts{};
+constinit std::atomic<int> g_key_state{0};  // 0: none, 1: being made, 2: made
+pthread_key_t g_end_key;
+constinit std::atomic<std::size_t> g_default_stack_bytes{0};
+
+ThreadStart* claim_start() noexcept {
+    for (std::size_t word = 0; word < g_used_starts.size(); ++word) {
+        std::uint64_t used = g_used_starts[word].load(std::memory_order_relaxed);
+        while (~used != 0) {
+            const auto bit = static_cast<std::size_t>(__builtin_ctzll(~used));
+            // Acquire pairs with the release in free_start(): the thread has read it all.
+            if (g_used_starts[word].compare_exchange_weak(used, used | std::uint64_t{1} << bit,
+                                                          std::memory_order_acquire,
+                                                          std::memory_order_relaxed)) {
+                ThreadStart& entry = g_starts[word * 64 + bit];
+                entry = {};
+                return &entry;
+            }
+        }
+    }
+    return nullptr;
+}
+
+void free_start(const ThreadStart* entry) noexcept {
+    const auto index = static_cast<std::size_t>(entry - g_starts.data());
+    g_used_starts[index / 64].fetch_and(~(std::uint64_t{1} << (index % 64)),
+                                        std::memory_order_release);
+}
+
+/// Destructors of the program's keys may work, too, and ours was made first: its first call comes
+/// before theirs, and asks for a second one. Source: pthread_key_create(3).
+void on_thread_end(void* first) {
+    static constexpr char kAgain = 0;
+    if (first != &kAgain) {
+        pthread_setspecific(g_end_key, &kAgain);
+        return;
+    }
+    const bool is_sampled = own_signal() != 0;
+    if (is_sampled) {
+        disarm_this_thread();
+    }
+    capture::end_thread();
+    free_spare_stack_of_children();
+    if (is_sampled) {
+        // Later destructors run on without an alternate stack of ours.
+        leave_unsampled();
+        give_alternate_stack_back();
+    }
+}
+
+/// In the new thread. Returns a copy of its start; the pool's entry is free again.
+ThreadStart begin(ThreadStart* entry) noexcept {
+    const ThreadStart start = *entry;
+    free_start(entry);
+    // glibc keeps its descriptor at the top of every thread's stack, also of one the program
+    // brought.
+    const auto high = static_cast<std::uint64_t>(pthread_self());
+    capture::set_stack_bounds(high - start.stack_bytes, high);
+    set_program_blocks_own_signal(start.blocks_own_signal);
+    if (gives_alternate_stacks() && !take_alternate_stack()) {
+        leave_unsampled();
+    } else if (start.unblock) {
+        unblock_own_signal();
+    }
+    if (g_key_state.load(std::memory_order_acquire) == 2) {
+        pthread_setspecific(g_end_key, &g_end_key);
+    }
+    begin_thread();
+    return start;
+}
+
+void* run_thread(void* entry) {
+    const ThreadStart start = begin(static_cast<ThreadStart*>(entry));
+    return start.start(start.argument);
+}
+
+int run_c11_thread(void* entry) {
+    const ThreadStart start = begin(static_cast<ThreadStart*>(entry));
+    return start.c11_start(start.argument);
+}
+
+ThreadStart* prepare_start(void* argument) noexcept {
+    set_up_threads();
+    ThreadStart* entry = claim_start();
+    if (entry != nullptr) {
+        entry->argument = argument;
+        entry->stack_bytes = g_default_stack_bytes.load(std::memory_order_relaxed);
+        entry->blocks_own_signal = program_blocks_own_signal();
+    }
+    return entry;
+}
+
+/// What the thread's attributes say of its stack and of its mask.
+void apply_attributes(ThreadStart& entry, const pthread_attr_t& attributes) noexcept {
+    std::size_t bytes = 0;
+    if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes != 0) {
+        entry.stack_bytes = bytes;
+    }
+    sigset_t mask;
+    if (own_signal() != 0 && pthread_attr_getsigmask_np(&attributes, &mask) == 0) {
+        entry.blocks_own_signal = sigismember(&mask, own_signal()) == 1;
+        entry.unblock = entry.blocks_own_signal;
+    }
+}
+
+}  // namespace
+
+void set_up_threads() noexcept {
+    int none = 0;
+    if (g_key_state.load(std::memory_order_relaxed) != 0 ||
+        !g_key_state.compare_exchange_strong(none, 1)) {
+        return;
+    }
+    pthread_attr_t defaults;
+    if (pthread_getattr_default_np(&defaults) == 0) {
+        std::size_t bytes = 0;
+        pthread_attr_getstacksize(&defaults, &bytes);
+        g_default_stack_bytes.store(bytes, std::memory_order_relaxed);
+        pthread_attr_destroy(&defaults);
+    }
+    if (pthread_key_create(&g_end_key, on_thread_end) == 0) {
+        g_key_state.store(2, std::memory_order_release);
+    }
+}
+
+}  // namespace sample::agent
+
+namespace agent = sample::agent;
+
+extern "C" {
+
+SAMPLE_WRAPPER int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                  void* (*start)(void*), void* argument) noexcept {
+    auto* real = agent::g_pthread_create.get();
+    agent::ThreadStart* entry = agent::prepare_start(argument);
+    if (entry == nullptr) {
+        return real(thread, attributes, start, argument);
+    }
+    entry->start = start;
+    if (attributes != nullptr) {
+        agent::apply_attributes(*entry, *attributes);
+    }
+    const int result = real(thread, attributes, agent::run_thread, entry);
+    if (result != 0) {
+        agent::free_start(entry);
+    }
+    return result;
+}
+
+SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argument) {
+    auto* real = agent::g_thrd_create.get();
+    agent::ThreadStart* entry = agent::prepare_start(argument);
+    if (entry == nullptr) {
+        return real(thread, start, argument);
+    }
+    entry->c11_start = start;
+    const int result = real(thread, agent::run_c11_thread, entry);
+    if (result != thrd_success) {
+        agent::free_start(entry);
+    }
+    return result;
+}
+
+}  // extern "C"

@@ -1,0 +1,161 @@
+#include "sampler/capture/libraries.h"
+
+#include "sampler/capture/chunk_writer.h"
+#include "sampler/capture/clocks.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <array>
+#include <atomic>
+
+namespace sample::capture {
+namespace {
+
+// One word for two counts, so that a sample writes to it twice and not four times: who is inside,
+// and above it who of them reads.
+constexpr std::uint64_t kInside = 1;
+constexpr std::uint64_t kReads = std::uint64_t{1} << 32;
+
+/// Each thread counts in one of these, mostly alone: a word that every sample of every thread
+/// changes would go from one processor's cache to the next all the time.
+struct alignas(64) Counter {
+    std::atomic<std::uint64_t> counts{0};
+};
+constexpr unsigned kCounterBits = 6;
+constinit std::array<Counter, std::size_t{1} << kCounterBits> g_counters{};
+
+constinit std::atomic<std::uint32_t> g_unloads{0};
+
+/// By the stack, as no two threads share one. Any counter is right for any thread: where two meet
+/// is no matter.
+std::size_t index_by(const void* frame) noexcept {
+    constexpr unsigned kSmallestStackBits = 14;
+    return (reinterpret_cast<std::uint64_t>(frame) >> kSmallestStackBits) * 0x9e3779b97f4a7c15U >>
+           (64U - kCounterBits);
+}
+
+/// Sees each counter once as it is to be: whoever counts there later sees g_unloads changed, too. A
+/// thread counts for some microseconds of each period, so that moment comes.
+template <class Done>
+void wait_until(const Done& done) noexcept {
+    for (const Counter& counter : g_counters) {
+        while (!done(counter.counts.load(std::memory_order_seq_cst))) {
+            sleep_briefly();
+        }
+    }
+}
+
+}  // namespace
+
+LibraryReader::LibraryReader() noexcept : index_{index_by(this)} {
+    // Sequentially consistent with close_library_guard(): either it sees this reader, or this sees
+    // the unload.
+    std::atomic<std::uint64_t>& counts = g_counters[index_].counts;
+    counts.fetch_add(kInside + kReads, std::memory_order_seq_cst);
+    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it must come second.
+    allowed_ = g_unloads.load(std::memory_order_seq_cst) == 0;
+    if (!allowed_) {
+        counts.fetch_sub(kReads, std::memory_order_release);
+    }
+}
+
+LibraryReader::~LibraryReader() {
+    g_counters[index_].counts.fetch_sub(allowed_ ? kInside + kReads : kInside,
+                                        std::memory_order_release);
+}
+
+void close_library_guard() noexcept {
+    g_unloads.fetch_add(1, std::memory_order_seq_cst);
+    wait_until([](std::uint64_t counts) { return counts < kReads; });
+}
+
+void open_library_guard() noexcept {
+    g_unloads.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void wait_until_all_are_out() noexcept {
+    // As for an unload: who is not seen here sees that word changed, and what was written before.
+    g_unloads.fetch_add(1, std::memory_order_seq_cst);
+    wait_until([](std::uint64_t counts) { return counts == 0; });
+    g_unloads.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void reset_library_guard() noexcept {
+    for (Counter& counter : g_counters) {
+        counter.counts.store(0, std::memory_order_relaxed);
+    }
+    g_unloads.store(0, std::memory_order_relaxed);
+}
+
+bool write_module(Area& area, ThreadState& thread, const ModuleDescription& module) noexcept {
+    constexpr std::uint32_t kMaxPath = 1023;
+    constexpr std::uint32_t kHeadWords = sizeof(ModuleRecord) / 8;
+    ModuleRecord record;
+    std::uint32_t path_bytes = 0;
+    while (path_bytes < kMaxPath && module.path[path_bytes] != '\0') {
+        ++path_bytes;
+    }
+    record.ticks = read_ticks();
+    record.start = module.start;
+    record.end = module.end;
+    record.bias = module.bias;
+    record.flags = module.flags;
+    std::uint16_t id_bytes = 0;
+    while (id_bytes < module.build_id_bytes && id_bytes < record.build_id.size()) {
+        record.build_id[id_bytes] = module.build_id[id_bytes];
+        ++id_bytes;
+    }
+    const std::uint32_t words = kHeadWords + (path_bytes + 7) / 8;
+    record.head = {RecordKind::module, static_cast<std::uint16_t>(words),
+                   static_cast<std::uint16_t>(path_bytes), id_bytes};
+    const Reservation room = reserve_anywhere(area, thread, words);
+    if (room.words == nullptr) {
+        return false;
+    }
+    __builtin_memcpy(room.words, &record, sizeof record);
+    for (std::uint32_t i = kHeadWords; i < words; ++i) {
+        std::uint64_t word = 0;
+        for (std::uint32_t byte = 0; byte < 8; ++byte) {
+            const std::uint32_t at = (i - kHeadWords) * 8 + byte;
+            const auto value = static_cast<std::uint8_t>(at < path_bytes ? module.path[at] : '\0');
+            word |= static_cast<std::uint64_t>(value) << (8 * byte);
+        }
+        room.words[i] = word;
+    }
+    commit(thread, room);
+    return true;
+}
+
+void forget_unloaded_libraries(Area& area, ThreadState& thread, std::uint64_t generation) noexcept {
+    if (thread.libraries.generation() != generation) {
+        thread.libraries.reset(generation);
+        write_record(area, thread, UnloadRecord{});
+    }
+}
+
+void report_new_libraries(Area& area, ThreadState& thread, const unwind::ModuleTable& modules,
+                          std::span<const FrameAddress> frames) noexcept {
+    for (const FrameAddress frame : frames) {
+        const std::uint64_t pc = frame.lookup_pc().value;
+        dl_find_object found;
+        if (frame.is_elided() || modules.find(Pc{pc}) != nullptr ||
+            _dl_find_object(reinterpret_cast<void*>(pc), &found) != 0 ||
+            found.dlfo_link_map == nullptr) {
+            continue;
+        }
+        const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
+        if (thread.libraries.add(start)) {
+            ModuleDescription module;
+            module.start = start;
+            module.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
+            module.bias = found.dlfo_link_map->l_addr;
+            module.flags = kModulePlugin;
+            module.path = found.dlfo_link_map->l_name;
+            write_module(area, thread, module);
+        }
+    }
+}
+
+}  // namespace sample::capture
