@@ -22,6 +22,28 @@ constexpr std::uint64_t kUcontext = 8;
 constexpr std::uint64_t kInterruptedPc = 8 + 40 + 16 * 8;
 constexpr std::uint64_t kSyscallBytes = 2;
 
+// The stack pointer at the first instruction, within its page.
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kFirstSp = 0xe00;
+
+/// Starts the program twice, the second time with a variable of such a length that its stack begins
+/// at kFirstSp. Else the lengths of its path and of what the kernel says would decide how its
+/// frames are aligned, and with that what a guess meets there.
+Result<Tracee> start_aligned(const Options& options) {
+    std::vector<std::string> environment = options.environment;
+    environment.emplace_back("PADDING=");
+    auto first = Tracee::start(options.command, environment);
+    if (!first) {
+        return first;
+    }
+    const auto registers = first->registers();
+    if (!registers) {
+        return unexpected(registers.error());
+    }
+    environment.back().append((registers->sp() - kFirstSp) % kPage, '.');
+    return Tracee::start(options.command, environment);
+}
+
 bool changes_mappings(std::uint64_t number) noexcept {
     return number == SYS_mmap || number == SYS_munmap || number == SYS_mprotect ||
            number == SYS_mremap || number == SYS_brk;
@@ -30,7 +52,7 @@ bool changes_mappings(std::uint64_t number) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const Options& options) {
-    auto tracee = Tracee::start(options.command, options.environment);
+    auto tracee = start_aligned(options);
     if (!tracee) {
         return unexpected(tracee.error());
     }

@@ -5,12 +5,12 @@
 //                  -- PROGRAM [ARGUMENT]...
 //
 // The program is single-stepped from its entry point (--from loader: from the process's first
-// instruction) to its exit, with no environment but --env. Prints how many instructions were walked
-// right, how many incompletely and how many wrongly, and the first example of each class that
-// --expected does not list for the configuration (docs/unwinding-truth.md). --print-expected prints
-// what table.py makes that table of instead. --visits demands that there was an instruction in a
-// "module:function" that begins so. Exits 0 if all is as expected and the program exited with 0; 1
-// if not; 2 if the truth could not be told.
+// instruction) to its exit, with no environment but --env and what places its stack. Prints how
+// many instructions were walked right, how many incompletely and how many wrongly, and the first
+// example of each class that --expected does not list for the configuration
+// (docs/unwinding-truth.md). --print-expected prints what table.py makes that table of instead.
+// --visits demands that there was an instruction in a "module:function" that begins so. Exits 0 if
+// all is as expected and the program exited with 0; 1 if not; 2 if the truth could not be told.
 #include "tests/unwind/truth/expectations.h"
 #include "tests/unwind/truth/session.h"
 
