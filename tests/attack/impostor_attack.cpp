@@ -16,8 +16,6 @@
 namespace sample::e2e {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
 class Impostor : public Session {
 protected:
     Impostor() : name_{"sample-impostor-" + std::to_string(::getpid())} {}

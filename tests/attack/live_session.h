@@ -15,6 +15,8 @@
 
 namespace sample::e2e {
 
+inline constexpr uid_t kNobody = 65534;
+
 /// What is said by NAME:SECRET:MARK.
 struct SessionWords {
     std::string name;

@@ -16,7 +16,6 @@
 namespace sample::e2e {
 namespace {
 
-constexpr uid_t kNobody = 65534;
 /// The shell and three_leaves: two images of one process.
 constexpr std::size_t kOwnImages = 2;
 

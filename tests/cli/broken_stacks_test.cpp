@@ -16,9 +16,6 @@
 namespace sample::cli {
 namespace {
 
-constexpr Terminal kPipe{false, true, 0};
-constexpr std::uint64_t kMs = 1'000'000;
-
 /// made_up_profile() with 2 % of its stacks incomplete, 0.5 % truncated.
 callgraph::Profile broken_profile() {
     callgraph::Profile profile = made_up_profile();

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Terminal kPipe{false, true, 0};
 constexpr std::uint64_t kNsPerSample = 100'000;
 
 /// Gives the leaf `parse` so many samples more, of a period each.

@@ -12,7 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Terminal kPipe{false, true, 0};
 constexpr Terminal kAsciiPipe{false, false, 0};
 
 /// The made-up profile, as if its microseconds were faults.

@@ -5,8 +5,6 @@
 namespace sample::cli {
 namespace {
 
-constexpr std::uint64_t kMs = 1'000'000;
-
 NodeId add_node(callgraph::Profile& profile, NodeId parent, std::uint32_t function,
                 std::uint64_t total_us, std::uint64_t self_us) {
     const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};

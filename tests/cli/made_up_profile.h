@@ -2,8 +2,14 @@
 #pragma once
 
 #include "callgraph/profile.h"
+#include "cli/terminal.h"
+
+#include <cstdint>
 
 namespace sample::cli {
+
+inline constexpr Terminal kPipe{false, true, 0};
+inline constexpr std::uint64_t kMs = 1'000'000;
 
 /// 1 s in two categories:
 ///

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr Terminal kPipe{false, true, 0};
 constexpr Terminal kAsciiPipe{false, false, 0};
 
 ViewOptions options_of(Terminal terminal) {

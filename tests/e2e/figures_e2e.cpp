@@ -11,11 +11,6 @@ namespace {
 
 using Figures = Session;
 
-/// `part` of `whole` is `share`, but for chance and one point of startup and rounding.
-void expect_share(double part, double whole, double share, double samples) {
-    EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
-}
-
 TEST_F(Figures, three_leaves_have_their_shares) {
     const Outcome outcome = record({target("three_leaves"), "1"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -10,10 +10,6 @@ namespace {
 /// Bit 0 of a function's flags.
 constexpr unsigned kNative = 1;
 
-void expect_share(double part, double whole, double share, double samples) {
-    EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
-}
-
 class Jit : public Session {
 protected:
     /// Removes the map of the target that ran: the recording alone must have the names.

@@ -123,6 +123,10 @@ double six_sigma(double p, double samples) {
     return 6 * std::sqrt(p * (1 - p) / samples);
 }
 
+void expect_share(double part, double whole, double share, double samples) {
+    EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
+}
+
 double even_samples(const Recording& seen) {
     const std::string source = seen.text_stat("source");
     return seen.stat("samples") / (source == "thread" || source == "timer" ? 4 : 1);

@@ -55,6 +55,9 @@ private:
 /// Six standard deviations of a share `p` that was estimated from `samples` samples.
 [[nodiscard]] double six_sigma(double p, double samples);
 
+/// `part` of `whole` is `share`, but for chance and one point of startup and rounding.
+void expect_share(double part, double whole, double share, double samples);
+
 /// How many samples of one weight tell as much as those of `seen`. What thread and timer take
 /// stands for the time since the last one, on a busy machine up to a slice of the scheduler's: a
 /// few heavy ones among many light ones. Each counts as a quarter.

@@ -43,10 +43,6 @@ protected:
     }
 };
 
-void expect_share(double part, double whole, double share, double samples) {
-    EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
-}
-
 /// The roots' sum is what the program said it had used.
 void expect_sum(const Recording& seen, const Outcome& outcome) {
     EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);

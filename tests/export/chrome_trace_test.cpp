@@ -13,7 +13,7 @@ namespace {
 using callgraph::Profile;
 using Json = nlohmann::json;
 
-std::string text_of(const Profile& profile) {
+std::string chrome_trace_text(const Profile& profile) {
     std::string text;
     EXPECT_TRUE(write_chrome_trace(profile, to_string_sink(text)).has_value());
     return text;
@@ -37,7 +37,7 @@ std::string slices_of(const std::string& text, const std::string& tid) {
 }
 
 TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
-    EXPECT_EQ(slices_of(text_of(threads_profile()), "100"),
+    EXPECT_EQ(slices_of(chrome_trace_text(threads_profile()), "100"),
               "B [before sampling] 0.100\n"
               "E [before sampling] 0.400\n"
               "B main 1.000\n"
@@ -59,7 +59,7 @@ TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
 }
 
 TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
-    const Json trace = Json::parse(text_of(threads_profile()));
+    const Json trace = Json::parse(chrome_trace_text(threads_profile()));
     EXPECT_EQ(trace["displayTimeUnit"], "ns");
     const Json& events = trace["traceEvents"];
     EXPECT_EQ(events[0], Json::parse(R"({"ph":"M","pid":100,"tid":100,"ts":0,"name":"thread_name",
@@ -70,12 +70,13 @@ TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
     EXPECT_EQ(trace["otherData"]["sample"]["lost"], 3);
     EXPECT_EQ(trace["otherData"]["functions"][0],
               Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
-    EXPECT_NE(text_of(threads_profile()).find("\"cat\":\"app,inlined\",\"name\":\"helper\""),
-              std::string::npos);
+    EXPECT_NE(
+        chrome_trace_text(threads_profile()).find("\"cat\":\"app,inlined\",\"name\":\"helper\""),
+        std::string::npos);
 }
 
 TEST(ChromeTrace, counts_samples_and_cpu_use_by_interval) {
-    const Json trace = Json::parse(text_of(threads_profile()));
+    const Json trace = Json::parse(chrome_trace_text(threads_profile()));
     std::string counters;
     for (const Json& event : trace["traceEvents"]) {
         if (event["ph"] == "C" && event["tid"] == 101) {
@@ -96,7 +97,7 @@ TEST(ChromeTrace, counts_a_slice_that_is_longer_than_the_session_in_few_steps) {
     const auto thread = maker.thread("app", "app", 1, 1);
     maker.profile.stats.clock = "cpu";
     maker.sample(thread, 1'005'000'000, at_f, 1'000'000'000);
-    const Json trace = Json::parse(text_of(maker.finish()));
+    const Json trace = Json::parse(chrome_trace_text(maker.finish()));
     std::string counters;
     for (const Json& event : trace["traceEvents"]) {
         if (event["ph"] == "C" && event["args"].contains("CPU %")) {
@@ -109,7 +110,7 @@ TEST(ChromeTrace, counts_a_slice_that_is_longer_than_the_session_in_few_steps) {
 TEST(ChromeTrace, has_no_counters_and_says_so_where_no_times_are_known) {
     Profile profile = threads_profile();
     profile.timeline.reset();
-    const std::string text = text_of(profile);
+    const std::string text = chrome_trace_text(profile);
     EXPECT_EQ(text.find("\"ph\":\"C\""), std::string::npos);
     EXPECT_TRUE(Json::parse(text)["otherData"]["axis"].get<std::string>().starts_with("no times"));
 }
@@ -122,7 +123,7 @@ TEST(ChromeTrace, makes_a_microsecond_of_each_that_is_counted) {
     maker.profile.event = maker.profile.unit = "page-faults";
     maker.sample(thread, 7, at_f, 3);
     maker.sample(thread, 9, maker.child(app, maker.function("f")), 2);
-    EXPECT_EQ(slices_of(text_of(maker.finish()), "1"),
+    EXPECT_EQ(slices_of(chrome_trace_text(maker.finish()), "1"),
               "B f 0.000\nE f 3.000\nB f 3.00001\nE f 5.000\n");
 }
 
@@ -135,7 +136,7 @@ TEST(ChromeTrace, writes_times_before_the_start) {
     maker.sample(thread, -1500, maker.child(at_f, f), 1000);
     maker.sample(thread, -500, at_f, 1000);
     maker.sample(thread, 500, maker.child(maker.child(app, maker.function("g")), f), 1000);
-    EXPECT_EQ(slices_of(text_of(maker.finish()), "1"),
+    EXPECT_EQ(slices_of(chrome_trace_text(maker.finish()), "1"),
               "B f -2.500\nB f -2.500\nE f -1.500\nE f -0.500\n"
               "B g -0.500\nB f -0.500\nE f 0.500\nE g 0.500\n");
 }
@@ -148,7 +149,8 @@ TEST(ChromeTrace, tells_equal_names_apart_before_the_start_and_at_it) {
         const auto thread = maker.thread("app", "app", 1, 1);
         maker.sample(thread, end, maker.child(maker.child(app, maker.function("g")), f), 1000);
         maker.sample(thread, end + 1000, maker.child(app, f), 1000);
-        EXPECT_NE(slices_of(text_of(maker.finish()), "1").find(std::string{"\nB f "} + text + "\n"),
+        EXPECT_NE(slices_of(chrome_trace_text(maker.finish()), "1")
+                      .find(std::string{"\nB f "} + text + "\n"),
                   std::string::npos);
     }
 }

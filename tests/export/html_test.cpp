@@ -20,7 +20,7 @@ namespace {
 
 using callgraph::Profile;
 
-std::string exported(const Profile& profile) {
+std::string exported_page(const Profile& profile) {
     std::string text;
     EXPECT_TRUE(write_html(profile, to_string_sink(text)).has_value());
     return text;
@@ -135,7 +135,7 @@ private:
 
 TEST(Html, has_every_function_and_node_with_its_figures) {
     const Profile profile = timed_profile();
-    const Block block = BlockReader{exported(profile)}.read();
+    const Block block = BlockReader{exported_page(profile)}.read();
     EXPECT_TRUE(block.ends_here);
     ASSERT_EQ(block.names.size(), profile.functions.size());
     for (std::size_t i = 0; i < block.names.size(); ++i) {
@@ -163,17 +163,17 @@ TEST(Html, has_every_function_and_node_with_its_figures) {
 }
 
 TEST(Html, names_sources_but_not_modules_as_files) {
-    const Block block = BlockReader{exported(timed_profile())}.read();
+    const Block block = BlockReader{exported_page(timed_profile())}.read();
     EXPECT_EQ(block.sources, std::vector<std::string>{"/src/run.cpp"});
     EXPECT_EQ(block.functions[0][0], 1) << "run()";
     EXPECT_EQ(block.functions[0][3], 0) << "malloc, of which only the module is known";
 }
 
 TEST(Html, has_nothing_of_the_profile_but_in_base64) {
-    const std::string page = exported(timed_profile());
+    const std::string page = exported_page(timed_profile());
     Profile nothing;
     nothing.nodes.resize(1);
-    const std::string empty = exported(nothing);
+    const std::string empty = exported_page(nothing);
     const auto around = [](const std::string& text) {
         const std::string_view block = block_of(text);
         return std::string{text}.erase(static_cast<std::size_t>(block.data() - text.data()),
@@ -186,7 +186,7 @@ TEST(Html, has_nothing_of_the_profile_but_in_base64) {
 }
 
 TEST(Html, may_ask_no_network_for_anything) {
-    const std::string page = exported(timed_profile());
+    const std::string page = exported_page(timed_profile());
     EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
     for (const char* word : {"://", "src=", "href=", "@import", "url("}) {
         EXPECT_EQ(page.find(word), std::string::npos) << word;
@@ -199,7 +199,7 @@ TEST(Html, tells_the_truth_of_the_recording) {
     Profile profile = timed_profile();
     profile.scale = 13.67021402;
     profile.stats.whole = false;
-    const nlohmann::json header = BlockReader{exported(profile)}.read().header;
+    const nlohmann::json header = BlockReader{exported_page(profile)}.read().header;
     std::string marks;
     for (const nlohmann::json& mark : header["truth"]) {
         marks += mark["text"].get<std::string>() + (mark["isWarning"] ? "!" : "") + "\n";
@@ -216,7 +216,7 @@ TEST(Html, tells_the_truth_of_the_recording) {
 TEST(Html, counts_an_event) {
     Profile profile = timed_profile();
     profile.event = profile.unit = "page-faults";
-    const nlohmann::json header = BlockReader{exported(profile)}.read().header;
+    const nlohmann::json header = BlockReader{exported_page(profile)}.read().header;
     EXPECT_EQ(header["isTime"], false);
     EXPECT_EQ(header["unit"], "page-faults");
     EXPECT_EQ(header["explanation"].get<std::string>().find("CPU time"), std::string::npos);
@@ -226,7 +226,7 @@ TEST(Html, replaces_bytes_that_are_not_utf_8) {
     Profile profile = timed_profile();
     profile.functions[0].name = "a\xff";
     profile.command_line = "b\xff";
-    const Block block = BlockReader{exported(profile)}.read();
+    const Block block = BlockReader{exported_page(profile)}.read();
     EXPECT_EQ(block.names[0], "a\ufffd");
     EXPECT_EQ(block.header["command"], "b\ufffd");
 }
@@ -241,7 +241,7 @@ TEST(Html, writes_long_data_in_lines) {
             function.name += static_cast<char>('A' + (random >> 59));
         }
     }
-    const std::string page = exported(profile);
+    const std::string page = exported_page(profile);
     const std::string_view block = block_of(page);
     ASSERT_GT(block.size(), 50'000);
     EXPECT_EQ(block.find('\n', 1), 16'385);

@@ -11,7 +11,7 @@ namespace {
 
 using callgraph::Profile;
 
-std::string text_of(const Profile& profile) {
+std::string perf_script_text(const Profile& profile) {
     std::string text;
     EXPECT_TRUE(write_perf_script(profile, to_string_sink(text)).has_value());
     return text;
@@ -19,7 +19,7 @@ std::string text_of(const Profile& profile) {
 
 /// The entries, behind the comments.
 std::string entries_of(const Profile& profile) {
-    const std::string text = text_of(profile);
+    const std::string text = perf_script_text(profile);
     return text.substr(text.rfind("#\n") + 2);
 }
 
@@ -66,12 +66,12 @@ TEST(PerfScript, is_utf8) {
     for (auto& function : profile.functions) {
         function.name += '\xff';
     }
-    const std::string text = text_of(profile);
+    const std::string text = perf_script_text(profile);
     EXPECT_EQ(text, to_utf8(text));
 }
 
 TEST(PerfScript, begins_with_what_readers_recognise_and_the_truth) {
-    const std::string text = text_of(threads_profile());
+    const std::string text = perf_script_text(threads_profile());
     EXPECT_TRUE(text.starts_with("# ========\n# cmdline : ./app --fast\n"));
     EXPECT_NE(text.find("\n# samples lost: 3\n"), std::string::npos);
     EXPECT_NE(text.find("\n# build id : 0123abcd /usr/bin/app\n"), std::string::npos);

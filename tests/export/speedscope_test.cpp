@@ -15,7 +15,7 @@ namespace {
 using callgraph::Profile;
 using Json = nlohmann::json;
 
-std::string text_of(const Profile& profile) {
+std::string speedscope_text(const Profile& profile) {
     std::string text;
     EXPECT_TRUE(write_speedscope(profile, to_string_sink(text)).has_value());
     return text;
@@ -53,7 +53,7 @@ void add_up(const Json& events, Totals& totals) {
 }
 
 void expect_the_functions_totals(const Profile& profile) {
-    const Json file = Json::parse(text_of(profile));
+    const Json file = Json::parse(speedscope_text(profile));
     Totals totals;
     for (const Json& track : file["profiles"]) {
         add_up(track["events"], totals);
@@ -66,7 +66,7 @@ void expect_the_functions_totals(const Profile& profile) {
 }
 
 TEST(Speedscope, opens_and_closes_frames_along_time) {
-    const Json file = Json::parse(text_of(threads_profile()));
+    const Json file = Json::parse(speedscope_text(threads_profile()));
     const Json& first = file["profiles"][0];
     EXPECT_EQ(first["name"], "app, app (pid 100, tid 100)");
     EXPECT_EQ(first["unit"], "nanoseconds");
@@ -85,7 +85,7 @@ TEST(Speedscope, opens_and_closes_frames_along_time) {
 }
 
 TEST(Speedscope, says_where_functions_are_and_how_far_to_trust) {
-    const Json file = Json::parse(text_of(threads_profile()));
+    const Json file = Json::parse(speedscope_text(threads_profile()));
     EXPECT_EQ(file["shared"]["frames"][0],
               Json::parse(R"({"name":"main","file":"/src/main.cpp","line":10,"module":1})"));
     EXPECT_EQ(file["shared"]["frames"][6], Json::parse(R"({"name":"[before sampling]"})"));
@@ -105,12 +105,12 @@ TEST(Speedscope, has_them_without_times_and_for_events) {
     Profile profile = threads_profile();
     profile.timeline.reset();
     expect_the_functions_totals(profile);
-    const Json file = Json::parse(text_of(profile));
+    const Json file = Json::parse(speedscope_text(profile));
     EXPECT_EQ(file["profiles"][0]["name"], "worker (no times)");
     profile = threads_profile();
     profile.event = profile.unit = "page-faults";
     expect_the_functions_totals(profile);
-    EXPECT_EQ(Json::parse(text_of(profile))["profiles"][0]["unit"], "none");
+    EXPECT_EQ(Json::parse(speedscope_text(profile))["profiles"][0]["unit"], "none");
 }
 
 TEST(Speedscope, has_them_for_random_profiles) {
@@ -132,14 +132,14 @@ TEST(Speedscope, gives_time_without_a_stack_a_frame_of_its_own) {
     maker.sample(thread, 10, node, 10);
     maker.sample(thread, 20, app, 10);
     maker.sample(thread, 30, node, 10);
-    const Json file = Json::parse(text_of(maker.finish()));
+    const Json file = Json::parse(speedscope_text(maker.finish()));
     EXPECT_EQ(file["shared"]["frames"][1]["name"], "[no stack]");
     EXPECT_EQ(file["profiles"][0]["events"].size(), 6U);
     EXPECT_EQ(file["profiles"][0]["events"][2], Json::parse(R"({"type":"O","frame":1,"at":10})"));
 }
 
 TEST(Speedscope, has_one_empty_profile_where_there_are_no_samples) {
-    const Json file = Json::parse(text_of(Profile{}));
+    const Json file = Json::parse(speedscope_text(Profile{}));
     EXPECT_EQ(file["profiles"].size(), 1U);
     EXPECT_TRUE(file["profiles"][0]["events"].empty());
 }

@@ -11,11 +11,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-std::vector<std::byte> bytes_of(std::string_view text) {
-    const auto bytes = std::as_bytes(std::span{text});
-    return {bytes.begin(), bytes.end()};
-}
-
 std::vector<std::string> log_of(std::span<const std::byte> file) {
     KeepingSink kept;
     EXPECT_TRUE(read_recording(file, kept));

@@ -1,6 +1,7 @@
 // The generic reader, on streams made by hand: as another program, or a later version, would write.
 #include "trace/event_reader.h"
 
+#include "tests/trace/recording_fixture.h"
 #include "trace/event_encoder.h"
 #include "trace/wire.h"
 
@@ -37,11 +38,6 @@ constexpr EventSpec kThreadSpec{101, wire::kNoSync | wire::kMaybeHasAux, "Test",
 constexpr EventSpec kUnknownSpec{102, wire::kNoSync | wire::kMaybeHasAux, "Other", "Thing",
                                  kThreadFields};
 constexpr EventSpec kSyncSpec{103, wire::kMaybeHasAux, "Test", "Sync", kThreadFields};
-
-Bytes bytes_of(std::string_view text) {
-    const auto bytes = std::as_bytes(std::span{text});
-    return {bytes.begin(), bytes.end()};
-}
 
 /// A file in the making.
 class File {

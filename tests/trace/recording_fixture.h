@@ -15,10 +15,16 @@
 #include <cstdlib>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace sample::trace {
+
+[[nodiscard]] inline std::vector<std::byte> bytes_of(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span{text});
+    return {bytes.begin(), bytes.end()};
+}
 
 /// A file in a directory of its own, both removed at the end.
 class TemporaryFile {
