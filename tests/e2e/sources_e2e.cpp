@@ -69,9 +69,17 @@ TEST_P(Source, finds_the_shares_of_three_leaves_and_their_sum) {
     const double samples = even_samples(found);
     const double work_us = told(outcome.out, "work_cpu_ns") / 1000;
     expect_sum(found, outcome);
-    expect_share(found.self_us("leaf_fifty"), work_us, 0.5, samples);
-    expect_share(found.self_us("leaf_thirty"), work_us, 0.3, samples);
-    expect_share(found.self_us("leaf_twenty"), work_us, 0.2, samples);
+    const double fifty = found.self_us("leaf_fifty");
+    const double thirty = found.self_us("leaf_thirty");
+    const double twenty = found.self_us("leaf_twenty");
+    const double leaves = fifty + thirty + twenty;
+    expect_share(fifty, leaves, 0.5, samples);
+    expect_share(thirty, leaves, 0.3, samples);
+    expect_share(twenty, leaves, 0.2, samples);
+    // Where the kernel is not seen, a sample that comes late, as on a busy machine, stands for one
+    // period.
+    EXPECT_LE(leaves / work_us, 1.03);
+    EXPECT_GE((leaves + found.total_us("[kernel, caller unseen]")) / work_us, 0.97);
     EXPECT_LE(found.stat("incomplete_stacks"), 0.005 * found.stat("samples"));
 }
 
@@ -90,18 +98,21 @@ TEST_P(Source, gives_the_kernel_its_share) {
     const Outcome outcome = record_by_source({target("syscalls"), "file", "0.4"});
     const Recording found = seen();
     expect_sum(found, outcome);
-    const double stats = told(outcome.out, "reading_us") / 400'000;
+    const double truth = told(outcome.out, "reading_us") / 400'000;
     const double unseen_us = found.total_us("[kernel, caller unseen]");
     const double reading_us = found.total_us("read_zeros");
     const double working_us = found.total_us("burn");
     if (GetParam().sees_kernel) {
         EXPECT_EQ(unseen_us, 0);
-        EXPECT_NEAR(reading_us / (reading_us + working_us), stats,
-                    six_sigma(stats, even_samples(found)) + 0.02);
+        EXPECT_NEAR(reading_us / (reading_us + working_us), truth,
+                    six_sigma(truth, even_samples(found)) + 0.02);
     } else {
         // What the target did before its 0.4 s is in the kernel mostly.
-        EXPECT_NEAR(working_us / 400'000, 1 - stats, 0.05);
-        EXPECT_GE(unseen_us, 0.9 * stats * 400'000);
+        // So is what a late sample stands for beyond a period: on a busy machine there are many.
+        EXPECT_LE(working_us / 400'000, 1 - truth + 0.05);
+        EXPECT_GE(working_us / 400'000, 0.6 * (1 - truth));
+        EXPECT_GE((working_us + unseen_us) / 400'000, 0.95);
+        EXPECT_GE(unseen_us, 0.9 * truth * 400'000);
     }
 }
 
