@@ -15,6 +15,8 @@ if(SAMPLE_SANITIZE)
         # False alarms in instrumented code, as GCC's manual says of -fsanitize.
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(sample_options INTERFACE -fsanitize=${SAMPLE_SANITIZE})
+    # What a test can't show in instrumented code asks for this: each compiler has a name of its own.
+    target_compile_definitions(sample_options INTERFACE SAMPLE_SANITIZED)
 endif()
 if(SAMPLE_BUILD_FUZZERS)
     target_compile_options(sample_options INTERFACE -fsanitize=fuzzer-no-link)

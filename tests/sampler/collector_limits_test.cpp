@@ -13,7 +13,7 @@
 namespace sample::collector {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SAMPLE_SANITIZED)
 /// What an allocation takes then, and keeps after it is freed, is the sanitizer's.
 constexpr bool kMeasuresMemory = false;
 #else

@@ -212,7 +212,7 @@ TEST_F(WalkLive, reaches_the_root_from_a_constructor_that_the_loader_runs) {
     EXPECT_GE(preloaded_result().depth, 3U);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SAMPLE_SANITIZED)
 // Copying other functions' frames is what sanitizers are there to prevent.
 SAMPLE_FRAME void compare_with_copy() {
     ucontext_t context;

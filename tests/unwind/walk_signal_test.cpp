@@ -156,7 +156,7 @@ TEST_F(WalkSignal, says_that_a_leaf_is_in_no_module) {
     EXPECT_EQ(state.result.depth, 1U);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SAMPLE_SANITIZED)
 constexpr unsigned char kPaint = 0xa5;
 
 void on_nothing(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {}
