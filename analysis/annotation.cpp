@@ -1,12 +1,13 @@
 #include "analysis/annotation.h"
 
-#include "analysis/annotated_function.h"
 #include "callgraph/function_table.h"
 #include "callgraph/label.h"
 #include "core/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -28,10 +29,97 @@ struct FunctionAddress {
     std::vector<Place> lines;  ///< Of the function, innermost first.
 };
 
-std::string hexadecimal(std::uint64_t value) {
-    char text[24] = {};
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
+/// Which function was asked for.
+struct AnnotatedFunction {
+    FunctionId id;
+    callgraph::Function function;
+    std::string module;  ///< The file's name; empty: it is no code.
+    callgraph::KeyWeight weight;
+    /// The other functions of that name, the heaviest first.
+    std::vector<std::string> others;
+};
+
+/// What every function of the recording weighs, by FunctionId.
+std::vector<callgraph::KeyWeight> weigh_functions(const callgraph::Recording& recording,
+                                                  callgraph::FunctionTable& table) {
+    struct Use {
+        std::uint32_t address;
+        std::uint32_t function;
+        bool is_own;
+    };
+    std::vector<Use> uses;
+    std::uint32_t most = 0;
+    const auto count = static_cast<std::uint32_t>(recording.addresses().size());
+    for (std::uint32_t address = 0; address < count; ++address) {
+        for (std::uint32_t frame = 0; frame < table.frames_at(address); ++frame) {
+            const std::uint32_t function = table.function({address, frame}, 0).value;
+            uses.push_back({address, function, frame == 0});
+            most = std::max(most, function);
+        }
+    }
+    callgraph::AddressKeys keys{count, most + 1};
+    for (const Use& use : uses) {
+        keys.add(use.address, use.function, use.is_own);
+    }
+    return callgraph::weights_by_key(recording, keys);
+}
+
+template <class Matches>
+std::vector<std::uint32_t> matching(const std::vector<callgraph::Function>& functions,
+                                    Matches matches) {
+    std::vector<std::uint32_t> ids;
+    for (std::uint32_t i = 0; i < functions.size(); ++i) {
+        if (matches(functions[i])) {
+            ids.push_back(i + 1);
+        }
+    }
+    return ids;
+}
+
+/// Of the functions that `name` names, by the rules of callgraph::focus(), the one with most time
+/// of its own. `table` has been asked for every frame when this returns. Errors: not_found.
+Result<AnnotatedFunction> find_annotated(const callgraph::Recording& recording,
+                                         callgraph::FunctionTable& table, std::string_view name) {
+    const std::vector<callgraph::KeyWeight> weights = weigh_functions(recording, table);
+    const std::vector<callgraph::Function> functions = table.functions();
+    std::vector<std::uint32_t> ids = matching(functions, [&](const callgraph::Function& each) {
+        return callgraph::is_named(each, name);
+    });
+    if (ids.empty()) {
+        ids = matching(functions, [&](const callgraph::Function& each) {
+            return callgraph::label(each).find(name) != std::string::npos;
+        });
+    }
+    if (ids.empty()) {
+        return unexpected(
+            ErrorCode::not_found,
+            fmt::format(
+                "no function is called '{}': sample report --view functions lists the names",
+                name));
+    }
+    std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t left, std::uint32_t right) {
+        return std::pair{weights[left].self_ns, weights[left].total_ns} >
+               std::pair{weights[right].self_ns, weights[right].total_ns};
+    });
+    AnnotatedFunction result;
+    result.id = FunctionId{ids.front()};
+    result.function = functions[ids.front() - 1];
+    result.module = table.modules()[result.function.module].name;
+    result.weight = weights[ids.front()];
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+        result.others.push_back(callgraph::label(functions[ids[i] - 1]));
+    }
+    return result;
+}
+
+/// Whether `symbol`, of code in the module of that path, is `function` of the module
+/// called so.
+bool is_same_function(const callgraph::Function& function, std::string_view module,
+                      const FunctionSymbol& symbol, std::string_view module_path) {
+    const std::string_view source =
+        symbol.source.empty() ? file_name(module_path) : std::string_view{symbol.source};
+    return callgraph::shown_name(symbol) == function.name && source == function.source &&
+           file_name(module_path) == module;
 }
 
 /// Puts an annotation together; lines and instructions get their keys as they are found.
@@ -46,16 +134,13 @@ public:
           table_{recording, symbols} {}
 
     Result<Annotation> run() {
-        auto found = find_annotated(recording_, table_, request_.function);
-        if (!found) {
-            return unexpected(found.error());
-        }
-        result_.function = std::move(found->function);
-        result_.module = std::move(found->module);
-        result_.weight = found->weight;
+        SAMPLE_TRY(found, find_annotated(recording_, table_, request_.function));
+        result_.function = std::move(found.function);
+        result_.module = std::move(found.module);
+        result_.weight = found.weight;
         result_.unit = recording_.start() ? recording_.start()->unit : "";
-        note_others(found->others);
-        find_addresses(found->id);
+        note_others(found.others);
+        find_addresses(found.id);
         if (request_.want_code) {
             add_code();
         }
@@ -81,9 +166,9 @@ private:
             return;
         }
         constexpr std::size_t kShown = 3;
-        std::string note = counted(others.size() + 1, "function") + " match '";
-        note += request_.function;
-        note += "'; this is the one with most time of its own. The others: ";
+        std::string note =
+            fmt::format("{} match '{}'; this is the one with most time of its own. The others: ",
+                        counted(others.size() + 1, "function"), request_.function);
         for (std::size_t i = 0; i < std::min(others.size(), kShown); ++i) {
             note += (i == 0 ? "" : ", ") + others[i];
         }
@@ -127,9 +212,7 @@ private:
         }
         const auto weights = callgraph::weights_by_key(recording_, keys);
         std::vector<std::uint32_t> order(addresses_.size());
-        for (std::uint32_t i = 0; i < order.size(); ++i) {
-            order[i] = i;
-        }
+        std::iota(order.begin(), order.end(), 0U);
         std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
             return std::pair{weights[left].self_ns, weights[left].total_ns} >
                    std::pair{weights[right].self_ns, weights[right].total_ns};
@@ -195,7 +278,7 @@ private:
         std::string name = "<";
         name += request_.shorten ? request_.shorten(function.name) : function.name;
         if (function.start != address) {
-            name += "+" + hexadecimal(address - function.start);
+            name += fmt::format("+{:#x}", address - function.start);
         }
         return name + ">";
     }

@@ -7,6 +7,7 @@
 // instructions, add up to the function's self.
 #pragma once
 
+#include "analysis/kept_code.h"
 #include "callgraph/key_weights.h"
 #include "callgraph/profile.h"
 #include "callgraph/recording.h"
@@ -14,6 +15,7 @@
 #include "core/result.h"
 #include "core/symbols.h"
 #include "symbolize/code/disassembler.h"
+#include "symbolize/symbolizer.h"
 
 #include <cstdint>
 #include <functional>
@@ -21,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::analysis {
@@ -67,6 +70,9 @@ struct Annotation {
     std::vector<std::string> notes;    ///< One line each, for people.
 };
 
+/// A line's text; nullptr where it is not known.
+[[nodiscard]] const std::string* line_of(const SourceText& text, std::uint32_t line);
+
 /// Where the code and the source text come from: a recording, or this machine's files.
 class AnnotationSources {
 public:
@@ -87,6 +93,30 @@ protected:
     AnnotationSources(AnnotationSources&&) = default;
     AnnotationSources& operator=(const AnnotationSources&) = default;
     AnnotationSources& operator=(AnnotationSources&&) = default;
+};
+
+/// The recording, and for what that does not have, the files of this machine.
+/// Keeps references to its arguments. Files of this machine are read only when asked for something
+/// that was not kept, and only if they are the build that ran.
+class KeptOrLocal final : public AnnotationSources {
+public:
+    /// `where` says where separate debug files are.
+    KeptOrLocal(const callgraph::Recording& recording, const KeptCode& kept,
+                symbolize::Options where)
+        : recording_{recording}, kept_{kept}, where_{std::move(where)} {}
+
+    [[nodiscard]] const ModuleCode* code(ModuleId module,
+                                         std::span<const std::uint64_t> addresses) override;
+    [[nodiscard]] SourceText text(const std::string& file,
+                                  const std::vector<std::uint32_t>& lines) override;
+    [[nodiscard]] std::vector<std::string> problems() override { return problems_; }
+
+private:
+    const callgraph::Recording& recording_;
+    const KeptCode& kept_;
+    symbolize::Options where_;
+    ModuleCode local_;
+    std::vector<std::string> problems_;
 };
 
 struct AnnotationRequest {

@@ -1,5 +1,5 @@
-#include "analysis/annotation_sources.h"
-
+// Where `sample annotate` takes code and source text from.
+#include "analysis/annotation.h"
 #include "symbolize/code/code_reader.h"
 #include "symbolize/code/source_reader.h"
 
@@ -13,16 +13,16 @@ namespace {
 constexpr std::size_t kUnbounded = std::size_t{1} << 30;
 constexpr std::uint32_t kContextLines = 5;
 
-/// Whether a text has every line that was asked for.
-bool has_lines(const SourceText& text, const std::vector<std::uint32_t>& lines) {
-    return std::all_of(lines.begin(), lines.end(), [&](std::uint32_t line) {
-        return std::any_of(text.pieces.begin(), text.pieces.end(), [&](const SourcePiece& piece) {
-            return line >= piece.first_line && line - piece.first_line < piece.lines.size();
-        });
-    });
-}
-
 }  // namespace
+
+const std::string* line_of(const SourceText& text, std::uint32_t line) {
+    for (const SourcePiece& piece : text.pieces) {
+        if (line >= piece.first_line && line - piece.first_line < piece.lines.size()) {
+            return &piece.lines[line - piece.first_line];
+        }
+    }
+    return nullptr;
+}
 
 const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64_t> addresses) {
     const auto kept = kept_.modules.find(module);
@@ -52,7 +52,9 @@ SourceText KeptOrLocal::text(const std::string& file, const std::vector<std::uin
     const auto kept = std::find_if(kept_.sources.begin(), kept_.sources.end(),
                                    [&](const SourceText& text) { return text.file == file; });
     const SourceText* const known = kept != kept_.sources.end() ? &*kept : nullptr;
-    if (known != nullptr && has_lines(*known, lines)) {
+    if (known != nullptr && std::all_of(lines.begin(), lines.end(), [known](std::uint32_t line) {
+            return line_of(*known, line) != nullptr;
+        })) {
         return *known;
     }
     std::time_t newest = 0;

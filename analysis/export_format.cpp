@@ -2,8 +2,11 @@
 
 #include "export/formats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace sample::analysis {
 namespace {
@@ -33,12 +36,11 @@ std::span<const ExportFormat> export_formats() {
 }
 
 std::string export_format_names() {
-    std::string list;
+    std::vector<std::string_view> names;
     for (const ExportFormat& format : kFormats) {
-        list += list.empty() ? "" : ", ";
-        list += format.name;
+        names.push_back(format.name);
     }
-    return list;
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Result<const ExportFormat*> find_export_format(std::string_view name) {
@@ -46,10 +48,9 @@ Result<const ExportFormat*> find_export_format(std::string_view name) {
         std::find_if(kFormats.begin(), kFormats.end(),
                      [name](const ExportFormat& format) { return format.name == name; });
     if (found == kFormats.end()) {
-        std::string message = "the export format cannot be '";
-        message += name;
-        message += "': choose one of " + export_format_names();
-        return unexpected(ErrorCode::invalid_argument, std::move(message));
+        return unexpected(ErrorCode::invalid_argument,
+                          fmt::format("the export format cannot be '{}': choose one of {}", name,
+                                      export_format_names()));
     }
     return &*found;
 }

@@ -1,6 +1,5 @@
 #include "analysis/load_profile.h"
 
-#include "analysis/name_cache.h"
 #include "callgraph/rename.h"
 #include "callgraph/transforms.h"
 #include "core/mapped_file.h"
@@ -8,6 +7,7 @@
 #include "symbolize/names/name_endings.h"
 #include "symbolize/names/name_forms.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,20 +42,19 @@ Result<void> check_path(const std::string& path) {
     }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
-        return errno == ENOENT
-                   ? unexpected(ErrorCode::not_found, path +
-                                                          " does not exist: make a recording with "
-                                                          "sample -o " +
-                                                          path + " -- COMMAND")
-                   : unexpected(Error::from_errno("cannot read " + path));
-    }
-    if (S_ISDIR(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument,
-                          path + " is a directory: name a recording in it");
+        return unexpected(errno == ENOENT
+                              ? Error{ErrorCode::not_found, 0,
+                                      fmt::format("{0} does not exist: make a recording with "
+                                                  "sample -o {0} -- COMMAND",
+                                                  path)}
+                              : Error::from_errno("cannot read " + path));
     }
     if (!S_ISREG(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument,
-                          path + " is not a regular file: copy what comes out of it into one");
+        return unexpected(
+            ErrorCode::invalid_argument,
+            path + (S_ISDIR(info.st_mode)
+                        ? " is a directory: name a recording in it"
+                        : " is not a regular file: copy what comes out of it into one"));
     }
     if (::access(path.c_str(), R_OK) != 0) {
         return unexpected(ErrorCode::permission,
@@ -105,23 +104,18 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
     imports::Options options;
     options.times = wanted.times;
     options.lines = choice.by_line || wanted.lines;
-    Result<imports::Imported> imported = import_content(content, choice.from, options);
-    if (!imported) {
-        return Unexpected{imported.error()};
-    }
-    if (choice.by_line && !imported->profile.by_line) {
+    SAMPLE_TRY(imported, import_content(content, choice.from, options));
+    callgraph::Profile& profile = imported.profile;
+    if (choice.by_line && !profile.by_line) {
         return unexpected(ErrorCode::unsupported,
                           "--lines needs lines: " + path + ", a profile in the format " +
-                              std::string{imports::name_of(imported->format)} + ", has none");
+                              std::string{imports::name_of(imported.format)} + ", has none");
     }
-    callgraph::Profile profile = std::move(imported->profile);
     return choice.fold_inlined ? callgraph::fold_inlined(std::move(profile)) : std::move(profile);
 }
 
 Result<MappedFile> open_any(const std::string& path) {
-    if (const Result<void> good = check_path(path); !good) {
-        return Unexpected{good.error()};
-    }
+    SAMPLE_CHECK(check_path(path));
     return MappedFile::open(path);
 }
 
@@ -130,18 +124,11 @@ std::string_view content_of(const MappedFile& file) {
     return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
 }
 
-callgraph::Times times_of(const Details& wanted) {
-    return wanted.times ? callgraph::Times::kept : callgraph::Times::dropped;
-}
-
 Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice,
                                     const Details& wanted) {
     const MappedReading reading;
-    const Result<MappedFile> file = open_any(path);
-    if (!file) {
-        return Unexpected{file.error()};
-    }
-    const std::string_view content = content_of(*file);
+    SAMPLE_TRY(file, open_any(path));
+    const std::string_view content = content_of(file);
     switch (kind_of(content)) {
         case FileKind::empty:
             return nothing_recorded(path);
@@ -154,18 +141,16 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
         return unexpected(ErrorCode::invalid_argument,
                           "--from is for foreign files: " + path + " is a recording of sample");
     }
-    const Result<callgraph::Recording> recording =
-        callgraph::load_recording(path, times_of(wanted));
-    if (!recording) {
-        return Unexpected{recording.error()};
-    }
+    SAMPLE_TRY(recording,
+               callgraph::load_recording(
+                   path, wanted.times ? callgraph::Times::kept : callgraph::Times::dropped));
     const auto cache = user_cache(choice.use_cache);
     const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
     callgraph::BuildOptions options;
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);
     options.fold_inlined = choice.fold_inlined;
     options.by_line = choice.by_line || wanted.lines;
-    return profile_of_recording(*recording, symbolize_recording(*recording, naming), options);
+    return profile_of_recording(recording, symbolize_recording(recording, naming), options);
 }
 
 /// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
@@ -193,21 +178,14 @@ callgraph::Profile name_functions(callgraph::Profile profile, const ProfileChoic
     return profile;
 }
 
-bool is_session_length_known(const callgraph::Profile& profile) {
-    return profile.stats.wall_ns != 0 || profile.end_unix_ms > profile.start_unix_ms;
-}
-
 }  // namespace
 
 Result<imports::Imported> import_file(const std::string& path,
                                       std::optional<imports::Format> format,
                                       const imports::Options& options) {
     const MappedReading reading;
-    const Result<MappedFile> file = open_any(path);
-    if (!file) {
-        return Unexpected{file.error()};
-    }
-    const std::string_view content = content_of(*file);
+    SAMPLE_TRY(file, open_any(path));
+    const std::string_view content = content_of(file);
     if (kind_of(content) == FileKind::recording) {
         return unexpected(ErrorCode::invalid_argument,
                           path +
@@ -219,11 +197,8 @@ Result<imports::Imported> import_file(const std::string& path,
 
 Result<callgraph::Recording> load_recording_file(const std::string& path, callgraph::Times times) {
     const MappedReading reading;
-    const Result<MappedFile> file = open_any(path);
-    if (!file) {
-        return Unexpected{file.error()};
-    }
-    switch (kind_of(content_of(*file))) {
+    SAMPLE_TRY(file, open_any(path));
+    switch (kind_of(content_of(file))) {
         case FileKind::empty:
             return nothing_recorded(path);
         case FileKind::foreign:
@@ -266,7 +241,7 @@ Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const Profil
         }
     }
     if (choice.average_s) {
-        if (!is_session_length_known(profile)) {
+        if (profile.stats.wall_ns == 0 && profile.end_unix_ms <= profile.start_unix_ms) {
             return unexpected(ErrorCode::unsupported,
                               "--average needs the session's length, which this file does not "
                               "have: leave --average out");
@@ -291,8 +266,8 @@ Result<callgraph::Profile> apply_search(callgraph::Profile profile, const std::s
 
 Result<callgraph::Profile> load_profile(const std::string& path, const ProfileChoice& choice,
                                         const Details& wanted) {
-    Result<callgraph::Profile> profile = load_any(path, choice, wanted);
-    return profile ? apply_choice(std::move(*profile), choice) : std::move(profile);
+    SAMPLE_TRY(profile, load_any(path, choice, wanted));
+    return apply_choice(std::move(profile), choice);
 }
 
 }  // namespace sample::analysis

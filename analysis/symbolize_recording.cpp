@@ -1,15 +1,21 @@
 #include "analysis/symbolize_recording.h"
 
-#include "symbolize/cache/symbol_cache.h"
-#include "symbolize/symbolizer.h"
+#include "analysis/kept_code.h"
+#include "analysis/load_profile.h"
+#include "core/option_values.h"
+#include "core/regular_file.h"
 #include "trace/packed.h"
 #include "trace/records.h"
 #include "trace/symbol_codec.h"
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -132,28 +138,24 @@ void name(Job& job, const Naming& how) {
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 
-void work(std::span<Job> jobs, const Naming& how, std::atomic<std::size_t>& next) {
-    while (true) {
-        // Relaxed: the counter only deals out jobs; join() publishes their results.
-        const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
-        if (index >= jobs.size()) {
-            return;
-        }
-        name(jobs[index], how);
-    }
-}
-
 void run_jobs(std::span<Job> jobs, const Naming& how) {
     std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        // Relaxed: the counter only deals out jobs; join() publishes their results.
+        for (std::size_t index = 0;
+             (index = next.fetch_add(1, std::memory_order_relaxed)) < jobs.size();) {
+            name(jobs[index], how);
+        }
+    };
     std::thread helper;
     if (jobs.size() > 1) {
         try {
-            helper = std::thread{[&] { work(jobs, how, next); }};
+            helper = std::thread{work};
         } catch (const std::system_error&) {
             // No thread to be had: this one does all of it.
         }
     }
-    work(jobs, how, next);
+    work();
     if (helper.joinable()) {
         helper.join();
     }
@@ -246,6 +248,50 @@ std::vector<trace::Attachment> attachments_of(const callgraph::Recording& record
         }
     }
     return attachments;
+}
+
+std::unique_ptr<symbolize::SymbolCache> user_cache(bool use_cache) {
+    const char* variable = std::getenv("SAMPLE_CACHE");  // NOLINT(concurrency-mt-unsafe): no setenv
+    if (variable != nullptr && *variable != '\0') {
+        const auto wanted = parse_switch(variable);
+        use_cache = use_cache && !(wanted.ok() && !wanted.value);
+    }
+    if (!use_cache) {
+        return nullptr;
+    }
+    auto cache = std::make_unique<symbolize::SymbolCache>(symbolize::SymbolCache::default_folder());
+    return cache->is_usable() ? std::move(cache) : nullptr;
+}
+
+Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options,
+                                      callgraph::Times times) {
+    SAMPLE_TRY(recording, load_recording_file(file, times));
+    RecordingSymbols symbols = symbolize_recording(recording, options);
+    NamedRecording named{std::move(recording), std::move(symbols), options};
+    named.how.cache = nullptr;
+    return named;
+}
+
+Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {
+    if (!named.recording.end()) {
+        return {};  // Cut off: it says so itself.
+    }
+    std::vector<trace::Attachment> kept_parts = attachments_of(named.recording, named.symbols);
+    if (with_code) {
+        auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, named.how));
+        std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
+    }
+    Fd recording = open_regular(file, O_WRONLY);
+    Result<void> kept = recording.is_open()
+                            ? trace::append_attachments(std::move(recording), kept_parts)
+                            : Result<void>{unexpected(Error::from_errno("cannot open it"))};
+    if (!kept) {
+        return unexpected(ErrorCode::system,
+                          "the names of functions are not kept in " + file + " (" +
+                              kept.error().message() +
+                              "): look at it on this machine, where the programs are");
+    }
+    return kept;
 }
 
 }  // namespace sample::analysis

@@ -1,10 +1,13 @@
 // The names of all addresses of a recording: those that it carries, and for the rest what this
-// machine's files say.
+// machine's files say; and how a recording that was just made is given its names to carry.
 #pragma once
 
+#include "callgraph/load_recording.h"
 #include "callgraph/recording.h"
 #include "core/file_rights.h"
+#include "core/result.h"
 #include "core/symbols.h"
+#include "symbolize/cache/symbol_cache.h"
 #include "symbolize/symbolizer.h"
 #include "trace/attachments.h"
 
@@ -12,10 +15,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace sample::symbolize {
-class SymbolCache;
-}
 
 namespace sample::analysis {
 
@@ -60,5 +59,26 @@ struct RecordingSymbols {
 /// The names as what the recording can carry: an attachment for each module that was read.
 [[nodiscard]] std::vector<trace::Attachment> attachments_of(const callgraph::Recording& recording,
                                                             const RecordingSymbols& symbols);
+
+/// The user's cache of names. nullptr if it is not wanted: neither by the option, `use_cache`, nor
+/// by SAMPLE_CACHE, which off, 0, no and false turn off; or if it can't be used.
+[[nodiscard]] std::unique_ptr<symbolize::SymbolCache> user_cache(bool use_cache);
+
+struct NamedRecording {
+    callgraph::Recording recording;
+    RecordingSymbols symbols;
+    NamingOptions how;  ///< Without the cache.
+};
+
+/// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
+/// load_recording_file().
+[[nodiscard]] Result<NamedRecording> name_recording(const std::string& file,
+                                                    const NamingOptions& options,
+                                                    callgraph::Times times);
+
+/// Adds the names to `file`, and the hottest code and its sources if `with_code`, so that it can be
+/// read on another machine. Errors say that they are missing in it; the recording is as it was.
+[[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named,
+                                      bool with_code);
 
 }  // namespace sample::analysis

@@ -1,7 +1,5 @@
 // `sample`: reads the command line and runs one verb.
-#include "cli/options/command_line.h"
 #include "cli/output.h"
-#include "cli/record/collect.h"
 #include "cli/verbs/verbs.h"
 
 #include <cstdlib>
@@ -14,32 +12,20 @@
 namespace sample::cli {
 namespace {
 
-int run(const Invocation& invocation) {
+Result<int> run(const Text& text) {
+    SAMPLE_CHECK(write_to_stdout(text.text));
+    return kExitOk;
+}
+
+Result<int> run_any(const Invocation& invocation) {
     return std::visit(
         [](const auto& options) {
-            using Options = std::decay_t<decltype(options)>;
-            if constexpr (std::is_same_v<Options, RecordOptions>) {
-                return run_record(options);
-            } else {
-                // Not for record: the command would inherit the ignored signal.
+            // Not for record: the command would inherit the ignored signal.
+            if constexpr (!std::is_same_v<std::decay_t<decltype(options)>, RecordOptions>) {
                 ignore_broken_pipes();
                 ignore_size_limit();
-                if constexpr (std::is_same_v<Options, ReportOptions>) {
-                    return run_report(options);
-                } else if constexpr (std::is_same_v<Options, AnnotateOptions>) {
-                    return run_annotate(options);
-                } else if constexpr (std::is_same_v<Options, DiffVerbOptions>) {
-                    return run_diff(options);
-                } else if constexpr (std::is_same_v<Options, ExportOptions>) {
-                    return run_export(options);
-                } else if constexpr (std::is_same_v<Options, ImportOptions>) {
-                    return run_import(options);
-                } else if constexpr (std::is_same_v<Options, DoctorOptions>) {
-                    return run_doctor(options);
-                } else {
-                    return write_to_stdout(options.text);
-                }
             }
+            return run(options);
         },
         invocation);
 }
@@ -58,7 +44,11 @@ int main_without_exceptions(const std::vector<std::string>& words) {
                                               : std::vector<std::string>{message.substr(hint + 1)});
         return kExitUsage;
     }
-    return run(*invocation);
+    const Result<int> code = run_any(*invocation);
+    if (!code) {
+        print_error(code.error().message());
+    }
+    return code ? *code : kExitFailure;
 }
 
 }  // namespace

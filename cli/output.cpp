@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "cli/refuse.h"
 #include "cli/views/text.h"
 #include "core/fd.h"
 
@@ -52,8 +53,6 @@ public:
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
-    TemporaryFile(TemporaryFile&&) = delete;
-    TemporaryFile& operator=(TemporaryFile&&) = delete;
     ~TemporaryFile() {
         if (is_named_ && !moved_) {
             ::unlink(path_.c_str());
@@ -106,20 +105,27 @@ Result<void> naming(const std::string& path, Result<void> written) {
         return written;
     }
     if (written.error().errno_value == ETIMEDOUT) {
-        return unexpected(ErrorCode::invalid_argument,
-                          path + " is full, and nobody has read it for " +
-                              std::to_string(kWritePatienceMs / 1000) + " seconds");
+        return refuse("{} is full, and nobody has read it for {} seconds", path,
+                      kWritePatienceMs / 1000);
     }
     return unexpected(
         Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
 }
 
-Result<void> write_through(const std::string& path, const Write& write) {
-    const Result<Fd> fd = open_special(path);
-    if (!fd) {
-        return unexpected(fd.error());
+/// The same of standard output, whose reader may go.
+Result<void> to_stdout(Result<void> written) {
+    if (written || written.error().code != ErrorCode::system) {
+        return written;
     }
-    Result<void> written = write(fd->get());
+    const int problem = written.error().errno_value;
+    return problem == EPIPE
+               ? Result<void>{}
+               : unexpected(Error{ErrorCode::system, problem, "cannot write to standard output"});
+}
+
+Result<void> write_through(const std::string& path, const Write& write) {
+    SAMPLE_TRY(fd, open_special(path));
+    Result<void> written = write(fd.get());
     if (!written && written.error().errno_value == EPIPE) {
         return {};
     }
@@ -134,8 +140,8 @@ std::string follow_links(const std::string& path) {
 }
 
 Unexpected already_exists(const std::string& path) {
-    return unexpected(ErrorCode::already_exists,
-                      path + " exists: choose another name, or replace it with --force");
+    return refuse(ErrorCode::already_exists,
+                  "{} exists: choose another name, or replace it with --force", path);
 }
 
 Result<Fd> open_special(const std::string& path) {
@@ -146,12 +152,12 @@ Result<Fd> open_special(const std::string& path) {
         return unexpected(Error::from_errno("cannot open " + path));
     }
     if (S_ISDIR(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument, path + " is a directory: name a file in it");
+        return refuse("{} is a directory: name a file in it", path);
     }
     if (S_ISBLK(info.st_mode) || S_ISREG(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument,
-                          path + (S_ISREG(info.st_mode) ? " has just been replaced by a file"
-                                                        : " is a disk: name a file"));
+        return refuse(
+            "{} {}", path,
+            S_ISREG(info.st_mode) ? "has just been replaced by a file" : "is a disk: name a file");
     }
     const std::string link = kOwnFiles + std::to_string(place.get());
     Fd fd{::open(link.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
@@ -159,8 +165,7 @@ Result<Fd> open_special(const std::string& path) {
         return fd;
     }
     if (errno == ENXIO && S_ISFIFO(info.st_mode)) {
-        return unexpected(ErrorCode::invalid_argument,
-                          path + " is a pipe that nobody reads: start its reader first");
+        return refuse("{} is a pipe that nobody reads: start its reader first", path);
     }
     return unexpected(Error::from_errno("cannot open " + path));
 }
@@ -171,15 +176,17 @@ Result<void> write_all(int fd, std::string_view bytes) {
                : unexpected(Error::from_errno("cannot write"));
 }
 
-int write_to_stdout(std::string_view text) {
-    const Result<void> written = write_all(STDOUT_FILENO, text);
-    if (!written && written.error().errno_value != EPIPE) {
-        print_error(
-            Error{ErrorCode::system, written.error().errno_value, "cannot write to standard output"}
-                .message());
-        return 1;
-    }
-    return 0;
+Result<void> write_to_stdout(std::string_view text) {
+    return to_stdout(write_all(STDOUT_FILENO, text));
+}
+
+Result<void> write_export(const callgraph::Profile& profile, const analysis::ExportFormat& format,
+                          const std::string& path, bool force) {
+    const auto write = [&](int fd) {
+        return format.write(profile, [fd](std::string_view bytes) { return write_all(fd, bytes); });
+    };
+    return path == "-" ? to_stdout(write(STDOUT_FILENO))
+                       : write_file_atomically(path, write, force);
 }
 
 void ignore_broken_pipes() noexcept {
@@ -210,9 +217,7 @@ Result<void> write_file_atomically(const std::string& path, const Write& write, 
     if (!file.is_open()) {
         return unexpected(Error::from_errno("cannot create " + path));
     }
-    if (Result<void> written = naming(path, write(file.fd())); !written) {
-        return written;
-    }
+    SAMPLE_CHECK(naming(path, write(file.fd())));
     if (::fsync(file.fd()) != 0 && errno != EINVAL) {
         return unexpected(Error::from_errno("cannot write " + path));
     }

@@ -2,6 +2,8 @@
 // either whole or not there.
 #pragma once
 
+#include "analysis/export_format.h"
+#include "callgraph/profile.h"
 #include "core/fd.h"
 #include "core/result.h"
 
@@ -17,9 +19,15 @@ namespace sample::cli {
 /// Errors: system, with the errno (EPIPE: the reader has gone; ETIMEDOUT: it reads no more).
 [[nodiscard]] Result<void> write_all(int fd, std::string_view bytes);
 
-/// Writes a verb's result to standard output and returns the verb's exit code: 0, also when the
-/// reader has closed the pipe (`| head`), which is its right; 1 with a message when writing fails.
-[[nodiscard]] int write_to_stdout(std::string_view text);
+/// Writes a verb's result to standard output. A reader that has closed the pipe (`| head`) is no
+/// error: that is its right. Errors: system.
+[[nodiscard]] Result<void> write_to_stdout(std::string_view text);
+
+/// Writes `profile` in a format, a piece at a time, to the file `path` as write_file_atomically()
+/// does it; "-": as write_to_stdout(). Errors: theirs; what the format cannot hold.
+[[nodiscard]] Result<void> write_export(const callgraph::Profile& profile,
+                                        const analysis::ExportFormat& format,
+                                        const std::string& path, bool force);
 
 /// Makes a closed pipe an error of write() instead of a signal. Never before starting the user's
 /// command: it would inherit this.

@@ -75,3 +75,21 @@ public:
 };
 
 }  // namespace sample
+
+/// Declares `name` as what the Result that `expression` makes holds; a failure is returned from the
+/// function around it, which returns a Result too. What is wanted as its own is moved out of
+/// `name`.
+#define SAMPLE_TRY(name, expression)                            \
+    auto name##_or_error = (expression);                        \
+    if (!name##_or_error) {                                     \
+        return ::sample::Unexpected{(name##_or_error).error()}; \
+    }                                                           \
+    auto& name = *(name##_or_error)  // NOLINT(bugprone-macro-parentheses): a declaration
+
+/// The same of a Result<void>, or of one whose value nobody wants.
+#define SAMPLE_CHECK(expression)                           \
+    do {                                                   \
+        if (const auto checked = (expression); !checked) { \
+            return ::sample::Unexpected{checked.error()};  \
+        }                                                  \
+    } while (false)

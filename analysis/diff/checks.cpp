@@ -1,21 +1,18 @@
-#include "analysis/diff/checks.h"
-
+// Whether two profiles can be compared, and whether one is worse than a gate allows.
+#include "analysis/diff/diff.h"
 #include "core/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sample::analysis {
 namespace {
 
 using callgraph::Stats;
-
-std::string number(double value) {
-    std::array<char, 32> buffer{};
-    const int size = std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
-    return {buffer.data(), static_cast<std::size_t>(size)};
-}
 
 class Warnings {
 public:
@@ -28,12 +25,15 @@ public:
         differ("frequency", hertz(a), hertz(b), "the slower one misses more of what is short");
         differ("period", period(a), period(b), "the longer one misses more of what is rare");
         if (before.event != after.event) {
-            lines_.push_back("A and B sampled different events (" + event(before) + ", " +
-                             event(after) + "): they do not count the same thing");
+            lines_.push_back(fmt::format(
+                "A and B sampled different events ({}, {}): they do not count the same thing",
+                event(before), event(after)));
         }
         if (before.scale != after.scale && !scales_are_chosen) {
-            lines_.push_back("durations are multiplied by " + number(before.scale) + " in A, by " +
-                             number(after.scale) + " in B: use --average for both, or --normalize");
+            lines_.push_back(fmt::format(
+                "durations are multiplied by {:.4g} in A, by {:.4g} in B: use --average for both, "
+                "or --normalize",
+                before.scale, after.scale));
         }
         add_own("A", a);
         add_own("B", b);
@@ -54,8 +54,8 @@ private:
     /// Says so if both are known and differ.
     void differ(const char* what, const std::string& a, const std::string& b, const char* why) {
         if (a != b && !a.empty() && !b.empty()) {
-            lines_.push_back("A and B differ in the " + std::string{what} + " (" + printable(a) +
-                             ", " + printable(b) + "): " + why);
+            lines_.push_back(fmt::format("A and B differ in the {} ({}, {}): {}", what,
+                                         printable(a), printable(b), why));
         }
     }
 

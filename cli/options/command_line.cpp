@@ -1,4 +1,6 @@
-#include "cli/options/command_line.h"
+// Which verb it is, and what there is to say where it is none.
+#include "cli/options/options.h"
+#include "cli/refuse.h"
 
 #include <algorithm>
 #include <array>
@@ -35,96 +37,82 @@ Examples:
 See also: sample VERB --help, man sample
 )";
 
+constexpr const char* kVersion = "sample " SAMPLE_VERSION "\n";
+
 /// Words that are to become verbs: a program of that name is not run by accident meanwhile.
 constexpr std::array<std::string_view, 4> kReserved = {"attach", "view", "top", "control"};
-constexpr std::array<std::string_view, 9> kVerbs = {
-    "record", "report", "annotate", "diff", "export", "import", "doctor", "help", "version"};
 
-template <class Options>
-Result<Invocation> invocation(std::string_view verb, Result<Parsed<Options>> parsed) {
-    if (!parsed) {
-        Error error = parsed.error();
-        error.context += "\nTry: sample " + std::string{verb} + " --help";
-        return unexpected(std::move(error));
-    }
-    if (!parsed->help.empty()) {
-        return Invocation{Text{std::move(parsed->help)}};
-    }
-    return Invocation{std::move(parsed->options)};
+using Arguments = std::vector<std::string>;
+Result<Invocation> help_of(const Arguments& words);
+
+struct Verb {
+    std::string_view name;
+    Result<Invocation> (*parse)(const Arguments& words);
+};
+constexpr Verb kVerbs[] = {
+    {"record", parse_options<RecordOptions>},
+    {"report", parse_options<ReportOptions>},
+    {"annotate", parse_options<AnnotateOptions>},
+    {"diff", parse_options<DiffVerbOptions>},
+    {"export", parse_options<ExportOptions>},
+    {"import", parse_options<ImportOptions>},
+    {"doctor", parse_options<DoctorOptions>},
+    {"help", help_of},
+    {"version",
+     [](const Arguments& /*words*/) -> Result<Invocation> { return Invocation{Text{kVersion}}; }},
+};
+
+const Verb* find_verb(std::string_view name) {
+    const auto* const found = std::find_if(std::begin(kVerbs), std::end(kVerbs),
+                                           [&](const Verb& verb) { return verb.name == name; });
+    return found != std::end(kVerbs) ? found : nullptr;
 }
 
-Result<Invocation> parse_verb(std::string_view verb, const std::vector<std::string>& words) {
-    if (verb == "report") {
-        return invocation(verb, parse_report_options(words));
+Result<Invocation> parse_verb(const Verb& verb, const Arguments& words) {
+    Result<Invocation> invocation = verb.parse(words);
+    if (invocation || verb.parse == help_of) {
+        return invocation;
     }
-    if (verb == "annotate") {
-        return invocation(verb, parse_annotate_options(words));
-    }
-    if (verb == "diff") {
-        return invocation(verb, parse_diff_options(words));
-    }
-    if (verb == "export") {
-        return invocation(verb, parse_export_options(words));
-    }
-    if (verb == "import") {
-        return invocation(verb, parse_import_options(words));
-    }
-    if (verb == "doctor") {
-        return invocation(verb, parse_doctor_options(words));
-    }
-    if (verb == "version") {
-        return Invocation{Text{version_text()}};
-    }
-    return invocation("record", parse_record_options(words));
+    Error error = invocation.error();
+    error.context += fmt::format("\nTry: sample {} --help", verb.name);
+    return unexpected(std::move(error));
 }
 
-template <class List>
-bool contains(const List& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
-
-Result<Invocation> help_of(const std::vector<std::string>& words) {
+Result<Invocation> help_of(const Arguments& words) {
     if (words.empty() || words.front() == "help") {
         return Invocation{Text{kHelp}};
     }
-    if (!contains(kVerbs, words.front())) {
-        return unexpected(ErrorCode::invalid_argument,
-                          "there is no verb '" + words.front() + "'\nTry: sample help");
+    const Verb* const verb = find_verb(words.front());
+    if (verb == nullptr) {
+        return refuse("there is no verb '{}'\nTry: sample help", words.front());
     }
-    return parse_verb(words.front(), {"--help"});
+    return parse_verb(*verb, {"--help"});
 }
 
 }  // namespace
 
-std::string version_text() {
-    return "sample " SAMPLE_VERSION "\n";
-}
-
-Result<Invocation> parse_command_line(const std::vector<std::string>& words) {
+Result<Invocation> parse_command_line(const Arguments& words) {
     if (words.empty()) {
-        return unexpected(ErrorCode::invalid_argument,
-                          "no command to record: write sample [OPTIONS] -- COMMAND [ARGUMENTS]\n"
-                          "Try: sample --help");
+        return refuse(
+            "no command to record: write sample [OPTIONS] -- COMMAND [ARGUMENTS]\n"
+            "Try: sample --help");
     }
     const std::string& first = words.front();
-    const std::vector<std::string> rest{words.begin() + 1, words.end()};
     if (first == "--help" || first == "-h") {
         return Invocation{Text{kHelp}};
     }
     if (first == "--version") {
-        return Invocation{Text{version_text()}};
+        return Invocation{Text{kVersion}};
     }
-    if (first == "help") {
-        return help_of(rest);
+    if (std::find(kReserved.begin(), kReserved.end(), first) != kReserved.end()) {
+        return refuse(
+            "the verb '{0}' is not available in this version; to record a program of that name "
+            "write: sample -- {0}\nTry: sample --help",
+            first);
     }
-    if (contains(kReserved, first)) {
-        return unexpected(ErrorCode::invalid_argument,
-                          "the verb '" + first +
-                              "' is not available in this version; to record a "
-                              "program of that name write: sample -- " +
-                              first + "\nTry: sample --help");
-    }
-    return contains(kVerbs, first) ? parse_verb(first, rest) : parse_verb("record", words);
+    const Verb* const verb = find_verb(first);
+    return verb != nullptr ? parse_verb(*verb, {words.begin() + 1, words.end()})
+                           : parse_verb(kVerbs[0], words);
 }
 
 }  // namespace sample::cli

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
@@ -84,67 +85,114 @@ std::string one_line(std::string text) {
     return text;
 }
 
+/// "--freq" of "-f,--freq".
+std::string long_name(const std::string& names) {
+    return names.substr(names.find("--"));
+}
+
 }  // namespace
 
-struct OptionParser::Impl {
-    CLI::App app;
-    std::vector<std::string>* command = nullptr;
-};
-
-OptionParser::OptionParser(std::string usage, std::string description, std::string footer)
-    : impl_{std::make_unique<Impl>()} {
-    impl_->app.description(std::move(description));
-    impl_->app.footer(std::move(footer));
-    impl_->app.formatter(std::make_shared<HelpFormatter>(std::move(usage)));
-    impl_->app.set_help_flag("-h,--help", "Print this and exit");
+OptionParser::OptionParser() : app_{std::make_unique<CLI::App>()} {
+    app_->set_help_flag("-h,--help", "Print this and exit");
 }
-OptionParser::OptionParser(OptionParser&&) noexcept = default;
-OptionParser& OptionParser::operator=(OptionParser&&) noexcept = default;
 OptionParser::~OptionParser() = default;
 
-void OptionParser::value(const std::string& names, const std::string& placeholder,
-                         std::string& target, const std::string& help) {
-    impl_->app.add_option(names, target, help)->take_last()->type_name(placeholder);
+void OptionParser::describe(const std::string& usage, const std::string& description,
+                            const std::string& footer) {
+    app_->description(description);
+    app_->footer(footer);
+    app_->formatter(std::make_shared<HelpFormatter>(usage));
 }
 
-void OptionParser::values(const std::string& names, const std::string& placeholder,
-                          std::vector<std::string>& target, const std::string& help) {
-    impl_->app.add_option(names, target, help)->allow_extra_args(false)->type_name(placeholder);
+void OptionParser::read(const Read& how, const std::string& option, const std::string& text) {
+    if (problem_) {
+        problem_ = how(option, text);
+    }
+}
+
+void OptionParser::value(const std::string& names, const std::string& placeholder, Read how,
+                         const std::string& help) {
+    const auto take = [this, how = std::move(how), option = long_name(names)](
+                          const std::string& text) { read(how, option, text); };
+    app_->add_option_function<std::string>(names, take, help)->take_last()->type_name(placeholder);
+}
+
+void OptionParser::values(const std::string& names, const std::string& placeholder, Read how,
+                          const std::string& help) {
+    const auto take = [this, how = std::move(how),
+                       option = long_name(names)](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+            read(how, option, text);
+        }
+    };
+    app_->add_option_function<std::vector<std::string>>(names, take, help)
+        ->allow_extra_args(false)
+        ->type_name(placeholder);
 }
 
 void OptionParser::flag(const std::string& names, bool& target, const std::string& help) {
-    impl_->app.add_flag(names, target, help)->take_last();
+    app_->add_flag(names, target, help)->take_last();
 }
 
 void OptionParser::positional(const std::string& name, std::vector<std::string>& target,
                               const std::string& help) {
-    impl_->app.add_option(name, target, help)->type_name("");
+    app_->add_option(name, target, help)->type_name("");
 }
 
-void OptionParser::command(std::vector<std::string>& target) {
-    impl_->command = &target;
-}
-
-Result<ParseOutcome> OptionParser::parse(const std::vector<std::string>& arguments) {
+Result<std::string> OptionParser::parse(const std::vector<std::string>& arguments) {
     try {
         std::size_t end = arguments.size();
-        if (impl_->command != nullptr) {
+        if (command_ != nullptr) {
             bool separator = false;
-            end = std::min(find_command(impl_->app, arguments, separator), arguments.size());
+            end = std::min(find_command(*app_, arguments, separator), arguments.size());
             const auto first = arguments.begin() + static_cast<std::ptrdiff_t>(end);
-            impl_->command->assign(first + (separator && end < arguments.size() ? 1 : 0),
-                                   arguments.end());
+            command_->assign(first + (separator && end < arguments.size() ? 1 : 0),
+                             arguments.end());
         }
         // CLI11 takes the words from the back.
         std::vector<std::string> words{arguments.rend() - static_cast<std::ptrdiff_t>(end),
                                        arguments.rend()};
-        impl_->app.parse(words);
-        return ParseOutcome{};
+        app_->parse(words);
     } catch (const CLI::CallForHelp&) {
-        return ParseOutcome{impl_->app.help()};
+        return app_->help();
     } catch (const std::exception& error) {
         return unexpected(ErrorCode::invalid_argument, one_line(error.what()));
     }
+    if (!answer_.empty()) {
+        return answer_;
+    }
+    SAMPLE_CHECK(problem_);
+    for (const auto& check : checks_) {
+        SAMPLE_CHECK(check());
+    }
+    return std::string{};
+}
+
+Unexpected no_such_word(const std::string& option, std::string_view text,
+                        const std::vector<std::string_view>& known, std::string_view refusal) {
+    return unexpected(ErrorCode::invalid_argument,
+                      fmt::format(fmt::runtime(refusal), option, text) +
+                          fmt::format(": choose one of {}", fmt::join(known, ", ")));
+}
+
+Read into(std::string& target) {
+    return [&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
+        target = text;
+        return {};
+    };
+}
+
+Read into(std::vector<std::string>& target) {
+    return [&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
+        target.push_back(text);
+        return {};
+    };
+}
+
+Read unless_empty(Read read) {
+    return [read = std::move(read)](const std::string& option, const std::string& text) {
+        return text.empty() ? Result<void>{} : read(option, text);
+    };
 }
 
 }  // namespace sample::cli

@@ -1,83 +1,113 @@
-// One verb's options, declared once for parsing and for --help.
+// One verb's options: each is declared once, with its help and with what is made of its value.
 //
 // A thin face over CLI11, so that its exceptions and its compile time stay in one file.
 #pragma once
 
+#include "cli/views/terminal.h"
 #include "core/result.h"
 
+#include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls it so
+class App;
+}
+
 namespace sample::cli {
 
-/// What a parse came to: go on, or print this text (--help) and end with 0.
-struct ParseOutcome {
-    std::string help;
-    [[nodiscard]] bool wants_help() const noexcept { return !help.empty(); }
-};
+/// The words that a value may be, and what they mean.
+template <class T>
+using Words = std::vector<std::pair<std::string_view, T>>;
 
-/// Options as parsed, or the help text that was asked for instead.
-template <class Options>
-struct Parsed {
-    Options options;
-    std::string help;
-};
+/// Takes the value that was typed for an option ("--freq"). Errors say what is allowed.
+using Read = std::function<Result<void>(const std::string& option, const std::string& text)>;
 
-/// Targets must outlive parse(); they keep their values where an option is not given. Of an option
-/// that is given twice, the last one counts. `names` is like "-f,--freq".
+/// Targets and what readers refer to must outlive parse(); they keep their values where an option
+/// is not given. Of an option that is given twice, the last one counts. `names` is like
+/// "-f,--freq". Values are read in the order of declaration, then the positional words, then what
+/// check() asks; the first error is the one that is told.
 class OptionParser {
 public:
-    /// `usage` follows "sample" in the help; `footer` ends it.
-    OptionParser(std::string usage, std::string description, std::string footer);
-    OptionParser(OptionParser&&) noexcept;
-    OptionParser& operator=(OptionParser&&) noexcept;
+    OptionParser();
+    ~OptionParser();
     OptionParser(const OptionParser&) = delete;
     OptionParser& operator=(const OptionParser&) = delete;
-    ~OptionParser();
 
-    void value(const std::string& names, const std::string& placeholder, std::string& target,
+    /// `usage` follows "sample" in the help; `footer` ends it.
+    void describe(const std::string& usage, const std::string& description,
+                  const std::string& footer);
+    void value(const std::string& names, const std::string& placeholder, Read how,
                const std::string& help);
-    /// An option that may be given several times.
-    void values(const std::string& names, const std::string& placeholder,
-                std::vector<std::string>& target, const std::string& help);
+    /// An option that may be given several times; each value is read.
+    void values(const std::string& names, const std::string& placeholder, Read how,
+                const std::string& help);
     /// "--children,!--no-children": the second name turns it off.
     void flag(const std::string& names, bool& target, const std::string& help);
     /// Words that are no options.
     void positional(const std::string& name, std::vector<std::string>& target,
                     const std::string& help);
     /// Everything from the first word that is no option, or behind "--", taken as it stands.
-    void command(std::vector<std::string>& target);
+    void command(std::vector<std::string>& target) { command_ = &target; }
+    void check(std::function<Result<void>()> check) { checks_.push_back(std::move(check)); }
+    /// Instead of going on, `text` is to be printed: an option asks for it.
+    void answer(std::string text) { answer_ = std::move(text); }
 
+    /// What is to be printed (--help), instead of going on; else empty.
     /// Errors: invalid_argument, with what is wrong.
-    [[nodiscard]] Result<ParseOutcome> parse(const std::vector<std::string>& arguments);
+    [[nodiscard]] Result<std::string> parse(const std::vector<std::string>& arguments);
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    void read(const Read& how, const std::string& option, const std::string& text);
+
+    std::unique_ptr<CLI::App> app_;
+    std::vector<std::string>* command_ = nullptr;
+    std::vector<std::function<Result<void>()>> checks_;
+    Result<void> problem_;  ///< The first one.
+    std::string answer_;
 };
 
-/// Parses, and returns what `read` makes of what was typed, a Result of a verb's options; or the
-/// help text that was asked for instead.
-template <class Read>
-[[nodiscard]] auto parse_options(OptionParser& parser, const std::vector<std::string>& arguments,
-                                 const Read& read)
-    -> Result<Parsed<std::remove_cvref_t<decltype(*read())>>> {
-    using Options = std::remove_cvref_t<decltype(*read())>;
-    Result<ParseOutcome> outcome = parser.parse(arguments);
-    if (!outcome) {
-        return Unexpected{outcome.error()};
+/// The first part of what is said of a word that is not known: of the option, and the word.
+inline constexpr std::string_view kCannotBe = "{} cannot be '{}'";
+
+/// Says so, and lists the words that are.
+[[nodiscard]] Unexpected no_such_word(const std::string& option, std::string_view text,
+                                      const std::vector<std::string_view>& known,
+                                      std::string_view refusal);
+
+/// The value that `text` names in `words`. Errors: invalid_argument, listing the words.
+template <class T>
+[[nodiscard]] Result<T> find_word(const Words<T>& words, const std::string& option,
+                                  std::string_view text, std::string_view refusal = kCannotBe) {
+    std::vector<std::string_view> known;
+    for (const auto& [word, value] : words) {
+        if (word == text) {
+            return value;
+        }
+        known.push_back(word);
     }
-    if (outcome->wants_help()) {
-        return Parsed<Options>{{}, std::move(outcome->help)};
-    }
-    Result<Options> options = read();
-    if (!options) {
-        return Unexpected{options.error()};
-    }
-    return Parsed<Options>{std::move(*options), {}};
+    return no_such_word(option, text, known, refusal);
 }
+
+/// Reads one of `words`.
+template <class Target, class T>
+[[nodiscard]] Read one_of(Target& target, Words<T> words, std::string_view refusal = kCannotBe) {
+    return [&target, words = std::move(words), refusal](const std::string& option,
+                                                        const std::string& text) -> Result<void> {
+        SAMPLE_TRY(value, find_word(words, option, text, refusal));
+        target = value;
+        return {};
+    };
+}
+
+/// Reads whatever was typed.
+[[nodiscard]] Read into(std::string& target);
+[[nodiscard]] Read into(std::vector<std::string>& target);
+
+/// Takes an empty word, as of a script's variable that is not set, for none.
+[[nodiscard]] Read unless_empty(Read read);
 
 }  // namespace sample::cli

@@ -4,15 +4,10 @@
 // Started by the agent, not by people. It has no terminal: its options are the SAMPLE_* variables,
 // problems go back to the agent, which says them in one line. docs/command-line.md has the table of
 // the variables.
-#include "cli/record/collect.h"
 
-#include "analysis/name_cache.h"
-#include "analysis/name_recording.h"
-#include "cli/options/record.h"
-#include "cli/record/record_exports.h"
 #include "cli/record/record_signals.h"
-#include "cli/record/recording_file.h"
-#include "cli/record/session_options.h"
+#include "cli/record/recording.h"
+#include "cli/refuse.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/text.h"
 #include "sampler/collector/joining/messages.h"
@@ -68,8 +63,7 @@ Result<RecordOptions> options_from_environment() {
         }
         const auto parsed = parse_switch(value);
         if (!parsed.ok()) {
-            return unexpected(ErrorCode::invalid_argument,
-                              std::string{variable.name} + " is neither 1 nor 0");
+            return refuse("{} is neither 1 nor 0", variable.name);
         }
         const char* option = parsed.value ? variable.on : variable.off;
         if (option != nullptr) {
@@ -77,54 +71,30 @@ Result<RecordOptions> options_from_environment() {
         }
     }
     words.insert(words.end(), {"--", "program"});
-    auto parsed = parse_record_options(words);
-    if (!parsed) {
-        return unexpected(parsed.error());
-    }
-    return std::move(parsed->options);
+    SAMPLE_TRY(invocation, parse_options<RecordOptions>(words));
+    // An event "help" is no event.
+    auto* const options = std::get_if<RecordOptions>(&invocation);
+    return options != nullptr ? std::move(*options) : RecordOptions{};
 }
 
-Result<std::unique_ptr<collector::Session>> make_session(RecordOptions& options, pid_t root,
-                                                         int stop_fd, std::string& file,
-                                                         NewRecording& made) {
-    if (const auto event = check_event(options); !event) {
-        return unexpected(event.error());
-    }
-    const std::string executable = collector::executable_of(root);
-    file =
-        expand_pattern(options.output.empty() ? kDefaultOutput : options.output, executable, root);
-    if (const auto exports = name_exports(options, executable, root, file); !exports) {
-        return unexpected(exports.error());
-    }
-    auto recording = open_recording(file, options.force);
-    if (!recording) {
-        return unexpected(recording.error());
-    }
-    made = std::move(*recording);
-    collector::SessionOptions session = session_options_of(options);
-    session.command_line = collector::command_line_of(root);
-    session.stop_fd = stop_fd;
-    return collector::Session::create(std::move(session),
-                                      std::make_unique<trace::RecordingWriter>(std::move(made.fd)));
-}
+/// What is recorded, and where it goes.
+struct Collection {
+    RecordOptions options;
+    PreparedRecording recording;
+    std::unique_ptr<collector::Session> session;
+};
 
-/// Its names, and what is made of it. False: something of that failed.
-bool finish_recording(const RecordOptions& options, const std::string& file,
-                      const collector::Session& session) {
-    if ((!options.symbols || !is_regular_file(file)) && options.exports.empty()) {
-        return true;
-    }
-    const auto cache = analysis::user_cache(options.cache);
-    auto named = analysis::name_recording(file,
-                                          {true, session.module_files(), options.debug_folders,
-                                           cache.get(), session.module_readers()},
-                                          times_wanted(options.exports));
-    if (!named) {
-        return false;
-    }
-    const bool is_kept =
-        !options.symbols || analysis::keep_names(file, *named, options.code).has_value();
-    return write_exports(options, *named).empty() && is_kept;
+Result<Collection> begin(pid_t root, int stop_fd) {
+    SAMPLE_TRY(options, options_from_environment());
+    SAMPLE_CHECK(check_event(options));
+    SAMPLE_TRY(recording, prepare_recording(options, collector::executable_of(root), root));
+    collector::SessionOptions told = session_options_of(options);
+    told.command_line = collector::command_line_of(root);
+    told.stop_fd = stop_fd;
+    SAMPLE_TRY(session,
+               collector::Session::create(std::move(told), std::make_unique<trace::RecordingWriter>(
+                                                               std::move(recording.file.fd))));
+    return Collection{std::move(options), std::move(recording), std::move(session)};
 }
 
 }  // namespace
@@ -142,31 +112,30 @@ int run_collect(int fd) {
     }
     // A supervisor that ends everything does not mean us before the program has ended.
     RecordSignals signals{{SIGTERM}, peer.pid, false};
-    auto options = options_from_environment();
-    std::string file;
-    NewRecording recording;
-    auto session = options
-                       ? make_session(*options, peer.pid, signals.stop_fd(), file, recording)
-                       : Result<std::unique_ptr<collector::Session>>{unexpected(options.error())};
-    if (!session) {
-        collector::refuse(socket, printable(session.error().message()));
+    auto begun = begin(peer.pid, signals.stop_fd());
+    if (!begun) {
+        collector::refuse(socket, printable(begun.error().message()));
         return kExitFailure;
     }
-    const collector::SessionOutcome outcome = (*session)->run(peer.pid, std::move(socket));
+    const auto& [options, recording, session] = *begun;
+    const collector::SessionOutcome outcome = session->run(peer.pid, std::move(socket));
     signals.command_goes_on();
     if (outcome.is_empty) {
         // The agent has said why.
-        recording.discard();
-        (*session)->release_root();
+        recording.file.discard();
+        session->release_root();
         return kExitFailure;
     }
     // Exports are there when the program is gone; names are nothing that it should wait for.
-    if (options->exports.empty()) {
-        (*session)->release_root();
+    if (options.exports.empty()) {
+        session->release_root();
     }
-    const bool good = finish_recording(*options, file, **session) && !outcome.failure;
-    (*session)->release_root();
-    return good ? kExitOk : kExitFailure;
+    const bool is_good =
+        finish_recording(options, recording.path, *session, !outcome.failure, false)
+            .errors.empty() &&
+        !outcome.failure;
+    session->release_root();
+    return is_good ? kExitOk : kExitFailure;
 }
 
 }  // namespace sample::cli

@@ -15,7 +15,9 @@ namespace {
 
 constexpr int kMostForTheRestMs = 10'000;
 
-[[noreturn]] void end_by(int signal) {
+}  // namespace
+
+void end_by(int signal) {
     std::signal(signal, SIG_DFL);
     sigset_t only{};
     ::sigemptyset(&only);
@@ -24,8 +26,6 @@ constexpr int kMostForTheRestMs = 10'000;
     ::raise(signal);
     ::_exit(128 + signal);
 }
-
-}  // namespace
 
 RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, bool passes_on)
     : command_{command},

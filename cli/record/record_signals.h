@@ -19,6 +19,9 @@
 
 namespace sample::cli {
 
+/// Ends this process as the signal ends one that does not handle it.
+[[noreturn]] void end_by(int signal);
+
 class RecordSignals {
 public:
     /// The command's, and ours.

@@ -2,9 +2,7 @@
 #include "cli/views/annotate.h"
 
 #include "analysis/annotation.h"
-#include "analysis/annotation_sources.h"
 #include "analysis/load_profile.h"
-#include "analysis/name_cache.h"
 #include "analysis/symbolize_recording.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
@@ -70,41 +68,31 @@ analysis::AnnotationRequest request_of(const AnnotateOptions& options, const Ter
 
 }  // namespace
 
-int run_annotate(const AnnotateOptions& options) {
-    const Result<callgraph::Recording> recording = analysis::load_recording_file(options.file);
-    if (!recording) {
-        print_error(recording.error().message());
-        return kExitFailure;
-    }
-    const auto cache = analysis::user_cache(options.naming.use_cache);
+Result<int> run(const AnnotateOptions& options) {
+    SAMPLE_TRY(recording, analysis::load_recording_file(options.file));
+    const auto cache = analysis::user_cache(options.use_cache);
     const analysis::NamingOptions naming{
-        !options.naming.resymbolize, {}, options.naming.debug_folders, cache.get()};
-    const analysis::RecordingSymbols symbols = analysis::symbolize_recording(*recording, naming);
-    analysis::KeptCode kept = analysis::kept_code_of(*recording);
-    if (options.naming.resymbolize) {
+        !options.resymbolize, {}, options.debug_folders, cache.get()};
+    const analysis::RecordingSymbols symbols = analysis::symbolize_recording(recording, naming);
+    analysis::KeptCode kept = analysis::kept_code_of(recording);
+    if (options.resymbolize) {
         kept.modules.clear();  // Its instructions have the names that the recording carries.
     }
-    analysis::KeptOrLocal sources{*recording, kept, analysis::places_of(naming)};
+    analysis::KeptOrLocal sources{recording, kept, analysis::places_of(naming)};
     const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
-    Result<analysis::Annotation> annotation =
-        annotate(*recording, symbols.symbols, request_of(options, terminal), sources);
-    if (!annotation) {
-        print_error(annotation.error().message());
-        return kExitFailure;
-    }
-    if (options.unit == Unit::milliseconds && !annotation->unit.empty()) {
-        print_error("--unit ms: " + options.file + " counts " + printable(annotation->unit) +
-                    ", which are no time; leave --unit out for the count, or use --unit %");
+    SAMPLE_TRY(annotation,
+               annotate(recording, symbols.symbols, request_of(options, terminal), sources));
+    if (!has_unit(options.unit, options.file, annotation.unit)) {
         return kExitUsage;
     }
-    set_forms(*annotation, options);
-    for (const std::string& problem : symbols.problems) {
-        annotation->notes.push_back(problem);
-    }
-    return write_to_stdout(
-        options.json ? annotate_json(*annotation)
-                     : annotate_view(*annotation, {terminal, options.unit, options.layout,
-                                                   options.all, forms_of(options).beside}));
+    set_forms(annotation, options);
+    annotation.notes.insert(annotation.notes.end(), symbols.problems.begin(),
+                            symbols.problems.end());
+    SAMPLE_CHECK(write_to_stdout(
+        options.json ? annotate_json(annotation)
+                     : annotate_view(annotation, {terminal, options.unit, options.layout,
+                                                  options.all, forms_of(options).beside})));
+    return kExitOk;
 }
 
 }  // namespace sample::cli

@@ -4,18 +4,22 @@
 #include "analysis/diff/function_match.h"
 #include "analysis/load_profile.h"
 #include "cli/output.h"
+#include "cli/refuse.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/diff.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace sample::cli {
 namespace {
+
+constexpr double kHundred = 100;
 
 /// `profile` as if it had lasted `seconds`: its samples keep their times, so the noise stays known.
 Result<void> average(DiffSide& side, std::uint64_t seconds) {
@@ -28,18 +32,19 @@ Result<void> average(DiffSide& side, std::uint64_t seconds) {
                                     static_cast<double>(profile.start_unix_ms)) *
                                        kNsPerMs;
     if (!(length_ns > 0)) {
-        return unexpected(ErrorCode::unsupported, "--average needs the session's length, which " +
-                                                      side.file +
-                                                      " does not have: leave --average out");
+        return refuse(ErrorCode::unsupported,
+                      "--average needs the session's length, which {} does not have: leave "
+                      "--average out",
+                      side.file);
     }
     const double scale = static_cast<double>(seconds) * kNsPerSecond / length_ns;
     side.factor = scale / profile.scale;
     const auto total = static_cast<long double>(root_total_ns(profile));
     if (total * static_cast<long double>(side.factor) >=
         static_cast<long double>(std::numeric_limits<std::uint64_t>::max())) {
-        return unexpected(ErrorCode::unsupported,
-                          "--average: " + side.file +
-                              " has more than 64 bits can say, so scaled: leave --average out");
+        return refuse(ErrorCode::unsupported,
+                      "--average: {} has more than 64 bits can say, so scaled: leave --average out",
+                      side.file);
     }
     profile.scale = scale;
     return {};
@@ -49,17 +54,10 @@ Result<DiffSide> load(const std::string& file, analysis::ProfileChoice choice) {
     const std::optional<std::uint64_t> average_s = std::exchange(choice.average_s, {});
     // Compilers split and copy functions as they like, from build to build.
     choice.fold_parts = true;
-    analysis::Details wanted;
-    wanted.times = true;
-    Result<callgraph::Profile> profile = analysis::load_profile(file, choice, wanted);
-    if (!profile) {
-        return Unexpected{profile.error()};
-    }
-    DiffSide side{file, std::move(*profile)};
+    SAMPLE_TRY(profile, analysis::load_profile(file, choice, {.times = true, .lines = false}));
+    DiffSide side{file, std::move(profile)};
     if (average_s) {
-        if (const Result<void> averaged = average(side, *average_s); !averaged) {
-            return Unexpected{averaged.error()};
-        }
+        SAMPLE_CHECK(average(side, *average_s));
     }
     return side;
 }
@@ -69,35 +67,27 @@ std::string counted_thing(const callgraph::Profile& profile) {
 }
 
 /// Loads and compares. Errors: what cannot be loaded, or not compared at all.
-Result<void> compare(DiffReport& report) {
-    const DiffVerbOptions& options = report.options;
-    for (auto [side, file] :
-         {std::pair{&report.before, &options.before}, std::pair{&report.after, &options.after}}) {
-        Result<DiffSide> loaded = load(*file, options.choice);
-        if (!loaded) {
-            return Unexpected{loaded.error()};
-        }
-        *side = std::move(*loaded);
-    }
+Result<DiffReport> compare(const DiffVerbOptions& options) {
+    SAMPLE_TRY(a, load(options.before, options.choice));
+    SAMPLE_TRY(b, load(options.after, options.choice));
+    DiffReport report{std::move(a), std::move(b), options, {}, {}, {}};
     callgraph::Profile& before = report.before.profile;
     callgraph::Profile& after = report.after.profile;
     if (before.unit != after.unit) {
-        return unexpected(ErrorCode::unsupported, options.before + " is in " +
-                                                      counted_thing(before) + ", " + options.after +
-                                                      " in " + counted_thing(after) +
-                                                      ": compare recordings of the same event");
+        return refuse(ErrorCode::unsupported,
+                      "{} is in {}, {} in {}: compare recordings of the same event", options.before,
+                      counted_thing(before), options.after, counted_thing(after));
     }
     before = analysis::without_addresses(std::move(before), after);
     after = analysis::without_addresses(std::move(after), before);
-    constexpr double kHundred = 100;
     report.diff =
         analysis::diff(before, after,
                        {options.normalize, 1 - options.confidence_percent / kHundred,
                         options.view == DiffView::paths, options.json, options.choice.search,
                         report.before.factor, report.after.factor});
-    report.warnings = analysis::comparability_warnings(report.before.profile, report.after.profile,
-                                                       report.options.choice.average_s.has_value());
-    return {};
+    report.warnings =
+        analysis::comparability_warnings(before, after, options.choice.average_s.has_value());
+    return report;
 }
 
 /// As many digits as it takes to see that they differ.
@@ -115,14 +105,13 @@ int gate(const DiffReport& report) {
     if (report.failures.empty()) {
         return kExitOk;
     }
-    constexpr double kHundred = 100;
     const analysis::GateFailure& worst = report.failures.front();
-    const std::string name = worst.function ? printable(report.diff.functions[*worst.function].name)
-                                            : std::string{"the whole"};
     const double allowed = *report.options.fail_above_percent;
     const int digits = digits_that_tell_apart(worst.least * kHundred, allowed);
-    std::string text = name + " is worse by at least " + decimal(worst.least * kHundred, digits) +
-                       " % of A's whole: --fail-above allows " + decimal(allowed, digits) + " %";
+    std::string text = fmt::format(
+        "{} is worse by at least {} % of A's whole: --fail-above allows {} %",
+        worst.function ? printable(report.diff.functions[*worst.function].name) : "the whole",
+        decimal(worst.least * kHundred, digits), decimal(allowed, digits));
     if (report.failures.size() > 1) {
         text += " (and " + counted(report.failures.size() - 1, "other") + ")";
     }
@@ -130,42 +119,29 @@ int gate(const DiffReport& report) {
     return kExitGate;
 }
 
-bool found_what_was_searched(const DiffReport& report) {
-    for (const analysis::FunctionDiff& function : report.diff.functions) {
-        if (function.is_chosen) {
-            return true;
-        }
-    }
-    return report.options.choice.search.empty();
-}
-
 }  // namespace
 
-int run_diff(const DiffVerbOptions& options) {
-    DiffReport report;
-    report.options = options;
-    if (const Result<void> compared = compare(report); !compared) {
-        print_error(compared.error().message());
-        return kExitFailure;
-    }
-    if (!found_what_was_searched(report)) {
-        print_error("no name contains '" + options.choice.search +
-                    "': sample report --view functions lists the names");
-        return kExitFailure;
+Result<int> run(const DiffVerbOptions& options) {
+    SAMPLE_TRY(report, compare(options));
+    const auto& functions = report.diff.functions;
+    if (!options.choice.search.empty() &&
+        std::none_of(functions.begin(), functions.end(),
+                     [](const analysis::FunctionDiff& each) { return each.is_chosen; })) {
+        return refuse("no name contains '{}': sample report --view functions lists the names",
+                      options.choice.search);
     }
     if (options.fail_above_percent && !report.diff.is_judged) {
-        print_error("--fail-above needs the numbers of samples, which " +
-                    (report.diff.whole.before.samples == 0 ? options.before : options.after) +
-                    " does not have: compare recordings");
-        return kExitFailure;
+        return refuse(
+            "--fail-above needs the numbers of samples, which {} does not have: compare recordings",
+            report.diff.whole.before.samples == 0 ? options.before : options.after);
     }
     if (options.fail_above_percent) {
         report.failures = analysis::gate_failures(report.diff, *options.fail_above_percent);
     }
-    const int shown = write_to_stdout(
+    SAMPLE_CHECK(write_to_stdout(
         options.json ? diff_json(report)
-                     : diff_view(report, detect_terminal(STDOUT_FILENO, options.color)));
-    return shown == kExitOk ? gate(report) : shown;
+                     : diff_view(report, detect_terminal(STDOUT_FILENO, options.color))));
+    return gate(report);
 }
 
 }  // namespace sample::cli

@@ -1,7 +1,7 @@
 // `sample doctor`: what this machine allows, what --source auto takes, what would improve it.
 #include "cli/views/doctor.h"
 
-#include "analysis/name_cache.h"
+#include "analysis/symbolize_recording.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "sampler/source/capabilities.h"
@@ -26,13 +26,13 @@ NameCacheState name_cache_state() {
 
 }  // namespace
 
-int run_doctor(const DoctorOptions& options) {
+Result<int> run(const DoctorOptions& options) {
     const source::Capabilities capabilities = source::probe_capabilities();
-    const std::string text = options.json
-                                 ? doctor_json(capabilities, name_cache_state())
-                                 : doctor_view(capabilities, name_cache_state(),
-                                               detect_terminal(STDOUT_FILENO, options.color));
-    return write_to_stdout(text);
+    SAMPLE_CHECK(write_to_stdout(options.json
+                                     ? doctor_json(capabilities, name_cache_state())
+                                     : doctor_view(capabilities, name_cache_state(),
+                                                   detect_terminal(STDOUT_FILENO, options.color))));
+    return kExitOk;
 }
 
 }  // namespace sample::cli

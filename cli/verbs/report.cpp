@@ -5,6 +5,7 @@
 #include "cli/views/text.h"
 #include "cli/views/views.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <utility>
@@ -12,59 +13,51 @@
 namespace sample::cli {
 namespace {
 
-std::string render_json(const callgraph::Profile& profile, View view, const ViewOptions& options) {
-    switch (view) {
+std::string render(const callgraph::Profile& profile, const ReportOptions& asked,
+                   const ViewOptions& options) {
+    switch (asked.view) {
         case View::callgraph:
-            return callgraph_json(profile, options);
+            return asked.json ? callgraph_json(profile, options) : callgraph_view(profile, options);
         case View::functions:
-            return functions_json(profile, options);
+            return asked.json ? functions_json(profile, options) : functions_view(profile, options);
         case View::threads:
-            return threads_json(profile);
+            return asked.json ? threads_json(profile) : threads_view(profile, options);
         case View::stats:
-            return stats_json(profile);
+            return asked.json ? stats_json(profile) : stats_view(profile, options);
         case View::summary:
             break;
     }
-    return summary_json(profile);
-}
-
-std::string render_text(const callgraph::Profile& profile, View view, const ViewOptions& options) {
-    switch (view) {
-        case View::callgraph:
-            return callgraph_view(profile, options);
-        case View::functions:
-            return functions_view(profile, options);
-        case View::threads:
-            return threads_view(profile, options);
-        case View::stats:
-            return stats_view(profile, options);
-        case View::summary:
-            break;
-    }
-    return summary_view(profile, {options.terminal, SummaryOptions{}.functions, {}});
+    return asked.json ? summary_json(profile)
+                      : summary_view(profile, {options.terminal, SummaryOptions{}.functions, {}});
 }
 
 }  // namespace
 
-int run_report(const ReportOptions& options) {
-    Result<callgraph::Profile> profile = analysis::load_profile(options.file, options.choice);
+bool has_unit(Unit unit, const std::string& file, const std::string& counted) {
+    if (unit != Unit::milliseconds || counted.empty()) {
+        return true;
+    }
+    print_error(fmt::format(
+        "--unit ms: {} counts {}, which are no time; leave --unit out for the count, or use "
+        "--unit %",
+        file, printable(counted)));
+    return false;
+}
+
+Result<int> run(const ReportOptions& options) {
+    SAMPLE_TRY(profile, analysis::load_profile(options.file, options.choice));
     // The list of functions is searched as a list: the functions on the paths to a match are none.
-    if (profile && options.view != View::functions) {
-        profile = analysis::apply_search(std::move(*profile), options.choice.search);
+    if (options.view != View::functions) {
+        SAMPLE_TRY(found, analysis::apply_search(std::move(profile), options.choice.search));
+        profile = std::move(found);
     }
-    if (!profile) {
-        print_error(profile.error().message());
-        return kExitFailure;
-    }
-    if (options.unit == Unit::milliseconds && !profile->is_time()) {
-        print_error("--unit ms: " + options.file + " counts " + printable(profile->unit) +
-                    ", which are no time; leave --unit out for the count, or use --unit %");
+    if (!has_unit(options.unit, options.file, profile.unit)) {
         return kExitUsage;
     }
     const ViewOptions view{detect_terminal(STDOUT_FILENO, options.color), options.unit,
                            options.min_percent, options.choice.search};
-    return write_to_stdout(options.json ? render_json(*profile, options.view, view)
-                                        : render_text(*profile, options.view, view));
+    SAMPLE_CHECK(write_to_stdout(render(profile, options, view)));
+    return kExitOk;
 }
 
 }  // namespace sample::cli

@@ -1,17 +1,10 @@
-// The verbs: each takes its options, does its work and returns the process's exit code.
-//
-// report, annotate, diff, export, import and doctor: 0 done, 1 it failed and a message on standard
-// error says what to do; usage errors (2) were found before. record passes the command's own code
-// on.
+// The verbs: each takes its options, does its work and returns the process's exit code, or what
+// has failed and what to do about it: told on standard error, the exit code is 1 then. Usage errors
+// (2) were found before. record passes the command's own code on.
 #pragma once
 
-#include "cli/options/annotate.h"
-#include "cli/options/diff.h"
-#include "cli/options/doctor.h"
-#include "cli/options/export.h"
-#include "cli/options/import.h"
-#include "cli/options/record.h"
-#include "cli/options/report.h"
+#include "cli/options/options.h"
+#include "core/result.h"
 
 #include <string>
 
@@ -22,12 +15,20 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitGate = 3;  ///< diff: worse than --fail-above allows.
 
-[[nodiscard]] int run_record(const RecordOptions& options);
-[[nodiscard]] int run_report(const ReportOptions& options);
-[[nodiscard]] int run_annotate(const AnnotateOptions& options);
-[[nodiscard]] int run_diff(const DiffVerbOptions& options);
-[[nodiscard]] int run_export(const ExportOptions& options);
-[[nodiscard]] int run_import(const ImportOptions& options);
-[[nodiscard]] int run_doctor(const DoctorOptions& options);
+[[nodiscard]] Result<int> run(const RecordOptions& options);
+[[nodiscard]] Result<int> run(const ReportOptions& options);
+[[nodiscard]] Result<int> run(const AnnotateOptions& options);
+[[nodiscard]] Result<int> run(const DiffVerbOptions& options);
+[[nodiscard]] Result<int> run(const ExportOptions& options);
+[[nodiscard]] Result<int> run(const ImportOptions& options);
+[[nodiscard]] Result<int> run(const DoctorOptions& options);
+
+/// The hidden verb that the agent starts: records the process at the other end of the socket `fd`
+/// until it ends. Returns the exit code.
+[[nodiscard]] int run_collect(int fd);
+
+/// Whether weights that count `counted` (empty: nanoseconds) can be shown in `unit`; if not, says
+/// what can be done.
+[[nodiscard]] bool has_unit(Unit unit, const std::string& file, const std::string& counted);
 
 }  // namespace sample::cli

@@ -1,15 +1,19 @@
 // A function's source lines and instructions as text.
 #include "cli/views/annotate.h"
 
-#include "cli/views/annotate_page.h"
+#include "callgraph/label.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -39,6 +43,108 @@ struct SourceLine {
     std::optional<std::size_t> index;  ///< Into Annotation::lines.
 };
 
+/// The columns of weights, what fits into a line of the terminal, the heading and the footer. Both
+/// arguments of the constructor must outlive it.
+class AnnotatePage {
+public:
+    AnnotatePage(const analysis::Annotation& annotation, const AnnotateViewOptions& options)
+        : annotation_{annotation}, options_{options} {
+        constexpr std::size_t kLeastColumn = 10;
+        column_ = std::max({kLeastColumn, display_width(cell(annotation.weight.total_ns)),
+                            display_width("total " + unit_name())});
+    }
+
+    /// The function, its weight, and the names of the columns.
+    void add_heading() {
+        const callgraph::Function& function = annotation_.function;
+        std::string place = location_text(function, false);
+        place = place.empty() ? "" : "  " + place;
+        if (!annotation_.module.empty() && annotation_.module != function.source) {
+            place += "  [" + printable(annotation_.module) + "]";
+        }
+        constexpr std::size_t kLeastName = 30;
+        const std::string name = shorten_name(
+            printable(callgraph::label(function)),
+            room_beside(display_width(place), options_.terminal, kLeastName), options_.terminal);
+        const auto amount = [&](std::uint64_t ns) {
+            return annotation_.unit.empty() ? short_duration(ns)
+                                            : grouped(ns) + " " + printable(annotation_.unit);
+        };
+        const callgraph::KeyWeight& weight = annotation_.weight;
+        const std::string columns = pad_left("total " + unit_name(), column_) + " " +
+                                    pad_left("self " + unit_name(), column_);
+        out_ += fmt::format(
+            "{}{}\nself {}, total {}, {}\n\n{}\n", styled(options_.terminal, Style::bold, name),
+            place, amount(weight.self_ns), amount(weight.total_ns),
+            counted(weight.samples, "sample"), styled(options_.terminal, Style::bold, columns));
+    }
+
+    /// A line of text behind total and self (nothing instead of zeros), cut to what the terminal
+    /// shows.
+    void add_line(std::optional<callgraph::KeyWeight> weight, const std::string& text,
+                  Style style = Style::plain) {
+        const auto [total_ns, self_ns] = weight ? std::pair{weight->total_ns, weight->self_ns}
+                                                : std::pair<std::uint64_t, std::uint64_t>{};
+        const auto amount = [this](std::uint64_t ns) {
+            return pad_left(ns == 0 ? "" : cell(ns), column_);
+        };
+        const double percent = percent_of(self_ns, annotation_.weight.total_ns);
+        constexpr std::size_t kLeast = 30;
+        const std::size_t room = room_beside(text_column(), options_.terminal, kLeast);
+        const bool fits = room == 0 || display_width(text) <= room;
+        out_ += fmt::format(
+            "{} {} {}", amount(total_ns),
+            styled(options_.terminal, weight ? heat(percent) : Style::plain, amount(self_ns)),
+            styled(options_.terminal, style, fits ? text : cut_end(text, room, options_.terminal)));
+        while (out_.ends_with(' ')) {
+            out_.pop_back();
+        }
+        out_ += "\n";
+    }
+    /// The mark of lines that are left out.
+    void add_gap() { add_line({}, options_.terminal.utf8 ? "  \u22ee" : "  :", Style::dim); }
+    void add_text(std::string_view text) { out_ += text; }
+
+    /// The annotation's notes.
+    std::string finish() {
+        std::string footer;
+        for (const std::string& note : annotation_.notes) {
+            footer += "note: " + printable(note) + "\n";
+        }
+        if (!options_.all) {
+            footer +=
+                "what was never sampled is left out, but for its neighbours: --all shows it\n";
+        }
+        if (!footer.empty()) {
+            out_ += "\n" + styled(options_.terminal, Style::dim, footer);
+        }
+        return std::move(out_);
+    }
+
+    /// Where the text begins.
+    [[nodiscard]] std::size_t text_column() const { return 2 * column_ + 2; }
+
+private:
+    [[nodiscard]] std::string cell(std::uint64_t ns) const {
+        if (options_.unit == Unit::percent) {
+            return fmt::format("{:.2f}", percent_of(ns, annotation_.weight.total_ns));
+        }
+        return annotation_.unit.empty() ? milliseconds(ns) : grouped(ns);
+    }
+
+    [[nodiscard]] std::string unit_name() const {
+        if (options_.unit == Unit::percent) {
+            return "%";
+        }
+        return annotation_.unit.empty() ? "ms" : printable(annotation_.unit);
+    }
+
+    const analysis::Annotation& annotation_;
+    const AnnotateViewOptions& options_;
+    std::size_t column_ = 0;
+    std::string out_;
+};
+
 class AnnotateView {
 public:
     AnnotateView(const analysis::Annotation& annotation, const AnnotateViewOptions& options)
@@ -64,8 +170,7 @@ public:
         } else {
             add_source();
         }
-        page_.add_footer();
-        return page_.take();
+        return page_.finish();
     }
 
 private:
@@ -125,7 +230,7 @@ private:
                 continue;
             }
             if (file != annotation_.function.source) {
-                page_.add_line(page_.no_cells(), printable(file) + ":", Style::bold);
+                page_.add_line({}, printable(file) + ":", Style::bold);
             }
             add_file(file);
         }
@@ -169,8 +274,7 @@ private:
         } else {
             text += "(text not known)";
         }
-        page_.add_line(page_.weight_cells(weight_of(line)), text,
-                       line.text ? Style::plain : Style::dim);
+        page_.add_line(weight_of(line), text, line.text ? Style::plain : Style::dim);
         if (line.index && options_.layout == AnnotationLayout::interleaved) {
             add_instructions_of(*line.index, digits + 5);
         }
@@ -179,8 +283,7 @@ private:
     void add_unknown_lines() {
         for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
             if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total_ns != 0) {
-                page_.add_line(page_.weight_cells(annotation_.lines[i].weight), " (no source line)",
-                               Style::dim);
+                page_.add_line(annotation_.lines[i].weight, " (no source line)", Style::dim);
                 if (options_.layout == AnnotationLayout::interleaved) {
                     add_instructions_of(i, kIndent);
                 }
@@ -212,9 +315,9 @@ private:
     }
 
     void add_code_heading(const analysis::AnnotatedCode& code, std::size_t indent) {
-        page_.add_line(page_.no_cells(),
-                       std::string(indent, ' ') + "in " + printable(code.function) + " [" +
-                           printable(code.module) + "]:",
+        page_.add_line({},
+                       fmt::format("{:{}}in {} [{}]:", "", indent, printable(code.function),
+                                   printable(code.module)),
                        Style::dim);
     }
 
@@ -254,15 +357,12 @@ private:
 
     void add_instruction(const analysis::AnnotatedInstruction& instruction, std::size_t indent,
                          const std::string& origin) {
-        std::array<char, 24> address{};
-        std::snprintf(address.data(), address.size(), "%llx",
-                      static_cast<unsigned long long>(instruction.address));
-        std::string text = std::string(indent, ' ') + address.data() + ":  ";
-        text += printable(instruction.text);
+        std::string text = fmt::format("{:{}}{:x}:  {}", "", indent, instruction.address,
+                                       printable(instruction.text));
         if (!origin.empty()) {
             text = pad_right(text, indent + origin_column(indent)) + "  ; " + origin;
         }
-        page_.add_line(page_.weight_cells(instruction.weight), text,
+        page_.add_line(instruction.weight, text,
                        instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
     }
 
@@ -313,8 +413,8 @@ private:
             return line.line == 0 ? "" : own;
         }
         const bool is_deep = instruction.inlined.size() > 1;
-        const std::string between = is_deep ? page_.ellipsis() + " < " : "";
-        return inlined_text(instruction) + " < " + between + own;
+        return fmt::format("{} < {}{}{}", inlined_text(instruction),
+                           is_deep ? ellipsis(options_.terminal) : "", is_deep ? " < " : "", own);
     }
 
     const analysis::Annotation& annotation_;

@@ -2,9 +2,10 @@
 #include "callgraph/label.h"
 #include "cli/views/annotate.h"
 #include "cli/views/json.h"
-#include "cli/views/text.h"
 
-#include <cstdio>
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
 
 namespace sample::cli {
@@ -45,14 +46,10 @@ private:
 
     [[nodiscard]] Json text_of(const analysis::AnnotatedLine& line) const {
         for (const SourceText& source : annotation_.sources) {
-            if (source.file != line.file) {
-                continue;
-            }
-            for (const SourcePiece& piece : source.pieces) {
-                if (line.line >= piece.first_line &&
-                    line.line - piece.first_line < piece.lines.size()) {
-                    return piece.lines[line.line - piece.first_line];
-                }
+            const std::string* const text =
+                source.file == line.file ? analysis::line_of(source, line.line) : nullptr;
+            if (text != nullptr) {
+                return *text;
             }
         }
         return {};
@@ -69,16 +66,13 @@ private:
     }
 
     [[nodiscard]] Json instruction(const analysis::AnnotatedInstruction& each) const {
-        char address[24] = {};
-        std::snprintf(address, sizeof address, "0x%llx",
-                      static_cast<unsigned long long>(each.address));
         const analysis::AnnotatedLine& line = annotation_.lines[each.line];
         Json inlined = Json::array();
         for (const analysis::InlinedPlace& place : each.inlined) {
             inlined.push_back(
                 {{"function", place.function}, {"file", place.file}, {"line", place.line}});
         }
-        Json out = {{"address", address},
+        Json out = {{"address", fmt::format("{:#x}", each.address)},
                     {"text", each.text},
                     {"file", line.file},
                     {"line", line.line},

@@ -1,7 +1,8 @@
 #include "cli/views/broken_stacks.h"
 
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -10,30 +11,38 @@ namespace sample::cli {
 namespace {
 
 struct Wording {
-    const char* name;    ///< In JSON.
-    const char* reason;  ///< In a table.
+    StackBreak reason;
+    const char* name;  ///< In JSON.
+    const char* text;  ///< In a table.
+    const char* hint;  ///< {0}: where the stack ends; {1}: how that is to be built.
 };
+constexpr Wording kWordings[] = {
+    {StackBreak::unknown, "unknown", "not recorded",
+     "the recording does not say why: record again with this version of sample"},
+    {StackBreak::no_cfi, "no_cfi", "no unwind tables",
+     "{0} has code without unwind tables: {1}, its assembly with .cfi directives"},
+    {StackBreak::no_module, "no_module", "no known code",
+     "a return address in {0} leads to no code: its unwind tables do not fit it; {1}"},
+    {StackBreak::unreadable_memory, "unreadable_memory", "unreadable memory",
+     "the unwind tables of {0} lead off the stack: {1}"},
+    {StackBreak::depth_limit, "depth_limit", "deeper than the limit",
+     "stacks deeper than the limit lack frames: --max-stack keeps up to 8192"},
+    {StackBreak::no_progress, "no_progress", "no progress",
+     "the unwind tables of {0} lead in circles: {1}"},
+    {StackBreak::unsupported_rule, "unsupported_rule", "unsupported rule",
+     "the unwind tables of {0} are damaged, or hold a rule that sample does not know: {1}"},
+    {StackBreak::no_room, "no_room", "no room left",
+     "the recording has as many different stacks as it may: a shorter session, or a smaller "
+     "--max-stack, has fewer"},
+};
+static_assert(std::size(kWordings) == static_cast<std::size_t>(kLastStackBreak) + 1);
+/// Of StackBreak::no_module, where not even the outermost frame lies in one.
+constexpr const char* kJitHint =
+    "code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen "
+    "where it keeps frame pointers, as with java -XX:+PreserveFramePointer";
 
-Wording wording(StackBreak reason) {
-    switch (reason) {
-        case StackBreak::unknown:
-            break;
-        case StackBreak::no_cfi:
-            return {"no_cfi", "no unwind tables"};
-        case StackBreak::no_module:
-            return {"no_module", "no known code"};
-        case StackBreak::unreadable_memory:
-            return {"unreadable_memory", "unreadable memory"};
-        case StackBreak::depth_limit:
-            return {"depth_limit", "deeper than the limit"};
-        case StackBreak::no_progress:
-            return {"no_progress", "no progress"};
-        case StackBreak::unsupported_rule:
-            return {"unsupported_rule", "unsupported rule"};
-        case StackBreak::no_room:
-            return {"no_room", "no room left"};
-    }
-    return {"unknown", "not recorded"};
+const Wording& wording(StackBreak reason) {
+    return kWordings[std::min(static_cast<std::size_t>(reason), std::size(kWordings) - 1)];
 }
 
 /// Where a stack ends, in words.
@@ -48,35 +57,9 @@ std::string place(const callgraph::BrokenStacks& broken) {
 }
 
 std::string hint(const callgraph::BrokenStacks& broken) {
-    const std::string where = place(broken);
-    const std::string rebuild = "rebuild it with -fasynchronous-unwind-tables";
-    switch (broken.reason) {
-        case StackBreak::unknown:
-            break;
-        case StackBreak::no_cfi:
-            return where + " has code without unwind tables: " + rebuild +
-                   ", its assembly with .cfi directives";
-        case StackBreak::no_module:
-            return broken.module.empty()
-                       ? "code in no module, as a JIT compiler makes it, has no unwind tables: its "
-                         "callers can be seen where it keeps frame pointers, as with java "
-                         "-XX:+PreserveFramePointer"
-                       : "a return address in " + where +
-                             " leads to no code: its unwind tables do not fit it; " + rebuild;
-        case StackBreak::unreadable_memory:
-            return "the unwind tables of " + where + " lead off the stack: " + rebuild;
-        case StackBreak::depth_limit:
-            return "stacks deeper than the limit lack frames: --max-stack keeps up to 8192";
-        case StackBreak::no_progress:
-            return "the unwind tables of " + where + " lead in circles: " + rebuild;
-        case StackBreak::unsupported_rule:
-            return "the unwind tables of " + where +
-                   " are damaged, or hold a rule that sample does not know: " + rebuild;
-        case StackBreak::no_room:
-            return "the recording has as many different stacks as it may: a shorter session, or a "
-                   "smaller --max-stack, has fewer";
-    }
-    return "the recording does not say why: record again with this version of sample";
+    const bool is_jit = broken.reason == StackBreak::no_module && broken.module.empty();
+    return fmt::format(fmt::runtime(is_jit ? kJitHint : wording(broken.reason).hint), place(broken),
+                       "rebuild it with -fasynchronous-unwind-tables");
 }
 
 }  // namespace
@@ -92,15 +75,12 @@ std::string main_break(const callgraph::Stats& stats) {
     if (heaviest == stats.broken_stacks.end()) {
         return {};
     }
-    return std::string{wording(heaviest->reason).reason} + " in " + place(*heaviest);
+    return std::string{wording(heaviest->reason).text} + " in " + place(*heaviest);
 }
 
 std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal& terminal) {
     constexpr std::size_t kMostRows = 10;
     constexpr std::size_t kMostHints = 3;
-    constexpr std::size_t kCount = 10;
-    constexpr std::size_t kShare = 8;
-    constexpr std::size_t kReason = 21;
     const callgraph::Stats& stats = profile.stats;
     const auto& all = stats.broken_stacks;
     if (all.empty()) {
@@ -109,19 +89,19 @@ std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal
     const std::string heading =
         profile.is_time() ? std::string{"time ms"} : printable(profile.unit);
     const std::size_t time = std::max(std::size_t{12}, display_width(heading));
-    std::string out = "\nstacks that lack frames\n" +
-                      styled(terminal, Style::bold,
-                             pad_left("samples", kCount) + " " + pad_left("share", kShare) + " " +
-                                 pad_left(heading, time) + " " + pad_left("share", kShare) + "  " +
-                                 pad_right("why", kReason) + "  outermost known frame in") +
-                      "\n";
+    std::string out =
+        "\nstacks that lack frames\n" +
+        styled(terminal, Style::bold,
+               fmt::format("{:>10} {:>8} {} {:>8}  {:<21}  outermost known frame in", "samples",
+                           "share", pad_left(heading, time), "share", "why")) +
+        "\n";
     for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
         const callgraph::BrokenStacks& broken = all[i];
-        out += pad_left(std::to_string(broken.samples), kCount) + " " +
-               pad_left(percent_text(broken.samples, stats.samples), kShare) + " " +
-               pad_left(duration_cell(profile, broken.ns, Unit::weight), time) + " " +
-               pad_left(percent_text(broken.ns, stats.sampled_ns), kShare) + "  " +
-               pad_right(wording(broken.reason).reason, kReason) + "  " + place(broken) + "\n";
+        out += fmt::format("{:>10} {:>8} {:>{}} {:>8}  {:<21}  {}\n", broken.samples,
+                           percent_text(broken.samples, stats.samples),
+                           duration_cell(profile, broken.ns, Unit::weight), time,
+                           percent_text(broken.ns, stats.sampled_ns), wording(broken.reason).text,
+                           place(broken));
     }
     if (all.size() > kMostRows) {
         out += std::to_string(all.size() - kMostRows) + " more: --json lists all\n";
@@ -136,7 +116,7 @@ Json broken_stacks_json(const callgraph::Profile& profile) {
     Json list = Json::array();
     for (const callgraph::BrokenStacks& broken : profile.stats.broken_stacks) {
         list.push_back({{"reason", wording(broken.reason).name},
-                        {"module", broken.module.empty() ? Json{} : Json(broken.module)},
+                        {"module", known(broken.module)},
                         {"samples", broken.samples},
                         {profile.is_time() ? "us" : "count", weight(profile, broken.ns)},
                         {"hint", hint(broken)}});
@@ -145,19 +125,17 @@ Json broken_stacks_json(const callgraph::Profile& profile) {
 }
 
 Json break_reasons_json(const callgraph::Profile& profile) {
-    constexpr std::size_t kReasons = static_cast<std::size_t>(kLastStackBreak) + 1;
-    std::array<callgraph::BrokenStacks, kReasons> sums;
-    for (const callgraph::BrokenStacks& broken : profile.stats.broken_stacks) {
-        callgraph::BrokenStacks& sum = sums[static_cast<std::size_t>(broken.reason)];
-        sum.samples += broken.samples;
-        sum.ns += broken.ns;
-    }
     Json out = Json::object();
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-        if (sums[i].samples != 0) {
-            out[wording(static_cast<StackBreak>(i)).name] = {
-                {"samples", sums[i].samples},
-                {profile.is_time() ? "us" : "count", weight(profile, sums[i].ns)}};
+    for (const Wording& wording : kWordings) {
+        std::uint64_t samples = 0;
+        std::uint64_t ns = 0;
+        for (const callgraph::BrokenStacks& broken : profile.stats.broken_stacks) {
+            samples += broken.reason == wording.reason ? broken.samples : 0;
+            ns += broken.reason == wording.reason ? broken.ns : 0;
+        }
+        if (samples != 0) {
+            out[wording.name] = {{"samples", samples},
+                                 {profile.is_time() ? "us" : "count", weight(profile, ns)}};
         }
     }
     return out;

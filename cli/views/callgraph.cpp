@@ -11,8 +11,8 @@
 // stack: a profile may be deeper than ours.
 #include "cli/views/json.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
-#include "cli/views/views.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -108,22 +108,24 @@ private:
     void print_line(const Pending& item, const Children& children) {
         const callgraph::Node& node = profile_.node(item.id);
         const double percent = percent_of(node.total_ns, total_ns_);
-        out_ += styled(options_.terminal, heat(percent),
-                       pad_left(duration_cell(profile_, node.total_ns, options_.unit), column_));
-        out_ += ' ';
-        out_ += pad_left(duration_cell(profile_, node.self_ns, options_.unit), column_);
-        out_ += "  ";
+        const auto cell = [&](std::uint64_t ns) {
+            return duration_cell(profile_, ns, options_.unit);
+        };
         std::string suffix;
         if (children.small > 0) {
             small_ += children.small;
-            suffix = "  (+" + grouped(children.small) +
-                     " small: " + duration_cell(profile_, children.small_ns, options_.unit) + ")";
+            suffix =
+                fmt::format("  (+{} small: {})", grouped(children.small), cell(children.small_ns));
         }
         const std::string rails = rails_text(item);
-        out_ += rails;
-        out_ += fitted_label(item.id, 2 * column_ + 3 + display_width(rails) + suffix.size());
-        out_ += styled(options_.terminal, Style::dim, suffix);
-        out_ += '\n';
+        const std::size_t used = 2 * column_ + 3 + display_width(rails) + suffix.size();
+        out_ += fmt::format(
+            "{} {:>{}}  {}{}{}\n",
+            styled(options_.terminal, heat(percent), pad_left(cell(node.total_ns), column_)),
+            cell(node.self_ns), column_, rails,
+            shorten_name(node_label(profile_, item.id), room_beside(used, options_.terminal),
+                         options_.terminal),
+            styled(options_.terminal, Style::dim, suffix));
     }
 
     /// The rails; on a terminal at most half of its width, cut at the left.
@@ -144,16 +146,6 @@ private:
             text += *first;
         }
         return text + item.branch;
-    }
-
-    [[nodiscard]] std::string fitted_label(NodeId id, std::size_t used) const {
-        constexpr std::size_t kLeastLabel = 20;
-        const std::size_t width = options_.terminal.width;
-        std::string label = node_label(profile_, id);
-        if (width == 0) {
-            return label;
-        }
-        return shorten_name(label, std::max(width, used + kLeastLabel) - used, options_.terminal);
     }
 
     const callgraph::Profile& profile_;
@@ -182,21 +174,16 @@ std::string callgraph_view(const callgraph::Profile& profile, const ViewOptions&
     }
     TreePrinter printer{profile, options};
     out += printer.print();
-    std::string footer;
+    std::string lines;
     if (printer.small() > 0) {
-        footer += "Too small to show: " + grouped(printer.small()) +
-                  " (--min PERCENT sets the limit, --min 0 shows all).\n";
+        lines += fmt::format(
+            "Too small to show: {} (--min PERCENT sets the limit, --min 0 shows all).\n",
+            grouped(printer.small()));
     }
     if (printer.has_chains()) {
-        footer += "A line without a branch is called by the line above it.\n";
+        lines += "A line without a branch is called by the line above it.\n";
     }
-    for (const std::string& line : warnings(profile)) {
-        footer += "note: " + line + "\n";
-    }
-    if (!footer.empty()) {
-        out += "\n" + styled(terminal, Style::dim, footer);
-    }
-    return out;
+    return out + footer(profile, terminal, std::move(lines));
 }
 
 std::string callgraph_json(const callgraph::Profile& profile, const ViewOptions& options) {

@@ -3,10 +3,14 @@
 #include "cli/views/diff.h"
 
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +29,41 @@ constexpr std::size_t kGap = 2;
 /// Where there is room for it, lines also say what both sides took.
 constexpr std::size_t kWide = 110;
 
+/// Two lines on one side: what it is, and how it was recorded.
+std::string side_text(const char* letter, const DiffSide& side, const analysis::Amount& whole,
+                      const Terminal& terminal) {
+    const callgraph::Profile& profile = side.profile;
+    const callgraph::Stats& stats = profile.stats;
+    const std::string file = printable(side.file);
+    const std::string command =
+        shorten_name(printable(profile.command_line),
+                     room_beside(2 * kGap + 1 + display_width(file), terminal), terminal);
+    std::string out = fmt::format(
+        "{}{}{}\n   {}", styled(terminal, Style::bold, fmt::format("{}  {}", letter, file)),
+        command.empty() ? "" : "  ", command, weight_text(profile, whole.ns));
+    if (profile.is_time() && !stats.clock.empty()) {
+        out += stats.clock == "cpu" ? " of CPU time" : " of wall time";
+    }
+    if (profile.scale != 1.0) {
+        out += " (" + scale_text(profile.scale, terminal) + ")";
+    }
+    out += ", " +
+           (whole.samples == 0 ? "number of samples not known" : counted(whole.samples, "sample"));
+    if (stats.requested_hz != 0) {
+        out += ", " + grouped(stats.requested_hz) + " Hz";
+    }
+    if (stats.period != 0) {
+        out += ", one in " + grouped(stats.period);
+    }
+    if (!stats.source.empty()) {
+        out += " by " + printable(stats.source);
+    }
+    if (session_ms(profile) != 0) {
+        out += ", " + session_length(session_ms(profile));
+    }
+    return out + "\n";
+}
+
 /// One line of a list: what is compared, and what it is called.
 struct Entry {
     const Compared* compared = nullptr;
@@ -42,8 +81,8 @@ public:
           is_time_{report.before.profile.is_time()} {}
 
     std::string print() && {
-        out_ += diff_side_view("A", report_.before, diff_.whole.before, terminal_);
-        out_ += diff_side_view("B", report_.after, diff_.whole.after, terminal_);
+        out_ += side_text("A", report_.before, diff_.whole.before, terminal_);
+        out_ += side_text("B", report_.after, diff_.whole.after, terminal_);
         print_whole();
         for (const std::string& warning : report_.warnings) {
             out_ += styled(terminal_, Style::warning, "note: " + warning) + "\n";
@@ -67,9 +106,9 @@ private:
     void print_whole() {
         const Compared& whole = diff_.whole;
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " -> ";
-        out_ += styled(terminal_, Style::bold, "whole") + "  " +
-                weight_text(report_.before.profile, whole.before.ns) + arrow +
-                weight_text(report_.before.profile, whole.after.ns);
+        out_ += fmt::format("{}  {}{}{}", styled(terminal_, Style::bold, "whole"),
+                            weight_text(report_.before.profile, whole.before.ns), arrow,
+                            weight_text(report_.before.profile, whole.after.ns));
         if (diff_.is_normalized) {
             out_ += "; shares of each are compared\n";
             return;
@@ -77,8 +116,9 @@ private:
         const double difference = diff_.difference(whole);
         out_ += "  " + percent_cell({&whole, 0, false, false}) + " %";
         if (whole.interval) {
-            out_ += " (" + cell(whole.interval->low) + dots() + cell(whole.interval->high) + " " +
-                    unit() + ")";
+            out_ += fmt::format(" ({}{}{} {})", cell(whole.interval->low),
+                                terminal_.utf8 ? " \u2026 " : " .. ", cell(whole.interval->high),
+                                unit());
         }
         if (whole.verdict == Verdict::worse || whole.verdict == Verdict::better) {
             out_ += "  " + styled(terminal_, difference > 0 ? Style::heavy : Style::good,
@@ -118,19 +158,20 @@ private:
         if (!is_chosen) {
             return;
         }
-        const bool is_new = total.before.is_nothing();
-        const bool is_gone = total.after.is_nothing();
+        const auto entry = [&](const Compared& compared) {
+            return Entry{&compared, index, total.before.is_nothing(), total.after.is_nothing()};
+        };
         const bool is_leaf = self.before.ns == total.before.ns && self.after.ns == total.after.ns;
         const bool is_listed = !diff_.is_judged && self.before.ns != self.after.ns;
         const bool is_total_listed = !diff_.is_judged && total.before.ns != total.after.ns;
         if (is_called(self) || is_listed) {
-            self_.push_back({&self, index, is_new, is_gone});
+            self_.push_back(entry(self));
         }
         if (!is_leaf && (is_called(total) || is_total_listed)) {
-            total_.push_back({&total, index, is_new, is_gone});
+            total_.push_back(entry(total));
         }
         if (total.verdict == Verdict::by_clock) {
-            by_clock_.push_back({&total, index, is_new, is_gone});
+            by_clock_.push_back(entry(total));
         } else if (!is_called(self) && !is_called(total)) {
             ++within_noise_;
         }
@@ -178,49 +219,36 @@ private:
                           : "new";
     }
 
-    [[nodiscard]] std::string dots() const { return terminal_.utf8 ? " \u2026 " : " .. "; }
-
-    struct Column {
-        std::string heading;
-        std::vector<std::string> cells = {};
-        std::size_t width = 0;
-    };
-
-    [[nodiscard]] std::vector<Column> columns_of(const std::vector<Entry>& shown) const {
-        std::vector<Column> columns{{diff_.is_normalized ? "points" : unit()}};
+    /// The cells of a list, row by row below their headings.
+    [[nodiscard]] std::vector<std::vector<std::string>> cells_of(
+        std::span<const Entry> shown) const {
+        std::vector<std::vector<std::string>> rows{{diff_.is_normalized ? "points" : unit()}};
+        const auto append = [](std::vector<std::string>& row,
+                               std::initializer_list<std::string> cells) {
+            row.insert(row.end(), cells);
+        };
         if (diff_.is_judged) {
-            columns.push_back({"from"});
-            columns.push_back({"to"});
+            append(rows[0], {"from", "to"});
         }
-        columns.push_back({"%"});
+        append(rows[0], {"%"});
         if (is_wide()) {
-            columns.push_back({diff_.is_normalized ? "A %" : "A"});
-            columns.push_back({diff_.is_normalized ? "B %" : "B"});
+            const std::string unit = diff_.is_normalized ? " %" : "";
+            append(rows[0], {"A" + unit, "B" + unit});
         }
         for (const Entry& entry : shown) {
             const Compared& compared = *entry.compared;
-            std::vector<std::string> cells{cell(diff_.difference(compared))};
+            auto& row = rows.emplace_back(1, cell(diff_.difference(compared)));
             if (diff_.is_judged) {
                 const Interval interval = compared.interval.value_or(Interval{});
-                cells.push_back(cell(interval.low));
-                cells.push_back(cell(interval.high));
+                append(row, {cell(interval.low), cell(interval.high)});
             }
-            cells.push_back(percent_cell(entry));
+            append(row, {percent_cell(entry)});
             if (is_wide()) {
-                cells.push_back(cell(diff_.value_before(compared), false));
-                cells.push_back(cell(diff_.value_after(compared), false));
-            }
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                columns[i].cells.push_back(std::move(cells[i]));
+                append(row, {cell(diff_.value_before(compared), false),
+                             cell(diff_.value_after(compared), false)});
             }
         }
-        for (Column& column : columns) {
-            column.width = display_width(column.heading);
-            for (const std::string& each : column.cells) {
-                column.width = std::max(column.width, display_width(each));
-            }
-        }
-        return columns;
+        return rows;
     }
 
     /// The first `limit` of `entries` as a table; nothing if there are none.
@@ -230,44 +258,40 @@ private:
         }
         const std::size_t limit = report_.options.limit;
         const std::size_t count = limit == 0 ? entries.size() : std::min(limit, entries.size());
-        const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
-        const std::vector<Entry> shown{entries.begin(), end};
-        const std::vector<Column> columns = columns_of(shown);
-        out_ += "\n" +
-                styled(terminal_, Style::bold, title + ": " + counted(entries.size(), things())) +
-                "\n";
-        std::string heading;
-        std::size_t used = 0;
-        for (const Column& column : columns) {
-            heading += std::string(kGap, ' ') + pad_left(column.heading, column.width);
-            used += kGap + column.width;
-        }
-        out_ += styled(terminal_, Style::dim,
-                       heading + std::string(kGap, ' ') + (by_path() ? "path" : "function")) +
-                "\n";
-        for (std::size_t row = 0; row < shown.size(); ++row) {
-            for (std::size_t i = 0; i < columns.size(); ++i) {
-                const std::string text = pad_left(columns[i].cells[row], columns[i].width);
-                out_ += std::string(kGap, ' ') + (i == 0 ? styled(terminal_, style, text) : text);
+        const auto rows = cells_of(std::span{entries}.first(count));
+        std::vector<std::size_t> widths(rows[0].size());
+        for (const auto& row : rows) {
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                widths[i] = std::max(widths[i], kGap + display_width(row[i]));
             }
-            out_ += std::string(kGap, ' ') + name_of(shown[row].index, used + kGap) + "\n";
+        }
+        const std::size_t used = std::accumulate(widths.begin(), widths.end(), kGap);
+        out_ += fmt::format("\n{}\n", styled(terminal_, Style::bold,
+                                             title + ": " + counted(entries.size(), things())));
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            std::string line = pad_left(rows[row][0], widths[0]);
+            if (row != 0) {
+                line = std::string(kGap, ' ') + styled(terminal_, style, line.substr(kGap));
+            }
+            for (std::size_t i = 1; i < widths.size(); ++i) {
+                line += pad_left(rows[row][i], widths[i]);
+            }
+            line += std::string(kGap, ' ');
+            out_ += row == 0 ? styled(terminal_, Style::dim, line + things())
+                             : line + name_of(entries[row - 1].index, used);
+            out_ += "\n";
         }
         if (count < entries.size()) {
-            out_ +=
-                styled(terminal_, Style::dim,
-                       "  and " + grouped(entries.size() - count) + " more: --limit 0 shows all") +
-                "\n";
+            out_ += styled(terminal_, Style::dim,
+                           fmt::format("  and {} more: --limit 0 shows all",
+                                       grouped(entries.size() - count))) +
+                    "\n";
         }
-    }
-
-    [[nodiscard]] std::size_t room_beside(std::size_t used) const {
-        constexpr std::size_t kLeast = 20;
-        return terminal_.width == 0 ? 0 : std::max(terminal_.width, used + kLeast) - used;
     }
 
     /// A function's name and place, or a path, in what is left of the line.
     [[nodiscard]] std::string name_of(std::size_t index, std::size_t used) const {
-        const std::size_t room = room_beside(used);
+        const std::size_t room = room_beside(used, terminal_);
         if (by_path()) {
             return path_of(index, room);
         }
@@ -294,7 +318,7 @@ private:
     [[nodiscard]] std::string path_of(std::size_t index, std::size_t room) const {
         constexpr std::size_t kLeastStep = 20;
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " > ";
-        const std::string cut = (terminal_.utf8 ? "\u2026" : "...") + arrow;
+        const std::string cut = std::string{ellipsis(terminal_)} + arrow;
         const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
         // From the end: a path of a foreign file may have any number of steps.
         std::vector<std::string> steps{
@@ -324,9 +348,9 @@ private:
         if (!diff_.is_judged) {
             const bool is_a = diff_.whole.before.samples == 0;
             out_ += styled(terminal_, Style::warning,
-                           std::string{"not judged: "} + (is_a ? "A" : "B") +
-                               " does not say how many samples it has, so nothing is known of the "
-                               "noise") +
+                           fmt::format("not judged: {} does not say how many samples it has, so "
+                                       "nothing is known of the noise",
+                                       is_a ? "A" : "B")) +
                     "\n";
             return;
         }
@@ -365,8 +389,8 @@ private:
         for (const Entry& each : by_clock_) {
             const double difference = diff_.difference(*each.compared);
             if (difference != 0 && !by_path()) {
-                out_ += "by clock: " + name_of(each.index, 0) + "  " + cell(difference) + " " +
-                        unit() + "\n";
+                out_ += fmt::format("by clock: {}  {} {}\n", name_of(each.index, 0),
+                                    cell(difference), unit());
             }
         }
     }

@@ -2,10 +2,9 @@
 // and what the gate says.
 #pragma once
 
-#include "analysis/diff/checks.h"
 #include "analysis/diff/diff.h"
 #include "callgraph/profile.h"
-#include "cli/options/diff.h"
+#include "cli/options/options.h"
 #include "cli/views/terminal.h"
 
 #include <optional>
@@ -30,9 +29,6 @@ struct DiffReport {
 };
 
 [[nodiscard]] std::string diff_view(const DiffReport& report, const Terminal& terminal);
-/// The part of it on one side.
-[[nodiscard]] std::string diff_side_view(const char* letter, const DiffSide& side,
-                                         const analysis::Amount& whole, const Terminal& terminal);
 [[nodiscard]] std::string diff_json(const DiffReport& report);
 
 }  // namespace sample::cli

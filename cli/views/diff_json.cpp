@@ -7,23 +7,9 @@ namespace sample::cli {
 namespace {
 
 using analysis::Compared;
-using analysis::Verdict;
 
-const char* word_for(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::worse:
-            return "worse";
-        case Verdict::better:
-            return "better";
-        case Verdict::by_clock:
-            return "by_clock";
-        case Verdict::not_judged:
-            return "not_judged";
-        case Verdict::within_noise:
-            break;
-    }
-    return "within_noise";
-}
+/// By Verdict.
+constexpr const char* kVerdicts[] = {"within_noise", "worse", "better", "by_clock", "not_judged"};
 
 class DiffJson {
 public:
@@ -83,19 +69,17 @@ private:
         return report_.diff.is_judged ? Json(1 - level.error) : Json{};
     }
 
-    static Json text_or_null(const std::string& text) { return text.empty() ? Json{} : Json(text); }
-
     [[nodiscard]] Json side(const DiffSide& side, const analysis::Amount& whole) const {
         const callgraph::Profile& profile = side.profile;
         const callgraph::Stats& stats = profile.stats;
         return {{"file", side.file},
                 {"command", profile.command_line},
                 {"start_unix_ms", profile.start_unix_ms},
-                {"event", text_or_null(profile.event)},
-                {"clock", text_or_null(stats.clock)},
-                {"source", text_or_null(stats.source)},
-                {"requested_hz", stats.requested_hz == 0 ? Json{} : Json(stats.requested_hz)},
-                {"period", stats.period == 0 ? Json{} : Json(stats.period)},
+                {"event", known(profile.event)},
+                {"clock", known(stats.clock)},
+                {"source", known(stats.source)},
+                {"requested_hz", known(stats.requested_hz)},
+                {"period", known(stats.period)},
                 {"wall_us", microseconds(stats.wall_ns)},
                 {weight_key(profile, "total"), weight(profile, whole.ns)},
                 {"samples", whole.samples},
@@ -124,7 +108,7 @@ private:
         out["delta"] = number(diff.difference(compared));
         out["low"] = compared.interval ? number(compared.interval->low) : Json{};
         out["high"] = compared.interval ? number(compared.interval->high) : Json{};
-        out["verdict"] = word_for(compared.verdict);
+        out["verdict"] = kVerdicts[static_cast<std::size_t>(compared.verdict)];
         return out;
     }
 
@@ -159,7 +143,7 @@ private:
     [[nodiscard]] Json node(const analysis::NodeDiff& node, bool is_root) const {
         return {{"parent", is_root ? Json{} : Json(node.parent)},
                 {"function", or_null(node.function)},
-                {"category", text_or_null(node.category)},
+                {"category", known(node.category)},
                 {"self", compared(node.self)},
                 {"total", compared(node.total)}};
     }

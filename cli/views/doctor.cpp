@@ -3,7 +3,8 @@
 #include "cli/views/json.h"
 #include "cli/views/text.h"
 
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace sample::cli {
@@ -21,8 +22,8 @@ std::string outcome(const source::SourceFinding& finding) {
                                               : "works";
     }
     const char* name = ::strerrorname_np(finding.attempt.errno_value);
-    return "does not work (" + std::string{name == nullptr ? "unknown error" : name} +
-           "): " + finding.why_not;
+    return fmt::format("does not work ({}): {}", name == nullptr ? "unknown error" : name,
+                       finding.why_not);
 }
 
 std::string capabilities_text(const source::ProcessStatus& process) {
@@ -34,14 +35,8 @@ std::string capabilities_text(const source::ProcessStatus& process) {
 }
 
 const char* seccomp_text(int mode) {
-    switch (mode) {
-        case 0:
-            return "off";
-        case 1:
-            return "strict";
-        default:
-            return "filter";
-    }
+    constexpr const char* kModes[] = {"off", "strict", "filter"};
+    return kModes[mode == 0 || mode == 1 ? mode : 2];
 }
 
 Json source_json(const source::SourceFinding& finding) {
@@ -50,7 +45,7 @@ Json source_json(const source::SourceFinding& finding) {
     return {{"works", attempt.works},
             {"exclude_kernel", attempt.exclude_kernel},
             {"refusal", name == nullptr ? Json{} : Json(name)},
-            {"why_not", finding.why_not.empty() ? Json{} : Json(finding.why_not)},
+            {"why_not", known(finding.why_not)},
             {"misses", control::describe(finding.source).misses},
             {"disturbs", control::describe(finding.source).disturbs}};
 }
@@ -63,10 +58,8 @@ std::string kept_names_text(const NameCacheState& names) {
         return "none: " + printable(names.folder) + " can't be used, or SAMPLE_CACHE is off";
     }
     constexpr double kMegabyte = 1e6;
-    char size[32] = {};
-    std::snprintf(size, sizeof size, "%.1f MB", static_cast<double>(names.bytes) / kMegabyte);
-    return printable(names.folder) + ": " + std::to_string(names.files) +
-           (names.files == 1 ? " module, " : " modules, ") + size;
+    return fmt::format("{}: {} module{}, {:.1f} MB", printable(names.folder), names.files,
+                       names.files == 1 ? "" : "s", static_cast<double>(names.bytes) / kMegabyte);
 }
 
 }  // namespace
@@ -111,25 +104,22 @@ std::string doctor_json(const source::Capabilities& capabilities, const NameCach
     const source::SourceChoice choice = source::choose_source(capabilities);
     Json advice = Json::array();
     for (const source::Advice& item : source::advise(capabilities)) {
-        advice.push_back({{"problem", item.problem},
-                          {"command", item.command.empty() ? Json{} : Json(item.command)}});
+        advice.push_back({{"problem", item.problem}, {"command", known(item.command)}});
     }
-    Json out = {
-        {"kernel", capabilities.kernel_release},
-        {"perf_event_paranoid", or_null(capabilities.perf_event_paranoid)},
-        {"perf_event_max_sample_rate", or_null(capabilities.perf_event_max_sample_rate)},
-        {"perf_cpu_time_max_percent", or_null(capabilities.perf_cpu_time_max_percent)},
-        {"cap_perfmon", capabilities.process.cap_perfmon},
-        {"cap_sys_admin", capabilities.process.cap_sys_admin},
-        {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
-        {"tracer_pid",
-         capabilities.process.tracer_pid == 0 ? Json{} : Json(capabilities.process.tracer_pid)}};
+    Json out = {{"kernel", capabilities.kernel_release},
+                {"perf_event_paranoid", or_null(capabilities.perf_event_paranoid)},
+                {"perf_event_max_sample_rate", or_null(capabilities.perf_event_max_sample_rate)},
+                {"perf_cpu_time_max_percent", or_null(capabilities.perf_cpu_time_max_percent)},
+                {"cap_perfmon", capabilities.process.cap_perfmon},
+                {"cap_sys_admin", capabilities.process.cap_sys_admin},
+                {"seccomp", seccomp_text(capabilities.process.seccomp_mode)},
+                {"tracer_pid", known(capabilities.process.tracer_pid)}};
     for (const source::SourceFinding& finding : source::judge_sources(capabilities)) {
         out[std::string{control::describe(finding.source).name}] = source_json(finding);
     }
     out["auto_source"] = control::describe(choice.source).name;
-    out["auto_source_reason"] = choice.reason.empty() ? Json{} : Json(choice.reason);
-    out["kept_names"] = {{"folder", names.folder.empty() ? Json{} : Json(names.folder)},
+    out["auto_source_reason"] = known(choice.reason);
+    out["kept_names"] = {{"folder", known(names.folder)},
                          {"used", names.is_used},
                          {"files", names.files},
                          {"bytes", names.bytes}};

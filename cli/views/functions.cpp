@@ -2,8 +2,8 @@
 #include "callgraph/transforms.h"
 #include "cli/views/json.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
-#include "cli/views/views.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
@@ -25,18 +25,16 @@ std::vector<FunctionId> shown_functions(const callgraph::Profile& profile,
 /// Name and place in what is left of the line.
 std::string name_and_location(const callgraph::Function& function, std::size_t column,
                               const Terminal& terminal) {
-    const std::size_t used = 2 * column + kCountColumn + 4;
-    constexpr std::size_t kLeast = 24;
     std::string name = function_label(function);
-    std::string location = location_text(function, terminal.width == 0);
-    if (function.name.empty()) {
-        location.clear();  // The label is the location.
-    }
-    if (terminal.width != 0) {
-        const std::size_t left = std::max(terminal.width, used + kLeast) - used;
-        location = shorten_name(location, std::max<std::size_t>(left / 3, 1), terminal);
+    // Without a name, the label is the location.
+    std::string location =
+        function.name.empty() ? "" : location_text(function, terminal.width == 0);
+    constexpr std::size_t kLeast = 24;
+    if (const std::size_t room = room_beside(2 * column + kCountColumn + 4, terminal, kLeast);
+        room != 0) {
+        location = shorten_name(location, std::max<std::size_t>(room / 3, 1), terminal);
         const std::size_t beside = location.empty() ? 0 : display_width(location) + 2;
-        name = shorten_name(name, left - beside, terminal);
+        name = shorten_name(name, room - beside, terminal);
     }
     if (!location.empty()) {
         name += "  " + styled(terminal, Style::dim, location);
@@ -53,33 +51,28 @@ std::string functions_view(const callgraph::Profile& profile, const ViewOptions&
     const std::vector<FunctionId> ids = shown_functions(profile, options);
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
-                  pad_left("total " + unit, column) + " " + pad_left("self " + unit, column) + " " +
-                      pad_left("samples", kCountColumn) + "  function") +
+                  fmt::format("{:>{}} {:>{}} {:>{}}  function", "total " + unit, column,
+                              "self " + unit, column, "samples", kCountColumn)) +
            "\n";
     for (const FunctionId id : ids) {
         const callgraph::Function& function = profile.function(id);
-        const double percent = percent_of(function.self_ns, root_total_ns(profile));
-        out += pad_left(duration_cell(profile, function.total_ns, options.unit), column) + " ";
-        out += styled(terminal, heat(percent),
-                      pad_left(duration_cell(profile, function.self_ns, options.unit), column));
-        out += " " + pad_left(std::to_string(function.samples), kCountColumn) + "  ";
-        out += name_and_location(function, column, terminal) + "\n";
+        const auto cell = [&](std::uint64_t ns) {
+            return pad_left(duration_cell(profile, ns, options.unit), column);
+        };
+        out += fmt::format(
+            "{} {} {:>{}}  {}\n", cell(function.total_ns),
+            styled(terminal, heat(percent_of(function.self_ns, root_total_ns(profile))),
+                   cell(function.self_ns)),
+            function.samples, kCountColumn, name_and_location(function, column, terminal));
     }
     if (profile.functions.empty()) {
         out += "no functions: no sample has a stack\n";
     }
-    std::string footer;
-    if (ids.size() < profile.functions.size()) {
-        footer += counted(profile.functions.size() - ids.size(), "function") +
-                  " not shown because of --min or --search\n";
-    }
-    for (const std::string& line : warnings(profile)) {
-        footer += "note: " + line + "\n";
-    }
-    if (!footer.empty()) {
-        out += "\n" + styled(terminal, Style::dim, footer);
-    }
-    return out;
+    const std::size_t hidden = profile.functions.size() - ids.size();
+    return out + footer(profile, terminal,
+                        hidden == 0 ? ""
+                                    : counted(hidden, "function") +
+                                          " not shown because of --min or --search\n");
 }
 
 std::string functions_json(const callgraph::Profile& profile, const ViewOptions& options) {

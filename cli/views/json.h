@@ -40,7 +40,15 @@ template <class T>
     return value ? Json(*value) : Json{};
 }
 
+/// Nor is what is empty, or 0, where that stands for not known.
+template <class T>
+[[nodiscard]] Json known(const T& value) {
+    return value == T{} ? Json{} : Json(value);
+}
+
 /// The members that every view's object begins with.
 [[nodiscard]] Json session_json(const callgraph::Profile& profile);
+/// Those of the view stats, which the summary has, too.
+[[nodiscard]] Json stats_members(const callgraph::Profile& profile);
 
 }  // namespace sample::cli

@@ -4,8 +4,8 @@
 #include "cli/views/broken_stacks.h"
 #include "cli/views/json.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
-#include "cli/views/views.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,14 +22,14 @@ Json rounded(const std::optional<double>& value, double factor) {
 Json figures(const callgraph::Profile& profile) {
     constexpr double kTenths = 10.0;
     const callgraph::Stats& stats = profile.stats;
-    return {{"requested_hz", stats.requested_hz == 0 ? Json{} : Json(stats.requested_hz)},
+    return {{"requested_hz", known(stats.requested_hz)},
             {"achieved_hz", rounded(stats.achieved_hz, kTenths)},
-            {"source", stats.source.empty() ? Json{} : Json(stats.source)},
-            {"source_reason", stats.source_reason.empty() ? Json{} : Json(stats.source_reason)},
-            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"source", known(stats.source)},
+            {"source_reason", known(stats.source_reason)},
+            {"event", known(profile.event)},
             {"unit", profile.is_time() ? "us" : profile.unit},
-            {"period", stats.period == 0 ? Json{} : Json(stats.period)},
-            {"clock", stats.clock.empty() ? Json{} : Json(stats.clock)},
+            {"period", known(stats.period)},
+            {"clock", known(stats.clock)},
             {"wall_us", microseconds(stats.wall_ns)},
             {"process_cpu_us",
              stats.process_cpu_ns ? Json(microseconds(*stats.process_cpu_ns)) : Json{}},
@@ -61,11 +61,11 @@ std::string cell(const Json& value) {
 }
 
 std::string process_line(const callgraph::ProcessTotals& process) {
-    std::string line =
-        "  " + std::to_string(process.pid) + "  " +
-        printable(process.command_line.empty() ? process.executable : process.command_line);
-    line += ": " + (process.ending.empty() ? "end unknown" : printable(process.ending)) + ", " +
-            (process.cpu_ns != 0 ? milliseconds(process.cpu_ns) + " ms" : "CPU time unknown");
+    std::string line = fmt::format(
+        "  {}  {}: {}, {}", process.pid,
+        printable(process.command_line.empty() ? process.executable : process.command_line),
+        process.ending.empty() ? "end unknown" : printable(process.ending),
+        process.cpu_ns != 0 ? milliseconds(process.cpu_ns) + " ms" : "CPU time unknown");
     if (!process.source.empty()) {
         line += ", " + printable(process.source);
     }
@@ -81,7 +81,7 @@ Json session_json(const callgraph::Profile& profile) {
     return {{"command", profile.command_line},
             {"start_unix_ms", profile.start_unix_ms},
             {"end_unix_ms", profile.end_unix_ms},
-            {"event", profile.event.empty() ? Json{} : Json(profile.event)},
+            {"event", known(profile.event)},
             {"unit", profile.is_time() ? "us" : profile.unit},
             {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
             {"scale", profile.scale}};
@@ -95,8 +95,8 @@ std::string stats_view(const callgraph::Profile& profile, const ViewOptions& opt
     }
     std::string out = session_line(profile, options.terminal) + "\n\n";
     for (const auto& [name, value] : values.items()) {
-        out += styled(options.terminal, Style::dim, pad_right(name, width)) + "  " + cell(value) +
-               "\n";
+        out += fmt::format("{}  {}\n", styled(options.terminal, Style::dim, pad_right(name, width)),
+                           cell(value));
     }
     out += broken_stacks_text(profile, options.terminal);
     if (!profile.processes.empty()) {
@@ -105,13 +105,13 @@ std::string stats_view(const callgraph::Profile& profile, const ViewOptions& opt
     for (const callgraph::ProcessTotals& process : profile.processes) {
         out += process_line(process);
     }
-    for (const std::string& line : warnings(profile)) {
-        out += "note: " + line + "\n";
+    for (const std::string& note : profile.stats.notes) {
+        out += "note: " + printable(note) + "\n";
     }
     return out;
 }
 
-std::string stats_json(const callgraph::Profile& profile) {
+Json stats_members(const callgraph::Profile& profile) {
     Json out = figures(profile);
     out["scale"] = profile.scale;
     out["command"] = profile.command_line;
@@ -141,7 +141,11 @@ std::string stats_json(const callgraph::Profile& profile) {
     }
     out["unprofiled"] = std::move(unprofiled);
     out["notes"] = profile.stats.notes;
-    return dump(out);
+    return out;
+}
+
+std::string stats_json(const callgraph::Profile& profile) {
+    return dump(stats_members(profile));
 }
 
 }  // namespace sample::cli

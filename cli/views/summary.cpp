@@ -2,8 +2,8 @@
 #include "cli/views/broken_stacks.h"
 #include "cli/views/json.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
-#include "cli/views/views.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -81,8 +81,9 @@ std::string ending(const callgraph::Profile& profile, bool& badly) {
     if (command->ended_badly || killed == nullptr) {
         return printable(command->ending);
     }
-    return printable(command->ending) + "; " + printable(file_name(killed->executable)) + " (" +
-           std::to_string(killed->pid) + ") " + printable(killed->ending);
+    return fmt::format("{}; {} ({}) {}", printable(command->ending),
+                       printable(file_name(killed->executable)), killed->pid,
+                       printable(killed->ending));
 }
 
 class SummaryPrinter {
@@ -91,7 +92,8 @@ public:
         : profile_{profile},
           options_{options},
           total_ns_{root_total_ns(profile)},
-          width_{options.terminal.width == 0 ? kWidthWithoutTerminal : options.terminal.width} {}
+          page_{options.terminal.color, options.terminal.utf8,
+                options.terminal.width == 0 ? kWidthWithoutTerminal : options.terminal.width} {}
 
     std::string print() {
         head();
@@ -114,12 +116,13 @@ public:
 
 private:
     void row(std::string_view label, const std::string& text) {
-        out_ += styled(options_.terminal, Style::dim, pad_right(label, kLabelColumn)) + text + "\n";
+        out_ += styled(page_, Style::dim, pad_right(label, kLabelColumn)) + text + "\n";
     }
 
-    [[nodiscard]] std::size_t room(std::size_t used) const {
-        constexpr std::size_t kLeast = 20;
-        return std::max(width_, used + kLeast) - used;
+    /// In what `used` columns leave of a line.
+    [[nodiscard]] std::string fitted(const std::string& name, std::size_t used,
+                                     std::size_t part = 1) const {
+        return shorten_name(name, room_beside(used, page_) / part, page_);
     }
 
     void head() {
@@ -127,7 +130,7 @@ private:
         const std::string end = ending(profile_, badly);
         out_ += session_line(profile_, options_.terminal);
         if (!end.empty()) {
-            out_ += "  " + styled(options_.terminal, badly ? Style::heavy : Style::plain, end);
+            out_ += "  " + styled(page_, badly ? Style::heavy : Style::plain, end);
         }
         out_ += "\n";
         const callgraph::Stats& stats = profile_.stats;
@@ -161,10 +164,9 @@ private:
         });
         std::string text;
         for (std::size_t i = 0; i < std::min(list.size(), kMost); ++i) {
-            text += i == 0 ? "" : ", ";
-            text += shorten_name(printable(list[i]->name), room(width_ / 2), options_.terminal);
-            text += ' ';
-            text += percent_text(profile_.node(list[i]->node).total_ns, total_ns_);
+            text += fmt::format("{}{} {}", i == 0 ? "" : ", ",
+                                fitted(printable(list[i]->name), page_.width / 2),
+                                percent_text(profile_.node(list[i]->node).total_ns, total_ns_));
         }
         if (list.size() > kMost) {
             text += ", and " + grouped(list.size() - kMost) + " more";
@@ -180,26 +182,25 @@ private:
         if (nodes.empty()) {
             return;
         }
-        const std::string arrow = options_.terminal.utf8 ? " \u2192 " : " > ";
-        const std::string gap = options_.terminal.utf8 ? "\u2026" : "...";
+        const std::string arrow = page_.utf8 ? " \u2192 " : " > ";
+        const std::string gap = std::string{ellipsis(page_)} + arrow;
         const std::string share =
             "  " + percent_text(profile_.node(nodes.back()).total_ns, total_ns_);
         const std::size_t available =
-            room(kLabelColumn + share.size() + display_width(gap) + display_width(arrow));
+            room_beside(kLabelColumn + share.size() + display_width(gap), page_);
         std::string text;
         std::size_t taken = 0;
         for (; taken < nodes.size(); ++taken) {
             const NodeId id = nodes[nodes.size() - 1 - taken];
-            std::string name =
-                shorten_name(node_name(profile_, id), available / 2, options_.terminal);
+            std::string name = shorten_name(node_name(profile_, id), available / 2, page_);
             name += text.empty() ? "" : arrow;
             if (display_width(name) + display_width(text) > available) {
                 break;
             }
             text.insert(0, name);
         }
-        row("heaviest", (taken < nodes.size() ? gap + arrow : "") + text +
-                            styled(options_.terminal, Style::bold, share));
+        row("heaviest",
+            (taken < nodes.size() ? gap : "") + text + styled(page_, Style::bold, share));
     }
 
     void functions() {
@@ -211,20 +212,15 @@ private:
             const std::string location =
                 function.name.empty() ? "" : location_text(function, false);
             const std::size_t used = kLabelColumn + kShare + 1 + kTime + 2;
-            const std::string place =
-                location.empty() ? ""
-                                 : "  " + shorten_name(location, room(used) / 3, options_.terminal);
-            const std::string share = pad_left(percent_text(function.self_ns, total_ns_), kShare);
+            const std::string place = location.empty() ? "" : "  " + fitted(location, used, 3);
             row(label,
-                styled(options_.terminal, heat(percent_of(function.self_ns, total_ns_)), share) +
-                    " " +
-                    pad_left(profile_.is_time() ? short_duration(function.self_ns)
-                                                : grouped(function.self_ns),
-                             kTime) +
-                    "  " +
-                    shorten_name(function_label(function), room(used + display_width(place)),
-                                 options_.terminal) +
-                    styled(options_.terminal, Style::dim, place));
+                fmt::format("{} {:>{}}  {}{}",
+                            styled(page_, heat(percent_of(function.self_ns, total_ns_)),
+                                   pad_left(percent_text(function.self_ns, total_ns_), kShare)),
+                            profile_.is_time() ? short_duration(function.self_ns)
+                                               : grouped(function.self_ns),
+                            kTime, fitted(function_label(function), used + display_width(place)),
+                            styled(page_, Style::dim, place)));
             label = "";
         }
     }
@@ -261,15 +257,17 @@ private:
         if (stacks.empty()) {
             stacks = "all complete";
         }
-        if (!profile_.is_time() && stats.sampled_ns + stats.booked_ns > 0) {
-            stacks += "; " + percent_text(stats.sampled_ns, stats.sampled_ns + stats.booked_ns) +
-                      " of the " + printable(profile_.unit) + " have one";
-        } else if (stats.clock == "wall" && stats.sampled_ns + stats.booked_ns > 0) {
-            stacks += "; " + percent_text(stats.sampled_ns, stats.sampled_ns + stats.booked_ns) +
-                      " of the wall time has one";
-        } else if (stats.process_cpu_ns && *stats.process_cpu_ns > 0) {
-            stacks += "; " + percent_text(stats.sampled_ns, *stats.process_cpu_ns) +
-                      " of the CPU time has one";
+        const std::uint64_t all_ns = stats.sampled_ns + stats.booked_ns;
+        const auto have_one = [&](std::uint64_t of_ns, const std::string& what) {
+            stacks +=
+                fmt::format("; {} of the {} one", percent_text(stats.sampled_ns, of_ns), what);
+        };
+        if (!profile_.is_time() && all_ns > 0) {
+            have_one(all_ns, printable(profile_.unit) + " have");
+        } else if (stats.clock == "wall" && all_ns > 0) {
+            have_one(all_ns, "wall time has");
+        } else if (stats.process_cpu_ns.value_or(0) > 0) {
+            have_one(*stats.process_cpu_ns, "CPU time has");
         }
         row("stacks", stacks);
         if (const std::string cause = main_break(stats); !cause.empty()) {
@@ -279,9 +277,9 @@ private:
 
     void notes() {
         constexpr std::size_t kMost = 3;
-        const std::vector<std::string> lines = warnings(profile_);
+        const std::vector<std::string>& lines = profile_.stats.notes;
         for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i) {
-            row("note", styled(options_.terminal, Style::warning, lines[i]));
+            row("note", styled(page_, Style::warning, printable(lines[i])));
         }
         if (lines.size() > kMost) {
             row("note", grouped(lines.size() - kMost) + " more: see the view stats");
@@ -293,14 +291,14 @@ private:
             return;
         }
         const std::string file = printable(options_.kept_file);
-        row("kept", styled(options_.terminal, Style::bold, file));
+        row("kept", styled(page_, Style::bold, file));
         row("look", "sample report --view callgraph " + file + "   (or functions, threads, stats)");
     }
 
     const callgraph::Profile& profile_;
     const SummaryOptions& options_;
     std::uint64_t total_ns_;
-    std::size_t width_;
+    Terminal page_;  ///< Of some width in any case.
     std::string out_;
 };
 
@@ -314,8 +312,7 @@ std::string summary_json(const callgraph::Profile& profile) {
     constexpr std::size_t kTop = 10;
     Json out = session_json(profile);
     bool badly = false;
-    const std::string end = ending(profile, badly);
-    out["ending"] = end.empty() ? Json{} : Json(end);
+    out["ending"] = known(ending(profile, badly));
     out["ended_badly"] = badly;
     Json categories = Json::array();
     for (const callgraph::Category& category : profile.categories) {
@@ -341,7 +338,7 @@ std::string summary_json(const callgraph::Profile& profile) {
                              {weight_key(profile, "total"), weight(profile, function.total_ns)}});
     }
     out["top_functions"] = std::move(functions);
-    out["stats"] = Json::parse(stats_json(profile), nullptr, false);
+    out["stats"] = stats_members(profile);
     return dump(out);
 }
 

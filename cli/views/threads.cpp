@@ -1,8 +1,8 @@
 // The threads of a profile.
 #include "cli/views/json.h"
 #include "cli/views/text.h"
-#include "cli/views/view_parts.h"
-#include "cli/views/views.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -26,11 +26,6 @@ std::string id_cell(std::uint32_t id) {
     return id != 0 ? std::to_string(id) : "-";
 }
 
-/// As a value, null where it is not known.
-Json id_value(std::uint32_t id) {
-    return id != 0 ? Json(id) : Json();
-}
-
 }  // namespace
 
 std::string threads_view(const callgraph::Profile& profile, const ViewOptions& options) {
@@ -38,9 +33,6 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     const std::size_t column = duration_column(profile, by_weight);
     const std::string heading =
         (profile.is_time() ? "cpu " : "") + unit_heading(profile, by_weight);
-    constexpr std::size_t kCount = 10;
-    constexpr std::size_t kShare = 8;
-    constexpr std::size_t kId = 8;
     const Terminal& terminal = options.terminal;
     const auto threads = by_cpu(profile);
     std::size_t name_width = std::string_view{"thread"}.size();
@@ -51,20 +43,18 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     }
     std::string out = session_line(profile, terminal) + "\n\n";
     out += styled(terminal, Style::bold,
-                  pad_left(heading, column) + " " + pad_left("share", kShare) + " " +
-                      pad_left("samples", kCount) + " " + pad_left("incomplete", kCount) + " " +
-                      pad_left("pid", kId) + " " + pad_left("tid", kId) + "  " +
-                      pad_right("thread", name_width) + "  process") +
+                  fmt::format("{} {:>8} {:>10} {:>10} {:>8} {:>8}  {}  process",
+                              pad_left(heading, column), "share", "samples", "incomplete", "pid",
+                              "tid", pad_right("thread", name_width))) +
            "\n";
     for (const auto* thread : threads) {
-        out += pad_left(duration_cell(profile, thread->cpu_ns, Unit::weight), column) + " ";
-        out += styled(terminal, heat(percent_of(thread->cpu_ns, all_ns)),
-                      pad_left(percent_text(thread->cpu_ns, all_ns), kShare));
-        out += " " + pad_left(std::to_string(thread->samples), kCount) + " " +
-               pad_left(std::to_string(thread->incomplete_stacks), kCount) + " " +
-               pad_left(id_cell(thread->pid), kId) + " " + pad_left(id_cell(thread->tid), kId) +
-               "  " + pad_right(printable(thread->name), name_width) + "  " +
-               printable(thread->process) + "\n";
+        out += fmt::format("{:>{}} {} {:>10} {:>10} {:>8} {:>8}  {}  {}\n",
+                           duration_cell(profile, thread->cpu_ns, Unit::weight), column,
+                           styled(terminal, heat(percent_of(thread->cpu_ns, all_ns)),
+                                  fmt::format("{:>8}", percent_text(thread->cpu_ns, all_ns))),
+                           thread->samples, thread->incomplete_stacks, id_cell(thread->pid),
+                           id_cell(thread->tid), pad_right(printable(thread->name), name_width),
+                           printable(thread->process));
     }
     if (threads.empty()) {
         out += "no threads: the file does not name them\n";
@@ -78,8 +68,8 @@ std::string threads_json(const callgraph::Profile& profile) {
         threads.push_back(
             {{"name", thread->name},
              {"process", thread->process},
-             {"pid", id_value(thread->pid)},
-             {"tid", id_value(thread->tid)},
+             {"pid", known(thread->pid)},
+             {"tid", known(thread->tid)},
              {profile.is_time() ? "cpu_us" : "count", weight(profile, thread->cpu_ns)},
              {"samples", thread->samples},
              {"incomplete_stacks", thread->incomplete_stacks}});

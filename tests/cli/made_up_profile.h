@@ -2,7 +2,7 @@
 #pragma once
 
 #include "callgraph/profile.h"
-#include "cli/terminal.h"
+#include "cli/views/terminal.h"
 
 #include <cstdint>
 

@@ -1,5 +1,4 @@
-#include "cli/record/record_exports.h"
-
+#include "cli/record/recording.h"
 #include "tests/cli/folder_test.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/record/session_options.h"
+#include "cli/record/recording.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ TEST(SessionOptions, are_what_the_command_line_says) {
     options.time = std::chrono::seconds{3};
     options.max_stack = 100;
     options.children = false;
-    options.clock = "wall";
+    options.clock = trace::Clock::wall;
     const collector::SessionOptions session = session_options_of(options);
     EXPECT_EQ(session.frequency_hz, 250U);
     EXPECT_EQ(session.time, std::chrono::seconds{3});
@@ -34,9 +34,8 @@ TEST(SessionOptions, have_the_event) {
 
 TEST(SessionOptions, choose_the_source_by_its_name) {
     const auto source = [](const char* name) {
-        RecordOptions options;
-        options.source = name;
-        return session_options_of(options).source;
+        const auto invocation = parse_command_line({"--source", name, "app"});
+        return session_options_of(std::get<RecordOptions>(*invocation)).source;
     };
     EXPECT_EQ(source("auto"), Source::none);
     EXPECT_EQ(source("sigtrap"), Source::sigtrap);

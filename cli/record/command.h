@@ -1,0 +1,64 @@
+// The command that is recorded: what is known of it before it starts, what is preloaded into it,
+// and its life as our child: forked early, held back until the session is ready, then exec'ed.
+#pragma once
+
+#include "core/fd.h"
+#include "core/result.h"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+
+struct CommandCheck {
+    std::string path;  ///< The file that execvp would take.
+    /// Why the agent cannot be loaded into it, for people; empty: it can.
+    std::string cannot_profile;
+    /// A library that has to come before the agent; empty: none.
+    std::string runtime;
+};
+
+/// Looks `word` up as execvp(3) does and reads the file (behind "#!", the interpreter).
+/// Errors: not_found (exit code 127), permission (126), with the shell's wording.
+[[nodiscard]] Result<CommandCheck> check_command(const std::string& word);
+
+/// Where libsample.so is: beside the program, or in the library folder of the same prefix.
+/// Errors: not_found, with the places that were looked at.
+[[nodiscard]] Result<std::string> find_agent_library();
+
+/// Becomes `command`, looked up as execvp(3) does. Returns if that fails, with errno.
+void exec_command(const std::vector<std::string>& command);
+
+class LaunchedCommand {
+public:
+    /// Forks. The child waits for start() or the end of this process. Call it while this process
+    /// has one thread, and its signal mask is the command's.
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set.
+    /// Errors: the exec failed, with its errno.
+    Result<void> start(const std::string& preload, const std::string& session);
+
+    /// It is not to be started: it ends, and is waited for.
+    void give_up();
+
+    /// Waits for its end and returns its wait status.
+    [[nodiscard]] int wait() const;
+
+private:
+    LaunchedCommand(pid_t pid, Fd order, Fd failure)
+        : pid_{pid}, order_{std::move(order)}, failure_{std::move(failure)} {}
+
+    pid_t pid_;
+    Fd order_;
+    Fd failure_;
+};
+
+}  // namespace sample::cli

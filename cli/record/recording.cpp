@@ -1,0 +1,225 @@
+#include "cli/record/recording.h"
+
+#include "analysis/load_profile.h"
+#include "cli/output.h"
+#include "cli/refuse.h"
+#include "sampler/source/event_spec.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+/// The same for all names of one file, also of one that does not exist yet.
+std::string place_of(const std::string& path) {
+    constexpr int kMostLinks = 40;  // as many as Linux follows: path_resolution(7)
+    std::error_code error;
+    std::filesystem::path place = std::filesystem::absolute(path, error);
+    for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(place, error); ++links) {
+        place = place.parent_path() / std::filesystem::read_symlink(place, error);
+    }
+    place = std::filesystem::weakly_canonical(place, error);
+    return error ? path : place.string();
+}
+
+/// Whether `path` may be written as write_export() does it. Devices and pipes are written through.
+Result<void> check_file(const std::string& path, bool force, bool& is_file) {
+    struct stat info {};
+    const bool exists = ::stat(path.c_str(), &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) {
+        return refuse("{} is a directory: name a file in it", path);
+    }
+    if (exists && S_ISBLK(info.st_mode)) {
+        return refuse("{} is a disk: name a file", path);
+    }
+    is_file = !exists || S_ISREG(info.st_mode);
+    if (is_file && exists && !force) {
+        return already_exists(path);
+    }
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (::access(is_file ? folder.c_str() : path.c_str(), W_OK) != 0) {
+        return unexpected(Error::from_errno("cannot write " + path));
+    }
+    return {};
+}
+
+bool is_regular_file(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/// Whether any of the formats shows when samples were taken.
+callgraph::Times times_wanted(const std::vector<ExportRequest>& exports) {
+    return std::any_of(exports.begin(), exports.end(),
+                       [](const ExportRequest& each) { return each.format->wants.times; })
+               ? callgraph::Times::kept
+               : callgraph::Times::dropped;
+}
+
+}  // namespace
+
+std::string expand_pattern(const std::string& pattern, const std::string& executable, pid_t pid) {
+    std::string path;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != '%' || i + 1 == pattern.size()) {
+            path += pattern[i];
+            continue;
+        }
+        switch (pattern[++i]) {
+            case 'p':
+                path += std::to_string(pid);
+                break;
+            case 'n':
+                path += executable.substr(executable.rfind('/') + 1);
+                break;
+            case 't': {
+                std::array<char, 32> text{};
+                const std::time_t now = std::time(nullptr);
+                std::tm local{};
+                ::localtime_r(&now, &local);
+                std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &local);
+                path += text.data();
+                break;
+            }
+            case '%':
+                path += '%';
+                break;
+            default:
+                path += '%';
+                path += pattern[i];
+        }
+    }
+    return path;
+}
+
+void NewRecording::discard() const {
+    struct stat info {};
+    if (!created.empty() && ::lstat(created.c_str(), &info) == 0 && info.st_dev == device &&
+        info.st_ino == inode) {
+        ::unlink(created.c_str());
+    }
+}
+
+Result<NewRecording> open_recording(const std::string& path, bool force) {
+    const std::string target = follow_links(path);
+    struct stat info {};
+    if (::stat(target.c_str(), &info) == 0) {
+        if (!S_ISREG(info.st_mode)) {
+            SAMPLE_TRY(special, open_special(path));
+            return NewRecording{std::move(special), {}};
+        }
+        if (!force) {
+            return already_exists(path);
+        }
+        if (::unlink(target.c_str()) != 0) {
+            return unexpected(Error::from_errno("cannot replace " + path));
+        }
+    }
+    Fd fd{::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    if (fd.is_open() && ::fstat(fd.get(), &info) == 0) {
+        return NewRecording{std::move(fd), target, info.st_dev, info.st_ino};
+    }
+    if (errno == EEXIST) {
+        return ::stat(target.c_str(), &info) == 0
+                   ? already_exists(path)
+                   : refuse(ErrorCode::not_found,
+                            "{} is a link that leads to nothing: remove it, or name another file",
+                            path);
+    }
+    return unexpected(Error::from_errno("cannot write " + path));
+}
+
+Result<void> name_exports(RecordOptions& options, const std::string& executable, pid_t pid,
+                          const std::string& recording) {
+    std::set<std::string> places{place_of(recording)};
+    for (ExportRequest& request : options.exports) {
+        request.path = expand_pattern(request.path, executable, pid);
+        if (request.path == "-") {
+            return refuse(
+                "standard output is the command's: name a file for --export, or send the recording "
+                "there afterwards, with sample export");
+        }
+        bool is_file = true;
+        SAMPLE_CHECK(check_file(request.path, options.force, is_file));
+        if (is_file && !places.insert(place_of(request.path)).second) {
+            return refuse("{} is named twice: give the recording and each export a file of its own",
+                          request.path);
+        }
+    }
+    return {};
+}
+
+Result<PreparedRecording> prepare_recording(RecordOptions& options, const std::string& executable,
+                                            pid_t pid) {
+    std::string path =
+        expand_pattern(options.output.empty() ? kDefaultOutput : options.output, executable, pid);
+    SAMPLE_CHECK(name_exports(options, executable, pid, path));
+    SAMPLE_TRY(file, open_recording(path, options.force));
+    return PreparedRecording{std::move(path), std::move(file)};
+}
+
+collector::SessionOptions session_options_of(const RecordOptions& options) {
+    collector::SessionOptions session;
+    session.frequency_hz = options.frequency_hz;
+    session.source = options.source;
+    session.clock = options.clock;
+    session.event = options.event;
+    session.max_stack = options.max_stack;
+    session.children = options.children;
+    session.time = options.time;
+    session.tool_version = SAMPLE_VERSION;
+    return session;
+}
+
+Result<void> check_event(const RecordOptions& options) {
+    return source::check_event(options.event, options.source);
+}
+
+FinishedRecording finish_recording(const RecordOptions& options, const std::string& path,
+                                   const collector::Session& session, bool is_whole,
+                                   bool is_shown) {
+    FinishedRecording result;
+    const bool can_keep = options.symbols && is_whole && is_regular_file(path);
+    if (!is_shown && !can_keep && options.exports.empty()) {
+        return result;
+    }
+    const auto cache = analysis::user_cache(options.use_cache);
+    auto named = analysis::name_recording(path,
+                                          {true, session.module_files(), options.debug_folders,
+                                           cache.get(), session.module_readers()},
+                                          times_wanted(options.exports));
+    if (!named) {
+        result.errors.push_back(named.error());
+        return result;
+    }
+    const auto note = [&result](const Result<void>& done) {
+        if (!done) {
+            result.errors.push_back(done.error());
+        }
+    };
+    if (can_keep) {
+        note(analysis::keep_names(path, *named, options.code));
+    }
+    for (const ExportRequest& request : options.exports) {
+        callgraph::BuildOptions build;
+        build.by_line = request.format->wants.lines;
+        note(write_export(analysis::profile_of_recording(named->recording, named->symbols, build),
+                          *request.format, request.path, options.force));
+    }
+    result.named = std::move(*named);
+    return result;
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,81 @@
+// A recording before and after the session that writes it: the names of its file and of its
+// exports, made so that nothing is lost by accident; what the session is told; the names of
+// functions, and what is made of them.
+#pragma once
+
+#include "analysis/symbolize_recording.h"
+#include "cli/options/options.h"
+#include "core/fd.h"
+#include "core/result.h"
+#include "sampler/collector/session.h"
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sample::cli {
+
+/// Fills %p (pid), %n (the executable's file name), %t (local time, YYYYMMDD-HHMMSS) and %% in.
+[[nodiscard]] std::string expand_pattern(const std::string& pattern, const std::string& executable,
+                                         pid_t pid);
+
+/// The default pattern: sample-<exe>-<pid>.utrace.
+inline constexpr const char* kDefaultOutput = "sample-%n-%p.utrace";
+
+struct NewRecording {
+    Fd fd;
+    std::string created;  ///< The file that was made; empty if `fd` is something else.
+    dev_t device = 0;
+    ino_t inode = 0;
+
+    /// Removes the file that was made, and nothing that has its name by now.
+    void discard() const;
+};
+
+/// Makes the file of a new recording, mode 0600; with `force` an older file of that name is
+/// removed. Something that is no regular file is taken as open_special() opens it.
+/// Errors: already_exists unless `force`; those of open_special(); system.
+[[nodiscard]] Result<NewRecording> open_recording(const std::string& path, bool force);
+
+/// Fills the patterns in the exports' paths in, by the command that `executable` and `pid` are of,
+/// and checks what must be right before it starts: the files may be made, and none is another's or
+/// `recording`, the recording's file. Errors end with what to do.
+[[nodiscard]] Result<void> name_exports(RecordOptions& options, const std::string& executable,
+                                        pid_t pid, const std::string& recording);
+
+/// The file of a recording that is about to be made.
+struct PreparedRecording {
+    std::string path;
+    NewRecording file;
+};
+
+/// Names the recording and, in `options`, its exports, checks them, and makes the recording's file.
+/// Errors: those of name_exports() and open_recording().
+[[nodiscard]] Result<PreparedRecording> prepare_recording(RecordOptions& options,
+                                                          const std::string& executable, pid_t pid);
+
+/// Everything that does not depend on who is recorded: all but the command line and what is asked
+/// while it runs.
+[[nodiscard]] collector::SessionOptions session_options_of(const RecordOptions& options);
+
+/// Whether the event that is asked for can be sampled here. Errors say what to do. Forks, for a
+/// tracepoint: call it while there is one thread.
+[[nodiscard]] Result<void> check_event(const RecordOptions& options);
+
+/// What was made of a recording, and what was not.
+struct FinishedRecording {
+    std::optional<analysis::NamedRecording> named;  ///< None: it was not read, or cannot be.
+    std::vector<Error> errors;
+};
+
+/// After the session: names the recording if it is to be shown, kept or exported, keeps the names
+/// in its file, as far as options ask for it and it `is_whole`, and writes every export that it
+/// can.
+[[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
+                                                 const std::string& path,
+                                                 const collector::Session& session, bool is_whole,
+                                                 bool is_shown);
+
+}  // namespace sample::cli
