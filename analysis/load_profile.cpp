@@ -101,6 +101,10 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
             ErrorCode::unsupported,
             "--category needs a recording: the categories of " + path + " are what the file says");
     }
+    if (!choice.metric.empty()) {
+        return unexpected(ErrorCode::unsupported, "--metric needs a recording: the figures of " +
+                                                      path + " are of what the file says");
+    }
     imports::Options options;
     options.times = wanted.times;
     options.lines = choice.by_line || wanted.lines;
@@ -122,6 +126,22 @@ Result<MappedFile> open_any(const std::string& path) {
 std::string_view content_of(const MappedFile& file) {
     const std::span<const std::byte> bytes = file.bytes();
     return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+}
+
+Result<MetricId> find_metric(const callgraph::Recording& recording, const std::string& name,
+                             const std::string& path) {
+    if (name.empty()) {
+        return trace::kSessionMetric;
+    }
+    std::string names;
+    for (const trace::Metric& metric : recording.metrics()) {
+        if (metric.name == name) {
+            return metric.id;
+        }
+        names += (names.empty() ? "" : ", ") + metric.name;
+    }
+    return unexpected(ErrorCode::not_found,
+                      path + " has no metric '" + name + "': choose one of " + names);
 }
 
 Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice,
@@ -147,6 +167,8 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     const auto cache = user_cache(choice.use_cache);
     const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
     callgraph::BuildOptions options;
+    SAMPLE_TRY(metric, find_metric(recording, choice.metric, path));
+    options.metric = metric;
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);
     options.fold_inlined = choice.fold_inlined;
     options.by_line = choice.by_line || wanted.lines;

@@ -63,7 +63,7 @@ std::string to_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text) {
-    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+    const auto is_control = [](unsigned char c) { return c < ' ' || c == '\x7f'; };
     std::string line = to_utf8(text);
     std::replace_if(line.begin(), line.end(), is_control, ' ');
     return line;

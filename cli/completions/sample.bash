@@ -5,15 +5,15 @@ _sample_options() {
         record) echo "--freq --time --output --force --export --source --event --max-stack --clock
                       --children --no-children --debug-dir --symbols --no-symbols --code --no-code
                       --cache --no-cache --quiet --color --help" ;;
-        report) echo "--view --focus --search --average --hide --fold --names --category --lines
+        report) echo "--view --focus --search --average --hide --fold --names --metric --category --lines
                       --resymbolize --debug-dir --cache --no-cache --from --unit
                       --min --json --color --help" ;;
         annotate) echo "--source --asm --intel --all --unit --names --resymbolize --debug-dir --cache --no-cache
                         --json --color --help" ;;
         diff) echo "--view --normalize --fail-above --confidence --limit --focus --search --average --hide
-                    --fold --names --category --resymbolize --debug-dir --cache --no-cache --from --json
+                    --fold --names --metric --category --resymbolize --debug-dir --cache --no-cache --from --json
                     --color --help" ;;
-        export) echo "--format --output --force --focus --search --average --hide --fold --names
+        export) echo "--format --output --force --focus --search --average --hide --fold --names --metric
                       --category --resymbolize --debug-dir --cache --no-cache --from --help" ;;
         import) echo "--from --output --force --help" ;;
         doctor) echo "--json --color --help" ;;

@@ -67,6 +67,7 @@ complete -c sample -n "__sample_verb_is report diff export" -l average -x -a "1s
 complete -c sample -n "__sample_verb_is report diff export" -l hide -x -a "gc plugins gc,plugins" -d "Take out of all durations"
 complete -c sample -n "__sample_verb_is report diff export" -l fold -x -a "inlined parts inlined,parts" -d "Make one with their functions"
 complete -c sample -n "__sample_verb_is report annotate diff export" -l names -x -a "full noargs short" -d "How much of names to show"
+complete -c sample -n "__sample_verb_is report diff export" -l metric -x -d "What the figures are of"
 complete -c sample -n "__sample_verb_is report diff export" -l category -x -a "process thread module" -d "What the top level is"
 complete -c sample -n "__sample_verb_is record report annotate diff export" -l debug-dir -x -a "(__fish_complete_directories)" -d "Look for debug files here, too"
 complete -c sample -n "__sample_verb_is report annotate diff export" -l resymbolize -d "Names from this machine's files"

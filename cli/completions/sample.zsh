@@ -8,6 +8,7 @@ _sample_choice=(
     '*--hide=[take out of all durations]:what:(gc plugins gc,plugins)'
     '*--fold=[make one with their functions]:what:(inlined parts inlined,parts)'
     '--names=[how much of names to show]:form:(full noargs short)'
+    '--metric=[what the figures are of]:metric:'
     '--category=[what the top level is]:kind:(process thread module)'
     '*--debug-dir=[look for debug files here, too]:folder:_files -/'
     "--resymbolize[names from this machine's files, not from the recording]"

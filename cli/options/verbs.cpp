@@ -146,6 +146,9 @@ void declare_choice(OptionParser& parser, ProfileChoice& choice) {
     parser.value("--names", "FORM", unless_empty(one_of(choice.names, name_forms())),
                  "full (default), noargs, or short (no template\n"
                  "arguments either); what becomes equal is one");
+    parser.value("--metric", "NAME", into(choice.metric),
+                 "What the figures are of, where a recording has\n"
+                 "several: cpu, wall, an event, ...");
     parser.value(
         "--category", "KIND",
         unless_empty(one_of(choice.category, Words<CategoryBy>{{"process", CategoryBy::process},

@@ -22,7 +22,7 @@ function showHeader(profile) {
   const parts = [`${profile.weight(profile.total[0])}${header.what ? ` of ${header.what}` : ""}`,
     ...(profile.samples[0] ? [`${profile.samples[0].toLocaleString("en")} samples`] : []), ...header.summary];
   element("summary").textContent = parts.map(visible).join(" · ");
-  for (const { text, isWarning, isNote } of header.stats) {
+  for (const { text, isWarning, isNote } of header.truth) {
     const classes = [isWarning ? "warning" : "", isNote ? "note" : ""].join(" ").trim();
     element("truth").append(textElement("li", visible(text), classes));
   }

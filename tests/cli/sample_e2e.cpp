@@ -250,5 +250,41 @@ TEST_F(SampleProgram, writes_plain_text_into_a_pipe_unless_told) {
               std::string::npos);
 }
 
+TEST_F(SampleProgram, shows_each_metric_of_a_recording) {
+    Fd file{::open(path("two.utrace").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    trace::SessionStart session;
+    session.period = 1'000'000;
+    session.requested_hz = 1000;
+    auto writer = trace::TestWriter::create(std::move(file), session);
+    ASSERT_TRUE(writer);
+    const MetricId bytes{2};
+    writer->record(trace::Metric{bytes, "allocated", "bytes", "what malloc was asked for"});
+    writer->record(trace::Process{ProcessId{1}, 100, 1, 0, "/usr/bin/app", "app", "sigtrap", ""});
+    writer->record(trace::Thread{ThreadId{1}, ProcessId{1}, 100, 0, "app"});
+    writer->record(
+        trace::Module{ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/app", {}});
+    const NodeId node = writer->node(NodeId{}, ModuleId{1}, 0x1000);
+    writer->sample({ThreadId{1}, 1'000'000, node, 1'000'000});
+    writer->sample({ThreadId{1}, 1'000'000, node, 4096, false, bytes});
+    ASSERT_TRUE(writer->finish({2'000'000, false, ""}));
+
+    const Outcome own = run("report --view stats --json two.utrace");
+    EXPECT_EQ(Json::parse(own.out).at("sampled_us"), 1000);
+    const Outcome other = run("report --metric allocated --view stats --json two.utrace");
+    ASSERT_EQ(other.code, 0) << other.err;
+    EXPECT_EQ(Json::parse(other.out).at("unit"), "bytes");
+    EXPECT_EQ(Json::parse(other.out).at("sampled_count"), 4096);
+    EXPECT_NE(run("report --metric allocated two.utrace").out.find("4,096 bytes"),
+              std::string::npos);
+    const Outcome wrong = run("report --metric locks two.utrace");
+    EXPECT_EQ(wrong.code, 1);
+    EXPECT_NE(wrong.err.find("has no metric 'locks': choose one of cpu, allocated"),
+              std::string::npos)
+        << wrong.err;
+    write("app.folded", "main;work 3\n");
+    EXPECT_NE(run("report --metric cpu app.folded").err.find("--metric needs a recording"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace sample::cli
