@@ -184,7 +184,8 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
 }
 
 Result<void> check_event(const RecordOptions& options) {
-    return source::check_event(options.event, options.source);
+    return options.event.is_default() ? Result<void>{}
+                                      : source::check_event(options.event, options.source);
 }
 
 FinishedRecording finish_recording(const RecordOptions& options, const std::string& path,
