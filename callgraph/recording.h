@@ -56,7 +56,7 @@ public:
     void keep_times() { keeps_times_ = true; }
 
     void record(const trace::Record& record) override;
-    void node(const trace::StackNode& node) override;
+    void node(const trace::StackNode& record) override;
     void sample(const trace::Sample& sample) override;
     void add(trace::Attachment&& attachment) { attachments_.push_back(std::move(attachment)); }
 
@@ -139,14 +139,14 @@ private:
     };
 
     void add(const trace::SessionStart& start);
-    void add(const trace::SessionEnd& end);
-    void add(const trace::Metric& metric);
-    void add(const trace::Process& process);
-    void add(const trace::ProcessEnd& end);
-    void add(const trace::UnprofiledProgram& program);
-    void add(const trace::Thread& thread);
-    void add(const trace::ThreadName& name);
-    void add(const trace::Module& module);
+    void add(const trace::SessionEnd& record);
+    void add(const trace::Metric& record);
+    void add(const trace::Process& record);
+    void add(const trace::ProcessEnd& record);
+    void add(const trace::UnprofiledProgram& record);
+    void add(const trace::Thread& record);
+    void add(const trace::ThreadName& record);
+    void add(const trace::Module& record);
     /// Where a module was mapped makes no difference to a callgraph.
     void add(const trace::ModuleLoad& /*load*/) {}
 

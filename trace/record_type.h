@@ -266,11 +266,11 @@ private:
     };
 
     template <class Field, class Record>
-    bool check(const Field& /*field*/, const Record& /*record*/) const {
+    [[nodiscard]] bool check(const Field& /*field*/, const Record& /*record*/) const {
         return true;
     }
     template <class Record, class Tag>
-    bool check(const IdField<Record, Tag>& field, const Record& record) const {
+    [[nodiscard]] bool check(const IdField<Record, Tag>& field, const Record& record) const {
         const Id<Tag> id = record.*field.member;
         return field.is_defined_here ? !id.is_none() && id.value == last<Tag>() + 1 : knows(id);
     }

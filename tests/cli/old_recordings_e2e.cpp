@@ -42,7 +42,9 @@ TEST_F(OldRecordings, have_the_totals_that_they_had) {
             continue;  // It carries no names.
         }
         const Json functions = view("functions", file).at("functions");
-        for (const auto& [name, figures] : expected.at("functions").items()) {
+        for (const auto& item : expected.at("functions").items()) {
+            const std::string& name = item.key();
+            const Json& figures = item.value();
             const auto found =
                 std::find_if(functions.begin(), functions.end(),
                              [&](const Json& one) { return one.at("name") == name; });

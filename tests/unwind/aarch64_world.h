@@ -76,7 +76,8 @@ public:
 private:
     static constexpr std::size_t kCodeBytes = 0x1000;
     // The code that the builder speaks of lies 64 KiB behind its tables: in here.
-    std::array<std::uint8_t, CfiBuilder::kCodeOffset + kCodeBytes> room_for_code_{};
+    [[maybe_unused]] std::array<std::uint8_t, CfiBuilder::kCodeOffset + kCodeBytes>
+        room_for_code_{};
 
 public:
     BasicRegisters<Arch> registers{};
