@@ -37,6 +37,7 @@ std::span<const ExportFormat> export_formats() {
 
 std::string export_format_names() {
     std::vector<std::string_view> names;
+    names.reserve(kFormats.size());
     for (const ExportFormat& format : kFormats) {
         names.push_back(format.name);
     }

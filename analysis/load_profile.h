@@ -19,8 +19,8 @@ namespace sample::analysis {
 
 /// How a file becomes a Profile.
 struct ProfileChoice {
-    std::optional<imports::Format> from;            ///< Of a foreign file; none: by its content.
-    std::string metric;                    ///< Of a recording, by name; empty: the session's own.
+    std::optional<imports::Format> from;  ///< Of a foreign file; none: by its content.
+    std::string metric;                   ///< Of a recording, by name; empty: the session's own.
     std::optional<callgraph::CategoryBy> category;  ///< None: thread groups, or what the file has.
     symbolize::NameForm names = symbolize::NameForm::full;
     bool by_line = false;       ///< A node for each line of a function.
