@@ -14,7 +14,6 @@
 namespace sample::source {
 namespace {
 
-using capture::as_argument;
 using capture::raw_syscall;
 
 constexpr std::size_t kGuardBytes = 4096;

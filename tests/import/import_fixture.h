@@ -18,7 +18,7 @@
 
 namespace sample::imports {
 
-inline const Options kEverything{.times = true, .lines = true};
+inline constexpr Options kEverything{.times = true, .lines = true};
 
 /// The profile, or an empty one and a failure of the test.
 inline callgraph::Profile imported(std::string_view bytes, std::optional<Format> format = {},

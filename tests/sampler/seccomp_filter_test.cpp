@@ -49,7 +49,7 @@ public:
                          {BPF_JMP | BPF_JGE | BPF_K, 1, 0, kFirstNumber},
                          statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
         for (std::uint32_t word = 0; word < 4; ++word) {
-            filter.push_back(load_word(offsetof(seccomp_data, args) + 4 * below(12)));
+            filter.push_back(load_word(offsetof(seccomp_data, args) + 4 * std::size_t{below(12)}));
             filter.push_back(statement(BPF_ST, word));
         }
         constexpr std::uint32_t kSteps = 24;
