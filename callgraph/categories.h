@@ -2,8 +2,7 @@
 //
 // By thread, the default, threads named alike but for their number ("worker-1", "worker-2") share a
 // category ("worker"); a process's main thread that carries the program's own name is "main". By
-// process, one category a pid and executable. By module, the module of the leaf. By label, what the
-// samples were labelled with. Where more than
+// process, one category a pid and executable. By module, the module of the leaf. Where more than
 // one executable was seen, a thread group's name says whose it is: "git: main".
 #pragma once
 
@@ -17,12 +16,7 @@
 
 namespace sample::callgraph {
 
-enum class CategoryBy : std::uint8_t {
-    thread,
-    process,
-    module,
-    label,  ///< SampleLabel::category.
-};
+enum class CategoryBy : std::uint8_t { thread, process, module };
 
 struct Categories {
     std::vector<std::string> names;        ///< All different.

@@ -1,7 +1,7 @@
 #include "callgraph/function_table.h"
 
+#include "callgraph/gc_functions.h"
 #include "core/text.h"
-#include "core/units.h"
 
 #include <array>
 #include <charconv>
@@ -9,11 +9,13 @@
 
 namespace sample::callgraph {
 
-std::string shown_name(const FunctionSymbol& symbol, std::string_view module) {
-    const std::size_t offset = symbol.name.rfind("+0x");
-    if (symbol.origin == NameOrigin::none && offset != std::string::npos) {
-        return std::string{module}.append(symbol.name, offset);
-    }
+namespace {
+
+constexpr std::string_view kGcName = "GC";
+
+}  // namespace
+
+std::string shown_name(const FunctionSymbol& symbol) {
     return symbol.origin == NameOrigin::guessed ? symbol.name + std::string{kGuessMark}
                                                 : symbol.name;
 }
@@ -33,7 +35,7 @@ FunctionTable::FunctionTable(const Recording& recording, const Symbols& symbols)
       code_of_function_(symbols.functions.size(), kNoCode),
       module_of_id_(recording.modules().size() + 1) {
     const auto count = static_cast<std::uint32_t>(recording.addresses().size());
-    nameless_.reserve(count);
+    places_.reserve(count);
     for (std::uint32_t address = 0; address < count; ++address) {
         add_place(address);
     }
@@ -42,29 +44,30 @@ FunctionTable::FunctionTable(const Recording& recording, const Symbols& symbols)
 void FunctionTable::add_place(std::uint32_t address) {
     const CodeAddress& place = recording_.addresses()[address];
     const trace::Module* module = recording_.module_of(place);
-    std::uint32_t& nameless = nameless_.emplace_back(kNoCode);
+    Place added;
     if (module == nullptr || module->kind == trace::ModuleKind::pseudo) {
         Code code;
         code.name = module == nullptr ? trace::kUnknownCode : std::string_view{module->path};
-        nameless = codes_.intern(code);
+        added.code = codes_.intern(code);
+        places_.push_back(added);
         return;
     }
-    const std::uint32_t flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
-                                (module->plugin ? kPlugin : kNoFlags);
+    added.flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
+                  (module->plugin ? kPlugin : kNoFlags);
     const std::uint32_t file = module_index(place.module, *module);
     const std::span<const SymbolFrame> frames = symbols_.frames_of(address);
     if (frames.empty()) {
         Code code;
         code.module = file;
         code.name = offset_name(place, file);
-        code.flags = flags;
-        nameless = codes_.intern(code);
+        added.code = codes_.intern(code);
     }
     for (const SymbolFrame& frame : frames) {
         if (code_of_function_[frame.function] == kNoCode) {
-            add_code(frame.function, file, flags);
+            add_code(frame.function, file);
         }
     }
+    places_.push_back(added);
 }
 
 std::uint32_t FunctionTable::module_index(ModuleId id, const trace::Module& module) {
@@ -78,44 +81,41 @@ std::uint32_t FunctionTable::module_index(ModuleId id, const trace::Module& modu
         module_of_path_.try_emplace(path, static_cast<std::uint32_t>(modules_.size()));
     if (is_new) {
         CodeModule& added = modules_.emplace_back();
-        added.name = is_jit ? path : recording_.name_of_file(path);
+        added.name = file_name(path);
         added.path = is_jit ? std::string_view{} : path;
         added.build_id = is_jit ? std::string{} : to_hex(module.build_id);
     }
     return known = found->second;
 }
 
-void FunctionTable::add_code(std::uint32_t function, std::uint32_t module, std::uint32_t flags) {
+void FunctionTable::add_code(std::uint32_t function, std::uint32_t module) {
     const FunctionSymbol& symbol = symbols_.functions[function];
     Code code;
-    code.name = symbol.origin == NameOrigin::known
-                    ? std::string_view{symbol.name}
-                    : made_names_.emplace_back(shown_name(symbol, modules_[module].name));
+    code.name = symbol.origin == NameOrigin::guessed ? made_names_.emplace_back(shown_name(symbol))
+                                                     : std::string_view{symbol.name};
     code.source = symbol.source;
     code.linkage_name = symbol.linkage_name;
     code.module = module;
     code.line = symbol.line;
-    code.flags = flags;
-    code.is_memory_entry =
+    code.is_gc_entry =
         symbol.origin != NameOrigin::none && is_memory_management(symbol.linkage_name, symbol.name);
     code_of_function_[function] = codes_.intern(code);
     Code& known = codes_[code_of_function_[function]];
-    known.is_memory_entry = known.is_memory_entry || code.is_memory_entry;
-    known.flags |= flags;
+    known.is_gc_entry = known.is_gc_entry || code.is_gc_entry;
     if (known.line == 0 || (code.line != 0 && code.line < known.line)) {
         known.line = code.line;
     }
 }
 
 std::uint32_t FunctionTable::code(FrameIndex at) const {
-    const std::uint32_t nameless = nameless_[at.address];
-    return nameless != kNoCode
-               ? nameless
+    const Place& place = places_[at.address];
+    return place.code != kNoCode
+               ? place.code
                : code_of_function_[symbols_.frames_of(at.address)[at.frame].function];
 }
 
 std::uint32_t FunctionTable::line(FrameIndex at) const {
-    if (nameless_[at.address] != kNoCode) {
+    if (places_[at.address].code != kNoCode) {
         return 0;
     }
     const SymbolFrame& frame = symbols_.frames_of(at.address)[at.frame];
@@ -125,6 +125,7 @@ std::uint32_t FunctionTable::line(FrameIndex at) const {
 }
 
 std::string_view FunctionTable::offset_name(const CodeAddress& place, std::uint32_t module) {
+    constexpr int kHexadecimal = 16;
     std::array<char, kHexadecimal> digits{};
     const char* end =
         std::to_chars(digits.data(), digits.data() + digits.size(), place.address, kHexadecimal)
@@ -133,36 +134,31 @@ std::string_view FunctionTable::offset_name(const CodeAddress& place, std::uint3
     return name.append("+0x").append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-FunctionId FunctionTable::memory() {
-    if (memory_.is_none()) {
-        Code code;
-        code.name = kMemoryName;
-        memory_ = FunctionId{codes_.intern(code) + 1};
-    }
-    return memory_;
+FunctionId FunctionTable::function(FrameIndex at, std::uint32_t inherited) {
+    return FunctionId{flagged_.intern({code(at), places_[at.address].flags | inherited}) + 1};
 }
 
-FunctionId FunctionTable::zone(std::uint32_t index) {
-    const ZoneNode& zone = recording_.labels().zones[index];
-    Code code;
-    code.name = made_names_.emplace_back("zone " + zone.name);
-    code.source = zone.source;
-    code.line = zone.line;
-    code.flags = kZone;
-    return FunctionId{codes_.intern(code) + 1};
+FunctionId FunctionTable::gc() {
+    if (gc_.is_none()) {
+        Code code;
+        code.name = kGcName;
+        gc_ = FunctionId{flagged_.intern({codes_.intern(code), kNoFlags}) + 1};
+    }
+    return gc_;
 }
 
 std::vector<Function> FunctionTable::functions() const {
     std::vector<Function> functions;
-    functions.reserve(codes_.size());
-    for (const Code& code : codes_.entries()) {
+    functions.reserve(flagged_.size());
+    for (const Flagged& flagged : flagged_.entries()) {
+        const Code& code = codes_[flagged.code];
         Function& function = functions.emplace_back();
         function.name = code.name;
         function.module = code.module;
         function.linkage_name = code.linkage_name;
         function.source = code.source.empty() ? modules_[code.module].name : code.source;
         function.line = code.line;
-        function.flags = code.flags;
+        function.flags = flagged.flags;
     }
     return functions;
 }

@@ -7,6 +7,9 @@ namespace {
 
 using callgraph::Inlining;
 
+constexpr std::string_view kAll = "all";
+constexpr std::string_view kUnknown = "[unknown]";
+
 struct Frame {
     FunctionKey function;
     Inlining inlining = Inlining::none;
@@ -83,7 +86,7 @@ Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
     }
     callgraph::Profile& profile = maker.profile();
     profile.event = "folded";
-    profile.metric.unit = "counts";
+    profile.unit = "counts";
     profile.stats.notes.emplace_back(
         "folded stacks do not say what their counts are: samples, as a rule, or microseconds");
     if (first == FirstFrame::function) {

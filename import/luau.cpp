@@ -1,4 +1,3 @@
-#include "core/units.h"
 #include "import/readers.h"
 #include "import/text_lines.h"
 
@@ -8,7 +7,9 @@ namespace sample::imports {
 
 namespace {
 
+constexpr std::string_view kAll = "all";
 constexpr std::string_view kGc = "GC,GC,";
+constexpr std::uint64_t kNsPerUs = 1000;
 
 /// `take` takes each frame, the outermost first, until it returns false. True: it never did.
 template <class Take>
@@ -99,7 +100,7 @@ Result<callgraph::Profile> read_luau(std::string_view text, const Options& optio
             return lines.wrong(maker.problem());
         }
     }
-    maker.profile().memory = gc;
+    maker.profile().gc = gc;
     return std::move(maker).finish();
 }
 

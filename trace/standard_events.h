@@ -3,13 +3,11 @@
 #pragma once
 
 #include "trace/event_writer.h"
-#include "trace/instrumentation.h"
 #include "trace/packet_writer.h"
 #include "trace/records.h"
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace sample::trace {
@@ -29,25 +27,17 @@ public:
     void beside(const SessionStart& session);
     void beside(const Thread& thread);
     void beside(const ThreadName& name);
-    /// Declared by the caller: ThreadGroupBeginEvent and ThreadGroupEndEvent.
-    void beside(const ThreadGroup& group);
     void beside(const Module& module) { modules_.push_back(module); }
     void beside(const ModuleLoad& load);
     template <class Record>
     void beside(const Record& /*record*/) {}
 
 private:
-    struct ThreadNames {
-        std::uint32_t tid = 0;
-        std::string name = {};
-        std::string group = {};
-    };
-
-    void name_thread(ThreadId id);
+    void name_thread(ThreadId id, const std::string& name);
 
     EventWriter& events_;
-    std::vector<ThreadNames> threads_;  ///< By ThreadId - 1.
-    std::vector<Module> modules_;       ///< By id - 1.
+    std::vector<std::uint32_t> tids_;  ///< By ThreadId - 1.
+    std::vector<Module> modules_;      ///< By id - 1.
 };
 
 }  // namespace sample::trace

@@ -7,7 +7,6 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,13 +29,7 @@ struct CommandCheck {
 
 /// Where libsample.so is: beside the program, or in the library folder of the same prefix.
 /// Errors: not_found, with the places that were looked at.
-/// `with_memory`: libsample-memory.so, which traces malloc as well.
-[[nodiscard]] Result<std::string> find_agent_library(bool with_memory);
-
-/// The host for Unity's plug-ins, libsample-unity-host.so, in the same places.
-[[nodiscard]] Result<std::string> find_unity_host();
-/// The host of profiler modules, libsample-modules.so, likewise.
-[[nodiscard]] Result<std::string> find_module_host();
+[[nodiscard]] Result<std::string> find_agent_library();
 
 /// Becomes `command`, looked up as execvp(3) does. Returns if that fails, with errno.
 void exec_command(const std::vector<std::string>& command);
@@ -45,9 +38,7 @@ class LaunchedCommand {
 public:
     /// Forks. The child waits for start() or the end of this process. Call it while this process
     /// has one thread, and its signal mask is the command's.
-    /// `output`: the command is not to share our terminal. It gets a process group of its own, no
-    /// input, this descriptor as its output, and SIGTERM if we end before it; -1: it gets ours.
-    static Result<LaunchedCommand> fork(const std::vector<std::string>& command, int output = -1);
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -60,8 +51,6 @@ public:
 
     /// Waits for its end and returns its wait status.
     [[nodiscard]] int wait() const;
-    /// The same, for `milliseconds` at most; none: it goes on.
-    [[nodiscard]] std::optional<int> wait_for(int milliseconds) const;
 
 private:
     LaunchedCommand(pid_t pid, Fd order, Fd failure)

@@ -2,7 +2,6 @@
 #include "callgraph/label.h"
 #include "cli/views/annotate.h"
 #include "cli/views/json.h"
-#include "cli/views/text.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +14,7 @@ namespace {
 class JsonWriter {
 public:
     explicit JsonWriter(const analysis::Annotation& annotation)
-        : annotation_{annotation}, measure_{annotation.unit} {}
+        : annotation_{annotation}, is_time_{annotation.unit.empty()} {}
 
     [[nodiscard]] Json whole() const {
         const callgraph::Function& function = annotation_.function;
@@ -23,7 +22,7 @@ public:
                     {"source", function.source},
                     {"line", function.line},
                     {"module", annotation_.module}};
-        if (!measure_.is_time()) {
+        if (!is_time_) {
             out["unit"] = annotation_.unit;
         }
         add_weight(out, annotation_.weight);
@@ -35,10 +34,14 @@ public:
 
 private:
     void add_weight(Json& to, const callgraph::KeyWeight& weight) const {
-        to[measure_.key("total")] = measure_.number(weight.total);
-        to[measure_.key("self")] = measure_.number(weight.self);
+        const char* const suffix = is_time_ ? "_us" : "_count";
+        to[std::string{"total"} + suffix] = shown(weight.total_ns);
+        to[std::string{"self"} + suffix] = shown(weight.self_ns);
         to["samples"] = weight.samples;
         to["self_samples"] = weight.self_samples;
+    }
+    [[nodiscard]] std::uint64_t shown(std::uint64_t ns) const {
+        return is_time_ ? microseconds(ns) : ns;
     }
 
     [[nodiscard]] Json text_of(const analysis::AnnotatedLine& line) const {
@@ -93,7 +96,7 @@ private:
     }
 
     const analysis::Annotation& annotation_;
-    Measure measure_;
+    bool is_time_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "export/firefox/tracks.h"
 
-#include "export/firefox/markers.h"
 #include "export/shared/facts.h"
 #include "export/shared/json.h"
 
@@ -14,6 +13,7 @@ namespace sample::exports::firefox {
 
 namespace {
 
+using callgraph::Node;
 using callgraph::Profile;
 using callgraph::SampleSeries;
 using callgraph::TimedWeight;
@@ -28,13 +28,12 @@ struct Row {
 
 /// The rows of a thread, in order.
 template <class Use>
-void for_each_timed_row(const Track& track, const Use& use) {
-    const std::uint64_t period = sampling_period_ns(track.view);
-    const std::vector<NodeId>& nodes = track.view.timeline()->nodes;
+void for_each_timed_row(const Profile& profile, const Track& track, const Use& use) {
+    const std::uint64_t period = sampling_period_ns(profile);
     std::optional<std::int64_t> latest;
     TimedWeight sample;
     for (SampleSeries::Reader reader = track.samples->read(); reader.next(sample);) {
-        const NodeId node = nodes[sample.place];
+        const NodeId node = profile.timeline->nodes[sample.place];
         if (node.is_none()) {
             continue;
         }
@@ -52,28 +51,19 @@ void for_each_timed_row(const Track& track, const Use& use) {
 }
 
 template <class Use>
-void for_each_row(const Tables& tables, const Track& track, const Use& use) {
+void for_each_row(const Profile& profile, const Tables& tables, const Track& track,
+                  const Use& use) {
     if (track.samples != nullptr) {
-        for_each_timed_row(track, use);
+        for_each_timed_row(profile, track, use);
         return;
     }
     for (std::size_t place = track.first_place; place < track.end_place; ++place) {
         const NodeId id = tables.preorder()[place];
-        const std::uint64_t self = track.view.self(id);
-        if (self != 0 || track.view.self_samples(id) != 0) {
-            use(Row{0, id, self});
+        const Node& node = profile.node(id);
+        if (node.self_ns != 0 || node.self_samples != 0) {
+            use(Row{0, id, node.self_ns});
         }
     }
-}
-
-/// Adds up the track's total. False if it has no rows.
-bool sum_up(const Tables& tables, Track& track) {
-    bool has_rows = false;
-    for_each_row(tables, track, [&](const Row& row) {
-        track.total += row.weight;
-        has_rows = true;
-    });
-    return has_rows;
 }
 
 /// Names for processes and threads: a process id, and a thread's, may have been used twice.
@@ -101,10 +91,9 @@ private:
     std::map<std::uint32_t, std::uint32_t> threads_;
 };
 
-void fill_thread(Track& track, std::uint32_t index, Identities& identities) {
-    const Profile& profile = track.view.profile();
+void fill_thread(Track& track, const Profile& profile, std::uint32_t index,
+                 Identities& identities) {
     const callgraph::ThreadTotals& thread = profile.threads[index];
-    track.thread = index;
     track.name = thread.name;
     track.process = thread.process;
     track.pid = identities.pid(thread.pid, thread.process);
@@ -121,16 +110,22 @@ void fill_thread(Track& track, std::uint32_t index, Identities& identities) {
     }
 }
 
-void add_threads(std::vector<Track>& tracks, const MetricView& view, const Tables& tables,
-                 Identities& identities) {
-    for (const Timeline::Thread& thread : view.timeline()->threads) {
-        Track track{view};
+std::vector<Track> thread_tracks(const Profile& profile, const Tables& tables) {
+    std::vector<Track> tracks;
+    Identities identities;
+    for (const Timeline::Thread& thread : profile.timeline->threads) {
+        Track track;
         track.samples = thread.samples.get();
-        if (!sum_up(tables, track)) {
+        bool is_empty = true;
+        for_each_row(profile, tables, track, [&](const Row& row) {
+            track.total += row.weight;
+            is_empty = false;
+        });
+        if (is_empty) {
             continue;
         }
         if (thread.thread) {
-            fill_thread(track, *thread.thread, identities);
+            fill_thread(track, profile, *thread.thread, identities);
         } else {
             track.name = "unknown thread";
             track.pid = identities.pid(0, "");
@@ -138,36 +133,20 @@ void add_threads(std::vector<Track>& tracks, const MetricView& view, const Table
         }
         tracks.push_back(std::move(track));
     }
+    return tracks;
 }
 
-/// Threads that said something, and have no samples.
-void add_silent_threads(std::vector<Track>& tracks, const Profile& profile,
-                        Identities& identities) {
-    std::set<std::uint32_t> missing;
-    for (const callgraph::Marker& marker : profile.markers) {
-        if (marker.thread && *marker.thread < profile.threads.size()) {
-            missing.insert(*marker.thread);
-        }
-    }
-    for (const Track& track : tracks) {
-        if (track.thread) {
-            missing.erase(*track.thread);
-        }
-    }
-    for (const std::uint32_t index : missing) {
-        fill_thread(tracks.emplace_back(profile), index, identities);
-    }
-}
-
-void add_categories(std::vector<Track>& tracks, const MetricView& view, const Tables& tables,
-                    Identities& identities) {
-    const Profile& profile = view.profile();
+std::vector<Track> category_tracks(const Profile& profile, const Tables& tables) {
+    std::vector<Track> tracks;
+    Identities identities;
     for (const callgraph::Category& category : profile.categories) {
-        Track track{view};
+        const Node& node = profile.node(category.node);
+        Track track;
         track.name = category.name;
         track.pid = identities.pid(0, "");
         track.tid = std::to_string(tracks.size());
         track.is_main = tracks.empty();
+        track.total = node.total_ns;
         track.first_place = tables.stack_of(category.node) + std::size_t{1};
         track.end_place = track.first_place + 1;
         const std::span<const NodeId> preorder = tables.preorder();
@@ -175,10 +154,9 @@ void add_categories(std::vector<Track>& tracks, const MetricView& view, const Ta
                profile.node(preorder[track.end_place]).parent.value != 0) {
             ++track.end_place;
         }
-        if (sum_up(tables, track)) {
-            tracks.push_back(std::move(track));
-        }
+        tracks.push_back(std::move(track));
     }
+    return tracks;
 }
 
 /// A column of a track's samples: `,"key":[…]`. Returns how many rows there were.
@@ -205,15 +183,16 @@ void weight_column(Writer& out, std::string_view key, const auto& each_row, std:
     });
 }
 
-void write_samples(Writer& out, const Tables& tables, const Track& track) {
-    const auto each_row = [&](const auto& use) { for_each_row(tables, track, use); };
-    out.put(R"("samples":{"weightType":")", weight_type(track.view), "\"");
+void write_samples(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
+    const auto each_row = [&](const auto& use) { for_each_row(profile, tables, track, use); };
+    const bool is_time = profile.is_time();
+    out.put(R"("samples":{"weightType":")", is_time ? "tracing-ms" : "samples", "\"");
     const std::size_t rows = sample_column(out, "stack", each_row, [&](const Row& row) {
         return row.node.is_none() ? "null" : std::to_string(tables.stack_of(row.node));
     });
     sample_column(out, "time", each_row, [&](const Row& row) { return decimal(row.time_ns, kMs); });
-    weight_column(out, "weight", each_row, track.view.is_time() ? kMs : 1);
-    if (track.samples != nullptr && weighs_cpu_time(track.view)) {
+    weight_column(out, "weight", each_row, is_time ? kMs : 1);
+    if (track.samples != nullptr && weighs_cpu_time(profile)) {
         weight_column(out, "threadCPUDelta", each_row, 1);
     }
     out.put(",\"length\":", rows, "}");
@@ -221,35 +200,16 @@ void write_samples(Writer& out, const Tables& tables, const Track& track) {
 
 }  // namespace
 
-bool weighs_cpu_time(const MetricView& view) {
-    return view.is_own() && view.is_time() && view.profile().stats.clock == "cpu";
-}
-
-std::string_view weight_type(const MetricView& view) {
-    return view.is_time() ? "tracing-ms" : view.metric().unit == "bytes" ? "bytes" : "samples";
+bool weighs_cpu_time(const Profile& profile) {
+    return profile.is_time() && profile.stats.clock == "cpu";
 }
 
 std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
-    std::vector<Track> tracks;
-    Identities identities;
-    for (const MetricView& view : views_of(profile)) {
-        const std::size_t first = tracks.size();
-        if (view.timeline() != nullptr) {
-            add_threads(tracks, view, tables, identities);
-            if (view.is_own()) {
-                add_silent_threads(tracks, profile, identities);
-            }
-        } else {
-            add_categories(tracks, view, tables, identities);
-        }
-        for (std::size_t i = first; i < tracks.size() && !view.is_own(); ++i) {
-            tracks[i].name += ": " + view.metric().name;
-            tracks[i].is_main = false;
-        }
-    }
+    std::vector<Track> tracks =
+        profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
     if (tracks.empty()) {
         // The profiler refuses a profile without a thread.
-        Track& track = tracks.emplace_back(profile);
+        Track& track = tracks.emplace_back();
         track.name = "no samples";
         track.pid = track.tid = "0";
         track.is_main = true;
@@ -257,8 +217,7 @@ std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
     return tracks;
 }
 
-void write_track(Writer& out, const Tables& tables, const Track& track,
-                 const std::vector<std::uint32_t>& markers) {
+void write_track(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
     out.put(R"({"processType":"default","processStartupTime":)",
             decimal(track.process_start_ns, kMs), R"(,"processShutdownTime":)",
             track.process_end_ns ? decimal(*track.process_end_ns, kMs) : "null",
@@ -266,10 +225,9 @@ void write_track(Writer& out, const Tables& tables, const Track& track,
             R"(,"unregisterTime":null,"pausedRanges":[],"name":)", json_string(track.name),
             R"(,"isMainThread":)", track.is_main ? "true" : "false", R"(,"processName":)",
             json_string(track.process), R"(,"pid":")", track.pid, R"(","tid":)", track.tid, ",\n");
-    write_samples(out, tables, track);
-    out.put(",\n\"markers\":");
-    write_markers(out, tables, track.view.profile(), markers);
-    out.put("}");
+    write_samples(out, profile, tables, track);
+    out.put(R"(,
+"markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]}})");
 }
 
 }  // namespace sample::exports::firefox

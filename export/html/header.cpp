@@ -1,4 +1,3 @@
-#include "callgraph/tree.h"
 #include "core/text.h"
 #include "export/html/page.h"
 #include "export/shared/facts.h"
@@ -6,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <unordered_map>
 
 namespace sample::exports::html {
 
@@ -18,7 +19,7 @@ using nlohmann::json;
 /// What a weight is, in words: "CPU time".
 std::string weight_in_words(const Profile& profile) {
     if (!profile.is_time()) {
-        return profile.metric.unit;
+        return profile.unit;
     }
     return profile.stats.clock == "wall"  ? "wall time"
            : profile.stats.clock == "cpu" ? "CPU time"
@@ -47,7 +48,7 @@ std::string explanation(const Profile& profile) {
                 " in it and in what it called, in milliseconds (ms) of all threads together";
         text += profile.stats.clock == "wall" ? ", waiting included. " : ". ";
     } else {
-        text += "how many " + profile.metric.unit + " there were in it and in what it called. ";
+        text += "how many " + profile.unit + " there were in it and in what it called. ";
     }
     text +=
         "Self is what was spent in the function's own code: where nothing hangs below the bar. "
@@ -106,7 +107,7 @@ json truth_marks(const Profile& profile) {
         add(counted(stats.incomplete_stacks, "stack") + " incomplete",
             stats.incomplete_stacks != 0);
         add(counted(stats.guessed_stacks, "stack") + " with a guessed frame", false);
-        add(exact_weight(profile, stats.booked) + " measured without a stack", false);
+        add(exact_weight(profile, stats.booked_ns) + " measured without a stack", false);
         add(stats.whole ? "recording whole" : "recording cut off: its end is missing",
             !stats.whole);
     }
@@ -118,11 +119,14 @@ json truth_marks(const Profile& profile) {
 
 /// [index in preorder, name] of each category.
 json categories(const Profile& profile, const std::vector<NodeId>& order) {
-    const std::vector<const std::string*> names = callgraph::category_names(profile);
+    std::unordered_map<std::uint32_t, std::string_view> names;
+    for (const callgraph::Category& category : profile.categories) {
+        names.emplace(category.node.value, category.name);
+    }
     json list = json::array();
     for (std::size_t i = 0; i < order.size(); ++i) {
-        if (const std::string* const name = names[order[i].value]; name != nullptr) {
-            list.push_back({i, *name});
+        if (const auto found = names.find(order[i].value); found != names.end()) {
+            list.push_back({i, found->second});
         }
     }
     return list;
@@ -134,7 +138,7 @@ std::string header(const Profile& profile, const std::vector<NodeId>& order, std
     json page{
         {"command", profile.command_line},
         {"isTime", profile.is_time()},
-        {"unit", profile.metric.unit},
+        {"unit", profile.unit},
         {"what", profile.is_time() ? headline(profile) : ""},
         {"explanation", explanation(profile)},
         {"summary", summary(profile)},

@@ -25,11 +25,11 @@ std::int64_t bounded(std::uint64_t weight) {
 
 }  // namespace
 
-Axis axis_of(const MetricView& view) {
-    if (!view.is_time()) {
+Axis axis_of(const Profile& profile) {
+    if (!profile.is_time()) {
         return Axis::count;
     }
-    return view.timeline() != nullptr ? Axis::time : Axis::spent;
+    return profile.timeline ? Axis::time : Axis::spent;
 }
 
 bool TimeOrder::next(callgraph::TimedWeight& sample) {
@@ -50,19 +50,19 @@ bool TimeOrder::next(callgraph::TimedWeight& sample) {
     return true;
 }
 
-SliceReader::SliceReader(const MetricView& view, const callgraph::SampleSeries& samples,
+SliceReader::SliceReader(const Profile& profile, const callgraph::SampleSeries& samples,
                          WeightlessSamples weightless)
-    : view_{view},
+    : profile_{profile},
       samples_{samples},
-      has_times_{axis_of(view) == Axis::time},
+      has_times_{axis_of(profile) == Axis::time},
       keeps_weightless_{weightless == WeightlessSamples::kept} {
-    if (const std::uint64_t period = sampling_period_ns(view); period != 0) {
+    if (const std::uint64_t period = sampling_period_ns(profile); period != 0) {
         period_ = static_cast<std::int64_t>(period);
     }
 }
 
-SliceReader::SliceReader(const MetricView& view, const NodeId* first, std::size_t count)
-    : view_{view}, node_{first}, left_{count} {}
+SliceReader::SliceReader(const Profile& profile, const NodeId* first, std::size_t count)
+    : profile_{profile}, node_{first}, left_{count} {}
 
 bool SliceReader::next(Slice& slice) {
     return samples_ ? next_sample(slice) : next_node(slice);
@@ -71,7 +71,7 @@ bool SliceReader::next(Slice& slice) {
 bool SliceReader::next_sample(Slice& slice) {
     callgraph::TimedWeight sample;
     while (samples_->next(sample)) {
-        slice.node = view_.timeline()->nodes[sample.place];
+        slice.node = profile_.timeline->nodes[sample.place];
         if (!slice.node.is_none() && (sample.weight != 0 || keeps_weightless_)) {
             slice.samples = sample.is_booking ? 0 : 1;
             place(slice, sample.time_ns, sample.weight);
@@ -83,10 +83,11 @@ bool SliceReader::next_sample(Slice& slice) {
 
 bool SliceReader::next_node(Slice& slice) {
     for (; left_ != 0; ++node_, --left_) {
-        if (const std::uint64_t self = view_.self(*node_); self != 0) {
+        const callgraph::Node& node = profile_.node(*node_);
+        if (node.self_ns != 0) {
             slice.node = *node_;
-            slice.samples = view_.self_samples(*node_);
-            place(slice, 0, self);
+            slice.samples = node.self_samples;
+            place(slice, 0, node.self_ns);
             ++node_;
             --left_;
             return true;
@@ -109,8 +110,8 @@ void SliceReader::place(Slice& slice, std::int64_t time, std::uint64_t weight) {
     end_ = slice.end;
 }
 
-Tracks::Tracks(const MetricView& view) : view_{view} {
-    if (view.timeline() != nullptr) {
+Tracks::Tracks(const Profile& profile) : profile_{profile} {
+    if (profile.timeline) {
         add_threads();
     } else {
         add_categories();
@@ -119,7 +120,7 @@ Tracks::Tracks(const MetricView& view) : view_{view} {
 }
 
 void Tracks::add_threads() {
-    const auto& threads = view_.timeline()->threads;
+    const auto& threads = profile_.timeline->threads;
     for (std::size_t i = 0; i < threads.size(); ++i) {
         Track& track = tracks_.emplace_back();
         track.first = i;
@@ -128,7 +129,7 @@ void Tracks::add_threads() {
             track.name = "[unknown thread]";
             continue;
         }
-        const callgraph::ThreadTotals& facts = view_.profile().threads[*track.thread];
+        const callgraph::ThreadTotals& facts = profile_.threads[*track.thread];
         track.name = facts.name;
         track.process = facts.process;
         track.pid = facts.pid;
@@ -137,14 +138,16 @@ void Tracks::add_threads() {
 }
 
 void Tracks::add_categories() {
-    const Profile& profile = view_.profile();
-    const std::vector<const std::string*> categories = callgraph::category_names(profile);
-    nodes_ = callgraph::preorder(profile);
+    std::vector<const callgraph::Category*> category_at(profile_.nodes.size());
+    for (const callgraph::Category& category : profile_.categories) {
+        category_at[category.node.value] = &category;
+    }
+    nodes_ = callgraph::preorder(profile_);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const std::string* category = categories[nodes_[i].value];
+        const callgraph::Category* category = category_at[nodes_[i].value];
         if (i == 0 || category != nullptr) {
             Track& track = tracks_.emplace_back();
-            track.name = category == nullptr ? "[no category]" : *category;
+            track.name = category == nullptr ? "[no category]" : category->name;
             track.first = i;
         }
         ++tracks_.back().count;
@@ -163,10 +166,10 @@ void Tracks::number_apart() {
 }
 
 SliceReader Tracks::slices(const Track& track, WeightlessSamples weightless) const {
-    if (const callgraph::Timeline* timeline = view_.timeline()) {
-        return {view_, *timeline->threads[track.first].samples, weightless};
+    if (profile_.timeline) {
+        return {profile_, *profile_.timeline->threads[track.first].samples, weightless};
     }
-    return {view_, nodes_.data() + track.first, track.count};
+    return {profile_, nodes_.data() + track.first, track.count};
 }
 
 }  // namespace sample::exports

@@ -4,8 +4,6 @@
 // Fixed room, no allocation. One owner.
 #pragma once
 
-#include "sampler/capture/shared_area.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +109,7 @@ struct WatchedThread {
 
 class ThreadTable {
 public:
-    static constexpr std::size_t kMaxThreads = capture::kMaxThreads;
+    static constexpr std::size_t kMaxThreads = 4096;
 
     void clear() noexcept { count_ = 0; }
     [[nodiscard]] std::span<WatchedThread> threads() noexcept { return {current(), count_}; }

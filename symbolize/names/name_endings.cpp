@@ -1,7 +1,6 @@
 #include "symbolize/names/name_endings.h"
 
 #include "core/symbols.h"
-#include "symbolize/names/name_syntax.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 namespace sample::symbolize {
 namespace {
 
+constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kClone = " [clone ";
 
 bool is_offset_name(std::string_view name) {

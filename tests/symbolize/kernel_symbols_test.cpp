@@ -1,4 +1,3 @@
-#include "core/boot_id.h"
 #include "symbolize/runtime/runtime_code.h"
 #include "symbolize/symbolizer.h"
 

@@ -4,11 +4,8 @@
 //
 // Stats: a round builds and frees a list of 1000 blocks of 16 to 4096 bytes in churn_blocks(), then
 // does about as much plain work in plain_work(). So some of the time, and not all, belongs to the
-// `GC` pseudo-function, below churn_blocks only; plain_work never allocates. The heap keeps what is
-// freed: what pages cost differs a lot between machines.
+// `GC` pseudo-function, below churn_blocks only; plain_work never allocates.
 #include "work.h"
-
-#include <malloc.h>
 
 #include <array>
 
@@ -32,7 +29,6 @@ TARGET_KEEP std::uint64_t plain_work(std::uint64_t state) {
 }
 
 int main(int argc, char** argv) {
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
     targets::Rounds rounds{targets::Budget::parse(argc, argv)};
     std::uint64_t state = 88172645463325252U;
     while (rounds.next()) {

@@ -6,7 +6,6 @@ asm(R"(
 guess_in_library:
     push %rbx
     int3
-    nop
     pop %rbx
     ret
     .size guess_in_library, . - guess_in_library

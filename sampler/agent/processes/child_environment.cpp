@@ -1,7 +1,7 @@
 #include "sampler/agent/processes/child_environment.h"
 
 #include "core/sanitizer_runtime.h"
-#include "sampler/agent/session/session_state.h"
+#include "sampler/agent/session/session_key.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/control/protocol.h"
 
@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
 constexpr std::string_view kLibrary = "libsample.so";
-constexpr std::string_view kMemoryLibrary = "libsample-memory.so";
 constexpr std::string_view kSeparators = ": ";
 
 constinit bool g_joined = false;
@@ -32,13 +31,11 @@ constinit struct stat g_library_file {};
 constinit std::array<char, PATH_MAX> g_other_libraries{};  // LD_PRELOAD=those of the program
 
 bool is_ours(std::string_view item) noexcept {
-    for (const std::string_view library : {kLibrary, kMemoryLibrary}) {
-        if (item.ends_with(library) &&
-            (item.size() == library.size() || item[item.size() - library.size() - 1] == '/')) {
-            return true;
-        }
+    if (!item.ends_with(kLibrary)) {
+        return false;
     }
-    return false;
+    item.remove_suffix(kLibrary.size());
+    return item.empty() || item.back() == '/';
 }
 
 /// Calls `take` with each item of a list of libraries.

@@ -1,6 +1,6 @@
 #include "sampler/agent/signals/signal_relay.h"
 
-#include "sampler/agent/modules.h"
+#include "sampler/agent/elf_notes.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signals.h"
@@ -104,8 +104,6 @@ private:
 
 constinit HandlerTable g_handlers;
 constinit std::atomic<bool> g_relays{false};
-/// A handler may be installed already: an exec leaves none.
-constinit std::atomic<bool> g_may_have_handlers{false};
 
 struct MaskNote {
     std::uint64_t mask;
@@ -286,12 +284,8 @@ int set_relayed(int signal, struct sigaction action, struct sigaction* old,
 
 }  // namespace
 
-void note_handlers() noexcept {
-    g_may_have_handlers.store(true, std::memory_order_relaxed);
-}
-
 void begin_relaying() noexcept {
-    if (g_relays.exchange(true) || !g_may_have_handlers.load(std::memory_order_relaxed)) {
+    if (g_relays.exchange(true)) {
         return;
     }
     for (int signal = 1; signal <= kSignals; ++signal) {
@@ -305,9 +299,6 @@ void begin_relaying() noexcept {
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old,
                       ActionCall* real) noexcept {
     if (!g_relays.load(std::memory_order_relaxed)) {
-        if (action != nullptr) {
-            note_handlers();
-        }
         return real(signal, action, old);
     }
     const Handler before = g_handlers.get(signal);

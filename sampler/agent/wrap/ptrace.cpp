@@ -30,8 +30,7 @@ extern "C" SAMPLE_WRAPPER long ptrace(int request, ...) noexcept {
     if (request == PTRACE_TRACEME) {
         agent::before_being_traced();
     } else if (request == PTRACE_ATTACH || request == PTRACE_SEIZE) {
-        const agent::AnnouncedTracing announced{pid};
-        return agent::g_ptrace.get()(request, pid, address, data);
+        agent::announce_tracing(pid);
     }
     return agent::g_ptrace.get()(request, pid, address, data);
 }

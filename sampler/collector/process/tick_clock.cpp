@@ -2,21 +2,25 @@
 
 #include <cpuid.h>
 
-namespace sample::collector {
+#include <ctime>
 
-std::uint64_t read_clock_ns(clockid_t clock) {
+namespace sample::collector {
+namespace {
+
+std::uint64_t read_ns(clockid_t clock) {
     timespec now{};
-    if (::clock_gettime(clock, &now) != 0) {
-        return 0;
-    }
+    ::clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
            static_cast<std::uint64_t>(now.tv_nsec);
 }
+
+}  // namespace
+
 std::uint64_t monotonic_ns() {
-    return read_clock_ns(CLOCK_MONOTONIC);
+    return read_ns(CLOCK_MONOTONIC);
 }
 std::uint64_t realtime_ns() {
-    return read_clock_ns(CLOCK_REALTIME);
+    return read_ns(CLOCK_REALTIME);
 }
 
 TickClock::Reading TickClock::read_both() {
@@ -39,12 +43,6 @@ TickClock::TickClock() : first_{read_both()} {
     constexpr timespec kPause{0, 2'000'000};
     ::nanosleep(&kPause, nullptr);
     update();
-}
-
-// Distances are taken from now: a double has no room for the nanoseconds of many days.
-TickClock::TickClock(OfNanoseconds /*tag*/) {
-    first_.ns = monotonic_ns();
-    first_.ticks = first_.ns;
 }
 
 void TickClock::update() {

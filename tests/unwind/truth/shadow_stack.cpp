@@ -77,7 +77,7 @@ Result<void> ShadowStack::advance(const Transition& transition) {
         awaiting_ = false;
         told_ = after.pc;
         if (entries.empty() && transition.top_is_code && after.stack.end != first_end_) {
-            entries.push_back(Entry{after.sp, Entry::Kind::written, {}});
+            entries.push_back(Entry{after.sp, Entry::Kind::call, {}});
         }
     }
     return {};
@@ -123,17 +123,6 @@ Result<void> ShadowStack::return_from_signal(const Transition& transition) {
     return {};
 }
 
-Frame::Kind ShadowStack::kind_of(Entry::Kind entry) noexcept {
-    switch (entry) {
-        case Entry::Kind::call:
-            return Frame::Kind::return_address;
-        case Entry::Kind::written:
-            return Frame::Kind::either;
-        default:
-            return Frame::Kind::exact;
-    }
-}
-
 const ShadowStack::Entries* ShadowStack::find(const AddressRange& stack) const {
     const auto found = stacks_.find(stack.end);
     return found == stacks_.end() ? nullptr : &found->second;
@@ -165,7 +154,8 @@ Result<std::vector<Frame>> ShadowStack::resumed_frames(const Standing& now,
                                                        const Reader& read) const {
     std::vector<Frame> frames;
     for (const Entry& entry : chain(now)) {
-        Frame frame{0, kind_of(entry.kind)};
+        Frame frame{
+            0, entry.kind == Entry::Kind::call ? Frame::Kind::return_address : Frame::Kind::exact};
         if (!read(entry.place, frame.address)) {
             return unexpected(ErrorCode::corrupt, "no word at " + hex(entry.place));
         }
