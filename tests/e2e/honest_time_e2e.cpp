@@ -91,7 +91,7 @@ double in_category_us(const Recording& seen, std::string_view category, std::str
 class EachSource : public HonestTime, public testing::WithParamInterface<const char*> {};
 
 TEST_P(EachSource, ten_equal_functions_are_equal) {
-    (void)record_by(GetParam(), {target("ten_functions"), "0.6"});
+    const Outcome outcome = record_by(GetParam(), {target("ten_functions"), "0.6"});
     const Recording seen{recording()};
     double sum = 0;
     std::array<double, 10> each{};
@@ -99,7 +99,9 @@ TEST_P(EachSource, ten_equal_functions_are_equal) {
         each.at(index) = seen.self_us("equal_" + std::to_string(index));
         sum += each.at(index);
     }
-    EXPECT_GT(sum, 0.9 * 600'000);
+    // The kernel's part of each interrupt is seen by who may look into the kernel only.
+    EXPECT_GT(sum + seen.total_us(kUnseen) + seen.total_us("[not sampled]"),
+              0.9 * told(outcome.out, "work_cpu_ns") / 1000);
     for (const double one : each) {
         EXPECT_NEAR(one / sum, 0.1, share_bound(0.1, seen));
     }

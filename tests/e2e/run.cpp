@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,7 +125,12 @@ Outcome run(const std::vector<std::string>& words, const RunOptions& options) {
         kill(-pid, SIGKILL);
     }
     int status = 0;
-    waitpid(pid, &status, 0);
+    rusage usage{};
+    wait4(pid, &status, 0, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+        outcome.cpu_us +=
+            1e6 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec);
+    }
     if (WIFSIGNALED(status)) {
         outcome.signal = WTERMSIG(status);
     } else {

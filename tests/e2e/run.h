@@ -21,6 +21,7 @@ struct Outcome {
     int signal = 0;      ///< 0 if it exited.
     bool hung = false;   ///< It, or someone who held its stdout or stderr, was still there at the
                          ///< limit of two minutes; then its process group was killed.
+    double cpu_us = 0;   ///< Of it and of those that it waited for.
 };
 
 /// Runs `words` with stdin, stdout and stderr on pipes, in a process group of its own, with no

@@ -112,7 +112,15 @@ TEST_P(Tool, a_program_that_traces_its_children_sees_no_stop_of_ours) {
 TEST_P(Tool, strace_tells_of_no_signal_of_ours) {
     const Words words = {
         "strace", "-f", "-e", "trace=none", "-o", file("signals"), target("two_loops"), "0.1"};
-    const Outcome sampled = record_by_source(words);
+    Outcome sampled = record_by_source(words);
+    // strace first tries its system calls on a child that pauses: a timer may end a pause
+    // (docs/sources.md), and strace then gives up before it has begun.
+    constexpr int kMostTries = 10;
+    for (int tries = 1; std::string{GetParam()} == "timer" && tries < kMostTries &&
+                        sampled.err.find("test_ptrace_seize") != std::string::npos;
+         ++tries) {
+        sampled = record_by_source(words);
+    }
     EXPECT_EQ(sampled.exit_code, 0) << sampled.err;
     const std::string told = run_here({"cat", file("signals")}).out;
     EXPECT_EQ(lines_with(told, "SIGTRAP") + lines_with(told, "SIGURG"), "");

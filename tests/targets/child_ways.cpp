@@ -1,13 +1,13 @@
 // Children made in every way that libc and the kernel have, which then do what a child does.
 //
-//     child_ways WAY REPEATS
+//     child_ways WAY REPEATS [without-urg]
 //
 // WAY: fork, _Fork, clone, __clone, shared-files (clone with CLONE_FILES); by number, through
 // syscall(): fork-number, clone-number, clone3-number; raw (the system call instruction itself); or
 // vfork (exec only). As a child: `child_ways child` prints a word and ends with 7.
 //
 // Stats: for each thing that a child can do it prints what became of the child, and once a
-// difference between the repeats.
+// difference between the repeats. With `without-urg` children send themselves no SIGURG.
 #include "work.h"
 
 #include <dlfcn.h>
@@ -112,9 +112,14 @@ void count(int /*signal*/) {
     met = met + 1;
 }
 
+bool g_without_urg = false;
+
 int use_signals() {
     met = 0;
     for (const int number : {SIGTRAP, SIGURG, SIGUSR1}) {
+        if (number == SIGURG && g_without_urg) {
+            continue;
+        }
         struct sigaction action {};
         action.sa_handler = count;
         sigaction(number, &action, nullptr);
@@ -241,9 +246,10 @@ int main(int argc, char** argv) {
         targets::burn(kWorkNs);
         return 7;
     }
-    if (argc != 3) {
-        return targets::usage("WAY REPEATS");
+    if (argc != 3 && argc != 4) {
+        return targets::usage("WAY REPEATS [without-urg]");
     }
+    g_without_urg = argc == 4;
     static const std::string path = argv[0];
     self = path.c_str();
     g_way = argv[1];

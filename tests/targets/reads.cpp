@@ -6,19 +6,21 @@
 // works, so that reads take PERCENT of the CPU time. The lengths of the work vary at random: no
 // sampling period can fall into step.
 //
-// Stats: `read_cpu_ns=` in read_zeros(), also while the buffer's size was sought, and
+// Stats: `read_cpu_ns=` in read_zeros(), also while the size was sought, its page faults too, and
 // `work_cpu_ns=` in plain_work(), by the thread's clock around each; `process_cpu_us=` by
 // getrusage; `buffers=` filled, and `short_reads=` that a pending signal cut short (0 when bare),
 // which read_zeros() continues.
 #include "work.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include <vector>
+#include <algorithm>
+#include <span>
 
 /// How many reads more than one it took.
-TARGET_KEEP std::uint64_t read_zeros(int fd, std::vector<char>& buffer) {
+TARGET_KEEP std::uint64_t read_zeros(int fd, std::span<char> buffer) {
     std::uint64_t more = 0;
     for (std::size_t filled = 0;; ++more) {
         const ssize_t got = read(fd, buffer.data() + filled, buffer.size() - filled);
@@ -40,21 +42,30 @@ TARGET_KEEP std::uint64_t plain_work(std::uint64_t state, std::uint64_t units) {
     return state;
 }
 
-/// A buffer whose read takes about `ns` here and now.
-static std::vector<char> sized_buffer(int fd, std::uint64_t ns) {
-    std::vector<char> buffer(std::size_t{1} << 14U);
+/// A buffer whose read takes about `ns` here and now. It grows without a copy, and its pages are
+/// made by the reads alone.
+static std::span<char> sized_buffer(int fd, std::uint64_t ns) {
+    constexpr std::size_t kMost = std::size_t{256} << 20U;
+    void* memory = mmap(nullptr, kMost, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        std::perror("mmap");
+        std::exit(1);
+    }
+    std::size_t size = std::size_t{1} << 14U;
     for (;;) {
         constexpr unsigned kReads = 16;
+        const std::span buffer{static_cast<char*>(memory), size};
         read_zeros(fd, buffer);
         const std::uint64_t start = targets::thread_cpu_ns();
         for (unsigned time = 0; time < kReads; ++time) {
             read_zeros(fd, buffer);
         }
         const std::uint64_t took = (targets::thread_cpu_ns() - start) / kReads;
-        if (took >= ns || buffer.size() >= std::size_t{256} << 20U) {
+        if (took >= ns || size >= kMost) {
             return buffer;
         }
-        buffer.resize(buffer.size() + buffer.size() / 8);
+        size = std::min(kMost, size + size / 8);
     }
 }
 
@@ -66,7 +77,7 @@ int main(int argc, char** argv) {
     const std::uint64_t cpu_ns = targets::seconds_to_ns(argv[3]);
     const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     const std::uint64_t start_ns = targets::thread_cpu_ns();
-    std::vector<char> buffer = sized_buffer(zero, targets::number(argv[1]) * 1000);
+    const std::span<char> buffer = sized_buffer(zero, targets::number(argv[1]) * 1000);
     std::uint64_t read_ns = targets::thread_cpu_ns() - start_ns;
     std::uint64_t work_ns = 0;
     std::uint64_t buffers = 0;

@@ -97,7 +97,14 @@ void compare_with_copy(const Registers& registers, const WalkResult& live) {
             : 0;
 }
 
-void on_sample(int /*signal*/, siginfo_t* /*info*/, void* raw) {
+/// Once, in 200 µs of wall time.
+void arm(timer_t timer) {
+    itimerspec times{};
+    times.it_value.tv_nsec = 200'000;
+    timer_settime(timer, 0, &times, nullptr);
+}
+
+void on_sample(int /*signal*/, siginfo_t* info, void* raw) {
     auto* context = static_cast<ucontext_t*>(raw);
     const Registers registers = registers_of(*context);
     StackMemory memory = StackMemory::live(samples.bounds, StackMemory::Outside::probe);
@@ -121,9 +128,10 @@ void on_sample(int /*signal*/, siginfo_t* /*info*/, void* raw) {
         samples.differences[samples.different++] = now;
     }
     samples.taken.fetch_add(1, std::memory_order_relaxed);
+    arm(*static_cast<timer_t*>(info->si_value.sival_ptr));
 }
 
-/// Interrupts this thread every 200 µs of wall time.
+/// Interrupts this thread 200 µs after the handler's last end: however long that takes, the thread gets on.
 class Timer {
 public:
     Timer() {
@@ -135,11 +143,9 @@ public:
         event.sigev_notify = SIGEV_THREAD_ID;
         event.sigev_signo = SIGPROF;
         event._sigev_un._tid = gettid();
+        event.sigev_value.sival_ptr = &timer_;
         timer_create(CLOCK_MONOTONIC, &event, &timer_);
-        itimerspec times{};
-        times.it_interval.tv_nsec = 200'000;
-        times.it_value.tv_nsec = 200'000;
-        timer_settime(timer_, 0, &times, nullptr);
+        arm(timer_);
     }
     ~Timer() {
         timer_delete(timer_);

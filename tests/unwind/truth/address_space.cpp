@@ -120,6 +120,11 @@ const AddressSpace::Loaded* AddressSpace::loaded_at(std::uint64_t pc) const noex
     return found == loaded_.end() ? nullptr : &*found;
 }
 
+bool AddressSpace::is_vdso(std::uint64_t address) const noexcept {
+    const Loaded* loaded = loaded_at(address);
+    return loaded != nullptr && loaded->path == kVdso;
+}
+
 std::string AddressSpace::name_of(const std::string& path) const {
     return path == program_ ? "program" : path.substr(path.rfind('/') + 1);
 }

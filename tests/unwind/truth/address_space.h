@@ -32,6 +32,7 @@ public:
     /// The mapping that holds `sp`. The main stack may have to grow to hold it.
     [[nodiscard]] Result<AddressRange> stack_of(std::uint64_t sp);
     [[nodiscard]] bool is_code(std::uint64_t address) const noexcept;
+    [[nodiscard]] bool is_vdso(std::uint64_t address) const noexcept;
 
     /// "module:symbol", "module:section" where no symbol covers the pc, or "?".
     [[nodiscard]] std::string place_of(std::uint64_t pc);

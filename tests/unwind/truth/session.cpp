@@ -262,7 +262,17 @@ void Session::count(std::uint64_t pc, std::span<const Frame> truth,
     const bool is_exact = blamed.kind == Frame::Kind::exact;
     const std::string place = space_.place_of(is_exact ? blamed.address : blamed.address - 1);
     Mismatch& mismatch = report_.mismatches[verdict.name() + " " + place];
-    if (mismatch.count++ == 0) {
+    std::vector<std::uint64_t> stack;
+    const auto add = [&](std::uint64_t address) {
+        if (!space_.is_vdso(address)) {
+            stack.push_back(address);
+        }
+    };
+    add(pc);
+    for (const Frame& frame : truth) {
+        add(frame.address);
+    }
+    if (mismatch.stacks.insert(std::move(stack)).second && mismatch.count++ == 0) {
         mismatch.is_wrong = verdict.is_wrong();
         mismatch.example = describe(pc, truth, walked, reason);
     }

@@ -31,9 +31,12 @@ struct Options {
     bool from_loader = false;  ///< From the process's first instruction, not the program's.
 };
 
-/// Instructions at which the walk failed in one way, by one frame's rule.
+/// Instructions at which the walk failed in one way, by one frame's rule. One that runs again with
+/// the same callers counts once, and so do those of the vDSO together, of which the machine's clock
+/// decides how many run.
 struct Mismatch {
     std::uint64_t count = 0;
+    std::set<std::vector<std::uint64_t>> stacks;  ///< Those counted.
     bool is_wrong = false;
     std::string example;  ///< Both stacks at the first of them, and its bytes.
 };
