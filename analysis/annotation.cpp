@@ -2,6 +2,7 @@
 
 #include "callgraph/function_table.h"
 #include "callgraph/label.h"
+#include "callgraph/transforms.h"
 #include "core/text.h"
 
 #include <fmt/format.h>
@@ -33,93 +34,131 @@ struct FunctionAddress {
 struct AnnotatedFunction {
     FunctionId id;
     callgraph::Function function;
-    std::string module;  ///< The file's name; empty: it is no code.
+    std::string module;  ///< The file's name.
     callgraph::KeyWeight weight;
-    /// The other functions of that name, the heaviest first.
-    std::vector<std::string> others;
+    std::string choice;  ///< How it was chosen from several; empty: there was one.
 };
 
 /// What every function of the recording weighs, by FunctionId.
 std::vector<callgraph::KeyWeight> weigh_functions(const callgraph::Recording& recording,
                                                   callgraph::FunctionTable& table) {
-    struct Use {
-        std::uint32_t address;
-        std::uint32_t function;
-        bool is_own;
-    };
-    std::vector<Use> uses;
-    std::uint32_t most = 0;
     const auto count = static_cast<std::uint32_t>(recording.addresses().size());
+    callgraph::AddressKeys keys{count};
     for (std::uint32_t address = 0; address < count; ++address) {
         for (std::uint32_t frame = 0; frame < table.frames_at(address); ++frame) {
-            const std::uint32_t function = table.function({address, frame}, 0).value;
-            uses.push_back({address, function, frame == 0});
-            most = std::max(most, function);
+            keys.add(address, table.function({address, frame}).value, frame == 0);
         }
-    }
-    callgraph::AddressKeys keys{count, most + 1};
-    for (const Use& use : uses) {
-        keys.add(use.address, use.function, use.is_own);
     }
     return callgraph::weights_by_key(recording, keys);
 }
 
-template <class Matches>
-std::vector<std::uint32_t> matching(const std::vector<callgraph::Function>& functions,
-                                    Matches matches) {
-    std::vector<std::uint32_t> ids;
-    for (std::uint32_t i = 0; i < functions.size(); ++i) {
-        if (matches(functions[i])) {
-            ids.push_back(i + 1);
-        }
-    }
-    return ids;
+Unexpected no_code(std::string_view name, std::string_view meaning) {
+    return unexpected(ErrorCode::unsupported,
+                      fmt::format("{} has neither source nor instructions: it stands for {}", name,
+                                  meaning.empty() ? "what is no code" : meaning));
 }
 
-/// Of the functions that `name` names, by the rules of callgraph::focus(), the one with most time
-/// of its own. `table` has been asked for every frame when this returns. Errors: not_found.
-Result<AnnotatedFunction> find_annotated(const callgraph::Recording& recording,
-                                         callgraph::FunctionTable& table, std::string_view name) {
-    const std::vector<callgraph::KeyWeight> weights = weigh_functions(recording, table);
-    const std::vector<callgraph::Function> functions = table.functions();
-    std::vector<std::uint32_t> ids = matching(functions, [&](const callgraph::Function& each) {
-        return callgraph::is_named(each, name);
-    });
-    if (ids.empty()) {
-        ids = matching(functions, [&](const callgraph::Function& each) {
-            return callgraph::label(each).find(name) != std::string::npos;
+/// "a, b, c, …"
+std::string list_of(const std::vector<callgraph::Function>& functions,
+                    std::span<const FunctionId> ids) {
+    constexpr std::size_t kShown = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(ids.size(), kShown); ++i) {
+        text += (i == 0 ? "" : ", ") + callgraph::label(functions[ids[i].value - 1]);
+    }
+    return ids.size() > kShown ? text + ", \u2026" : text;
+}
+
+/// Finds the function that is asked for among those of a recording.
+class FunctionFinder {
+public:
+    /// `table` has been asked for every frame when this returns.
+    FunctionFinder(const callgraph::Recording& recording, callgraph::FunctionTable& table)
+        : weights_{weigh_functions(recording, table)},
+          functions_{table.functions()},
+          modules_{table.modules()} {}
+
+    /// Of the functions that `name` names, by the rules of callgraph::focus(), the one with most
+    /// time of its own. Errors: not_found; unsupported: it is no code.
+    [[nodiscard]] Result<AnnotatedFunction> named(std::string_view name) const {
+        if (const auto meaning = callgraph::meaning_of(name); !meaning.empty()) {
+            return no_code(name, meaning);
+        }
+        std::vector<FunctionId> ids = callgraph::find_named(functions_, name);
+        if (ids.empty()) {
+            return unexpected(
+                ErrorCode::not_found,
+                fmt::format(
+                    "no function is called '{}': sample report --view functions lists the names",
+                    name));
+        }
+        sort(ids);
+        AnnotatedFunction result = annotated(ids.front());
+        if (result.module.empty()) {
+            return no_code(result.function.name, callgraph::meaning_of(result.function.name));
+        }
+        if (ids.size() > 1) {
+            result.choice = fmt::format(
+                "{} match '{}'; this is the one with most time of its own. The others: {}",
+                counted(ids.size(), "function"), name,
+                list_of(functions_, std::span{ids}.subspan(1)));
+        }
+        return result;
+    }
+
+    /// Of the functions with time of their own that `has_source`, the one with most of it.
+    /// Errors: not_found.
+    [[nodiscard]] Result<AnnotatedFunction> hottest(
+        const std::function<bool(FunctionId)>& has_source) const {
+        std::vector<FunctionId> ids;
+        for (std::uint32_t id = 1; id <= functions_.size(); ++id) {
+            const bool is_code = functions_[id - 1].module != 0;
+            if (is_code && weights_[id].self != 0) {
+                ids.push_back(FunctionId{id});
+            }
+        }
+        sort(ids);
+        const auto found = std::find_if(ids.begin(), ids.end(), has_source);
+        if (found == ids.end()) {
+            return unexpected(ErrorCode::not_found,
+                              "no function with time of its own has source here: name a FUNCTION "
+                              "to see its instructions, or build with -g and record again");
+        }
+        AnnotatedFunction result = annotated(*found);
+        result.choice =
+            "no function was named: of those with source, this one took most time itself";
+        if (found != ids.begin()) {
+            result.choice += ". More took, without source: " +
+                             list_of(functions_, std::span{ids.begin(), found});
+        }
+        return result;
+    }
+
+private:
+    void sort(std::vector<FunctionId>& ids) const {
+        std::stable_sort(ids.begin(), ids.end(), [&](FunctionId left, FunctionId right) {
+            return std::pair{weights_[left.value].self, weights_[left.value].total} >
+                   std::pair{weights_[right.value].self, weights_[right.value].total};
         });
     }
-    if (ids.empty()) {
-        return unexpected(
-            ErrorCode::not_found,
-            fmt::format(
-                "no function is called '{}': sample report --view functions lists the names",
-                name));
-    }
-    std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t left, std::uint32_t right) {
-        return std::pair{weights[left].self_ns, weights[left].total_ns} >
-               std::pair{weights[right].self_ns, weights[right].total_ns};
-    });
-    AnnotatedFunction result;
-    result.id = FunctionId{ids.front()};
-    result.function = functions[ids.front() - 1];
-    result.module = table.modules()[result.function.module].name;
-    result.weight = weights[ids.front()];
-    for (std::size_t i = 1; i < ids.size(); ++i) {
-        result.others.push_back(callgraph::label(functions[ids[i] - 1]));
-    }
-    return result;
-}
 
-/// Whether `symbol`, of code in the module of that path, is `function` of the module
-/// called so.
+    [[nodiscard]] AnnotatedFunction annotated(FunctionId id) const {
+        const callgraph::Function& function = functions_[id.value - 1];
+        return {id, function, modules_[function.module].name, weights_[id.value], {}};
+    }
+
+    std::vector<callgraph::KeyWeight> weights_;
+    std::vector<callgraph::Function> functions_;
+    const std::vector<callgraph::CodeModule>& modules_;
+};
+
+/// Whether `symbol`, of code in `place`, is `function` of `module`; both are what modules are
+/// called.
 bool is_same_function(const callgraph::Function& function, std::string_view module,
-                      const FunctionSymbol& symbol, std::string_view module_path) {
-    const std::string_view source =
-        symbol.source.empty() ? file_name(module_path) : std::string_view{symbol.source};
-    return callgraph::shown_name(symbol) == function.name && source == function.source &&
-           file_name(module_path) == module;
+                      const FunctionSymbol& symbol, std::string_view place) {
+    const std::string_view source = symbol.source.empty() ? place : std::string_view{symbol.source};
+    return callgraph::shown_name(symbol, place) == function.name && source == function.source &&
+           place == module;
 }
 
 /// Puts an annotation together; lines and instructions get their keys as they are found.
@@ -134,18 +173,19 @@ public:
           table_{recording, symbols} {}
 
     Result<Annotation> run() {
-        SAMPLE_TRY(found, find_annotated(recording_, table_, request_.function));
+        SAMPLE_TRY(found, find_function());
         result_.function = std::move(found.function);
         result_.module = std::move(found.module);
         result_.weight = found.weight;
         result_.unit = recording_.start() ? recording_.start()->unit : "";
-        note_others(found.others);
+        if (!found.choice.empty()) {
+            result_.notes.push_back(std::move(found.choice));
+        }
         find_addresses(found.id);
         if (request_.want_code) {
             add_code();
         }
         weigh();
-        number_lines();
         sort_code();
         add_texts();
         note_missing_code();
@@ -156,23 +196,29 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string_view module_path(ModuleId module) const {
+    [[nodiscard]] std::string_view module_name(ModuleId module) const {
         const trace::Module* const known = recording_.module_of({module, 0});
-        return known != nullptr ? std::string_view{known->path} : std::string_view{};
+        return known != nullptr ? recording_.name_of_file(known->path) : std::string_view{};
     }
 
-    void note_others(const std::vector<std::string>& others) {
-        if (others.empty()) {
-            return;
+    Result<AnnotatedFunction> find_function() {
+        const FunctionFinder finder{recording_, table_};
+        if (!request_.function.empty()) {
+            return finder.named(request_.function);
         }
-        constexpr std::size_t kShown = 3;
-        std::string note =
-            fmt::format("{} match '{}'; this is the one with most time of its own. The others: ",
-                        counted(others.size() + 1, "function"), request_.function);
-        for (std::size_t i = 0; i < std::min(others.size(), kShown); ++i) {
-            note += (i == 0 ? "" : ", ") + others[i];
+        std::map<FunctionId, Place> places;  // one where the function itself was
+        const auto count = static_cast<std::uint32_t>(recording_.addresses().size());
+        for (std::uint32_t index = 0; index < count; ++index) {
+            const auto frames = symbols_.frames_of(index);
+            if (!frames.empty() && frames[0].line != 0) {
+                places.try_emplace(table_.function({index, 0}), place_of(symbols_, frames[0]));
+            }
         }
-        result_.notes.push_back(others.size() > kShown ? note + ", \u2026" : note);
+        return finder.hottest([&](FunctionId function) {
+            const auto place = places.find(function);
+            return place != places.end() &&
+                   sources_.has_text(place->second.file, place->second.line);
+        });
     }
 
     void find_addresses(FunctionId function) {
@@ -181,7 +227,7 @@ private:
             FunctionAddress address{index, false, {}};
             const auto frames = symbols_.frames_of(index);
             for (std::uint32_t frame = 0; frame < table_.frames_at(index); ++frame) {
-                if (table_.function({index, frame}, 0) != function) {
+                if (table_.function({index, frame}) != function) {
                     continue;
                 }
                 address.is_own = address.is_own || frame == 0;
@@ -205,8 +251,7 @@ private:
 
     /// The function's addresses by module, those with most time of their own first.
     std::map<ModuleId, std::vector<std::uint64_t>> addresses_by_module() {
-        callgraph::AddressKeys keys{recording_.addresses().size(),
-                                    static_cast<std::uint32_t>(addresses_.size())};
+        callgraph::AddressKeys keys{recording_.addresses().size()};
         for (std::uint32_t i = 0; i < addresses_.size(); ++i) {
             keys.add(addresses_[i].index, i, true);
         }
@@ -214,8 +259,8 @@ private:
         std::vector<std::uint32_t> order(addresses_.size());
         std::iota(order.begin(), order.end(), 0U);
         std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
-            return std::pair{weights[left].self_ns, weights[left].total_ns} >
-                   std::pair{weights[right].self_ns, weights[right].total_ns};
+            return std::pair{weights[left].self, weights[left].total} >
+                   std::pair{weights[right].self, weights[right].total};
         });
         std::map<ModuleId, std::vector<std::uint64_t>> by_module;
         for (const std::uint32_t i : order) {
@@ -250,7 +295,7 @@ private:
     void add_block(ModuleId module, const ModuleCode& code, const CodeBlock& block,
                    symbolize::Disassembler& disassembler) {
         AnnotatedCode added;
-        added.module = file_name(module_path(module));
+        added.module = module_name(module);
         const auto frames = code.frames_at(block.address);
         if (!frames.empty()) {
             added.function = code.symbols.functions[frames.back().function].name;
@@ -289,7 +334,7 @@ private:
         const auto frames = code.frames_at(instruction.address);
         const auto own = std::find_if(frames.begin(), frames.end(), [&](const SymbolFrame& frame) {
             return is_same_function(result_.function, result_.module,
-                                    code.symbols.functions[frame.function], module_path(module));
+                                    code.symbols.functions[frame.function], module_name(module));
         });
         if (own == frames.end()) {
             return;
@@ -337,32 +382,24 @@ private:
         std::size_t row = 0;
         for (AnnotatedCode& code : result_.code) {
             for (AnnotatedInstruction& instruction : code.instructions) {
-                instruction.weight = weights[first_row + row++];
-                shown_self_ns_ += instruction.weight.self_ns;
-            }
-        }
-    }
-
-    void number_lines() {
-        std::size_t row = 0;
-        for (AnnotatedCode& code : result_.code) {
-            for (AnnotatedInstruction& instruction : code.instructions) {
+                instruction.weight = weights[first_row + row];
                 instruction.line = rows_[row++].line->second - 1;
+                shown_self_ns_ += instruction.weight.self;
             }
         }
     }
 
     void sort_code() {
-        const auto self_ns = [](const AnnotatedCode& code) {
+        const auto self = [](const AnnotatedCode& code) {
             std::uint64_t sum = 0;
             for (const AnnotatedInstruction& instruction : code.instructions) {
-                sum += instruction.weight.self_ns;
+                sum += instruction.weight.self;
             }
             return sum;
         };
         std::stable_sort(
             result_.code.begin(), result_.code.end(),
-            [&](const auto& left, const auto& right) { return self_ns(left) > self_ns(right); });
+            [&](const auto& left, const auto& right) { return self(left) > self(right); });
     }
 
     void add_texts() {
@@ -387,18 +424,19 @@ private:
     }
 
     void note_missing_code() {
-        if (!request_.want_code || shown_self_ns_ >= result_.weight.self_ns) {
+        if (!request_.want_code || shown_self_ns_ >= result_.weight.self) {
             return;
         }
-        if (result_.module.empty()) {
-            result_.notes.emplace_back("this is no code: it has neither lines nor instructions");
-            return;
-        }
-        const std::uint64_t missing = result_.weight.self_ns - shown_self_ns_;
+        const std::uint64_t missing = result_.weight.self - shown_self_ns_;
+        const bool is_guessed = result_.function.name.ends_with(kGuessMark);
         result_.notes.push_back(
             (result_.unit.empty() ? short_duration(missing)
                                   : grouped(missing) + " " + printable(result_.unit)) +
-            " of its own time lie in code that is neither in the recording nor on this machine");
+            (is_guessed
+                 ? " of its own time have no instructions: the name is guessed, and no symbol "
+                   "says where the function ends"
+                 : " of its own time lie in code that is neither in the recording nor on this "
+                   "machine: annotate it where it was recorded"));
     }
 
     struct Row {

@@ -61,7 +61,7 @@ struct AnnotatedCode {
 
 struct Annotation {
     callgraph::Function function;  ///< Its own weights are not filled in.
-    std::string module;            ///< The function's: the file's name; empty: it is no code.
+    std::string module;            ///< The function's: the file's name.
     callgraph::KeyWeight weight;
     std::string unit;                  ///< What weights count; empty: nanoseconds.
     std::vector<AnnotatedLine> lines;  ///< By file and line.
@@ -85,6 +85,8 @@ public:
     /// The text around these lines of a file, as far as there is any.
     [[nodiscard]] virtual SourceText text(const std::string& file,
                                           const std::vector<std::uint32_t>& lines) = 0;
+    /// Whether there is any for this line.
+    [[nodiscard]] virtual bool has_text(const std::string& file, std::uint32_t line) = 0;
     /// What could not be had, for people.
     [[nodiscard]] virtual std::vector<std::string> problems() = 0;
 
@@ -109,9 +111,14 @@ public:
                                          std::span<const std::uint64_t> addresses) override;
     [[nodiscard]] SourceText text(const std::string& file,
                                   const std::vector<std::uint32_t>& lines) override;
+    [[nodiscard]] bool has_text(const std::string& file, std::uint32_t line) override;
     [[nodiscard]] std::vector<std::string> problems() override { return problems_; }
 
 private:
+    /// Errors: none of it can be had.
+    [[nodiscard]] Result<SourceText> find_text(const std::string& file,
+                                               const std::vector<std::uint32_t>& lines) const;
+
     const callgraph::Recording& recording_;
     const KeptCode& kept_;
     symbolize::Options where_;
@@ -120,14 +127,17 @@ private:
 };
 
 struct AnnotationRequest {
-    std::string_view function;  ///< By the rules of callgraph::focus().
+    /// By the rules of callgraph::focus(). Empty: the one with most time of its own of those that
+    /// have source text.
+    std::string_view function;
     symbolize::AssemblySyntax syntax = symbolize::AssemblySyntax::att;
     bool want_code = true;
     /// What names of what instructions call are shown as; null: whole.
     std::function<std::string(std::string)> shorten = {};
 };
 
-/// Errors: not_found, if no function is called so.
+/// Errors: not_found, if no function is called so, or none has source text; unsupported, if what is
+/// called so is no code.
 [[nodiscard]] Result<Annotation> annotate(const callgraph::Recording& recording,
                                           const Symbols& symbols, const AnnotationRequest& request,
                                           AnnotationSources& sources);

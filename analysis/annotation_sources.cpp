@@ -49,6 +49,23 @@ const ModuleCode* KeptOrLocal::code(ModuleId module, std::span<const std::uint64
 }
 
 SourceText KeptOrLocal::text(const std::string& file, const std::vector<std::uint32_t>& lines) {
+    Result<SourceText> found = find_text(file, lines);
+    if (found) {
+        return std::move(*found);
+    }
+    problems_.push_back(found.error().message() + ": its lines are shown without their text");
+    SourceText none;
+    none.file = file;
+    return none;
+}
+
+bool KeptOrLocal::has_text(const std::string& file, std::uint32_t line) {
+    const Result<SourceText> found = find_text(file, {line});
+    return found && line_of(*found, line) != nullptr;
+}
+
+Result<SourceText> KeptOrLocal::find_text(const std::string& file,
+                                          const std::vector<std::uint32_t>& lines) const {
     const auto kept = std::find_if(kept_.sources.begin(), kept_.sources.end(),
                                    [&](const SourceText& text) { return text.file == file; });
     const SourceText* const known = kept != kept_.sources.end() ? &*kept : nullptr;
@@ -64,16 +81,10 @@ SourceText KeptOrLocal::text(const std::string& file, const std::vector<std::uin
     std::size_t budget = kUnbounded;
     auto read =
         symbolize::read_source({file, {lines.begin(), lines.end()}, kContextLines, newest}, budget);
-    if (read) {
-        return std::move(*read);
+    if (!read && known != nullptr) {
+        return *known;
     }
-    if (known == nullptr) {
-        problems_.push_back(read.error().message() + ": its lines are shown without their text");
-        SourceText none;
-        none.file = file;
-        return none;
-    }
-    return *known;
+    return read;
 }
 
 }  // namespace sample::analysis

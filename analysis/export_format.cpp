@@ -11,18 +11,22 @@
 namespace sample::analysis {
 namespace {
 
-constexpr Details kNoDetails{.times = false, .lines = false};
-constexpr Details kTimes{.times = true, .lines = false};
+constexpr Details kNoDetails{};
+constexpr Details kMemory{.memory = true};
+constexpr Details kTimes{.times = true};
 constexpr Details kLines{.times = false, .lines = true};
-constexpr Details kTimesAndLines{.times = true, .lines = true};
+constexpr Details kTimesAndMarkers{.times = true, .markers = true};
+constexpr Details kTimesAndMetrics{.times = true, .metrics = true};
+constexpr Details kAllDetails{.times = true, .lines = true, .metrics = true};
+constexpr Details kEverything{.times = true, .lines = true, .metrics = true, .markers = true};
 
 constexpr std::array kFormats{
-    ExportFormat{"json", exports::write_script_profiler_json, kNoDetails},
+    ExportFormat{"json", exports::write_script_profiler_json, kMemory},
     ExportFormat{"folded", exports::write_folded, kNoDetails},
-    ExportFormat{"pprof", exports::write_pprof, kTimesAndLines, true},
-    ExportFormat{"speedscope", exports::write_speedscope, kTimes},
-    ExportFormat{"firefox", exports::write_firefox, kTimesAndLines},
-    ExportFormat{"chrome", exports::write_chrome_trace, kTimes},
+    ExportFormat{"pprof", exports::write_pprof, kAllDetails, true},
+    ExportFormat{"speedscope", exports::write_speedscope, kTimesAndMetrics},
+    ExportFormat{"firefox", exports::write_firefox, kEverything},
+    ExportFormat{"chrome", exports::write_chrome_trace, kTimesAndMarkers},
     ExportFormat{"callgrind", exports::write_callgrind, kLines},
     ExportFormat{"perf-script", exports::write_perf_script, kTimes},
     ExportFormat{"html", exports::write_html, kNoDetails},

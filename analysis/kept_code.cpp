@@ -21,7 +21,8 @@ namespace {
 struct CodeFunction {
     ModuleId module;
     std::uint64_t address = 0;
-    callgraph::KeyWeight weight;
+    bool has_lines = false;
+    callgraph::KeyWeight weight = {};
 };
 
 /// The functions that have code, not those that were inlined, the heaviest first.
@@ -29,11 +30,7 @@ std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
                                          const Symbols& symbols) {
     std::map<std::pair<ModuleId, std::uint32_t>, std::uint32_t> key_of;
     std::vector<CodeFunction> functions;
-    struct Use {
-        std::uint32_t address;
-        std::uint32_t key;
-    };
-    std::vector<Use> uses;
+    callgraph::AddressKeys keys{recording.addresses().size()};
     for (std::uint32_t i = 0; i < recording.addresses().size(); ++i) {
         const auto frames = symbols.frames_of(i);
         if (frames.empty()) {
@@ -43,14 +40,11 @@ std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
         const auto [known, is_new] = key_of.try_emplace(
             {place.module, frames.back().function}, static_cast<std::uint32_t>(functions.size()));
         if (is_new) {
-            functions.push_back({place.module, place.address, {}});
+            functions.push_back({place.module, place.address});
         }
-        uses.push_back({i, known->second});
-    }
-    callgraph::AddressKeys keys{recording.addresses().size(),
-                                static_cast<std::uint32_t>(functions.size())};
-    for (const Use& use : uses) {
-        keys.add(use.address, use.key, true);
+        const FunctionSymbol& function = symbols.functions[frames.back().function];
+        functions[known->second].has_lines |= frames.back().line != 0 || function.line != 0;
+        keys.add(i, known->second, true);
     }
     const auto weights = callgraph::weights_by_key(recording, keys);
     for (std::size_t i = 0; i < functions.size(); ++i) {
@@ -58,8 +52,8 @@ std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
     }
     std::stable_sort(functions.begin(), functions.end(),
                      [](const CodeFunction& left, const CodeFunction& right) {
-                         return std::pair{left.weight.self_ns, left.weight.total_ns} >
-                                std::pair{right.weight.self_ns, right.weight.total_ns};
+                         return std::pair{left.weight.self, left.weight.total} >
+                                std::pair{right.weight.self, right.weight.total};
                      });
     return functions;
 }
@@ -72,30 +66,28 @@ std::uint64_t weight_of_all(const callgraph::Recording& recording) {
     return sum;
 }
 
-/// Of functions by their own time: those that make up nearly all of it, then those that hold a
-/// share of everything.
-std::vector<CodeFunction> worth_keeping(const std::vector<CodeFunction>& functions,
-                                        std::uint64_t all_ns) {
-    std::uint64_t self_ns = 0;
+/// A function with less of all functions' own time is of no interest line by line,
+constexpr std::uint64_t kOwnShare = 1000;
+/// unless what it calls makes it hold so much of everything.
+constexpr std::uint64_t kTotalShare = 100;
+
+std::vector<CodeFunction> worth_keeping(std::vector<CodeFunction> functions, std::uint64_t all) {
+    std::uint64_t self = 0;
     for (const CodeFunction& function : functions) {
-        self_ns += function.weight.self_ns;
+        self += function.weight.self;
     }
-    const std::uint64_t enough_ns = self_ns - self_ns / 1000;
-    std::vector<CodeFunction> kept;
-    std::uint64_t kept_ns = 0;
-    for (const CodeFunction& function : functions) {
-        if (kept_ns < enough_ns || function.weight.total_ns >= all_ns / 100) {
-            kept.push_back(function);
-            kept_ns += function.weight.self_ns;
-        }
-    }
-    return kept;
+    std::erase_if(functions, [&](const CodeFunction& function) {
+        return function.weight.self <= self / kOwnShare &&
+               function.weight.total < all / kTotalShare;
+    });
+    return functions;
 }
 
 struct ModuleShare {
     ModuleId module;
     std::vector<std::uint64_t> addresses;  ///< One a function, in the functions' order.
-    std::uint64_t ns = 1;  ///< Of its functions; one more, so that it is never nothing.
+    bool has_lines = false;
+    std::uint64_t weight = 1;  ///< Of its functions; one more, so that it is never nothing.
 };
 
 /// The heaviest first.
@@ -105,16 +97,18 @@ std::vector<ModuleShare> by_module(const std::vector<CodeFunction>& functions) {
         ModuleShare& share = modules[function.module];
         share.module = function.module;
         share.addresses.push_back(function.address);
-        share.ns += function.weight.self_ns;
+        share.has_lines |= function.has_lines;
+        share.weight += function.weight.self;
     }
     std::vector<ModuleShare> shares;
     shares.reserve(modules.size());
     for (auto& [module, share] : modules) {
         shares.push_back(std::move(share));
     }
-    std::stable_sort(
-        shares.begin(), shares.end(),
-        [](const ModuleShare& left, const ModuleShare& right) { return left.ns > right.ns; });
+    std::stable_sort(shares.begin(), shares.end(),
+                     [](const ModuleShare& left, const ModuleShare& right) {
+                         return left.weight > right.weight;
+                     });
     return shares;
 }
 
@@ -178,16 +172,16 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
     std::size_t left = budget.code_bytes;
     std::vector<ModuleShare> shares =
         by_module(worth_keeping(code_functions(recording, symbols), weight_of_all(recording)));
-    std::uint64_t rest_ns = 0;
+    std::uint64_t rest = 0;
     for (const ModuleShare& share : shares) {
-        rest_ns += share.ns;
+        rest += share.weight;
     }
     for (const ModuleShare& share : shares) {
         // Each its part of what the ones before have left.
-        const double part = static_cast<double>(share.ns) / static_cast<double>(rest_ns);
+        const double part = static_cast<double>(share.weight) / static_cast<double>(rest);
         const auto granted = static_cast<std::size_t>(static_cast<double>(left) * part);
         std::size_t unused = granted;
-        rest_ns -= share.ns;
+        rest -= share.weight;
         const trace::Module* const module = recording.module_of({share.module, 0});
         if (module == nullptr) {
             continue;
@@ -195,7 +189,13 @@ KeptCode gather_code(const callgraph::Recording& recording, const Symbols& symbo
         const symbolize::ModuleIdentity file = module_identity(*module, where.files);
         const auto reader = where.reader_of(share.module);
         const ActingAs acting{reader};
-        symbolize::CodeResult read = symbolize::read_code(file, share.addresses, unused, options);
+        // Without lines the file itself says it as quickly as the cache.
+        symbolize::CodeResult read =
+            share.has_lines
+                ? symbolize::read_code(file, share.addresses, unused, options,
+                                       symbolize::NamedPlaces::instructions, where.cache)
+                : symbolize::read_code(file, share.addresses, unused, options,
+                                       symbolize::NamedPlaces::functions);
         left -= granted - unused;
         if (!read.code.blocks.empty()) {
             lines.add(read.code.symbols, symbolize::time_of_file(file.path), reader);

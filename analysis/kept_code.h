@@ -1,9 +1,9 @@
 // The machine code and the source text that go into a recording, so that `sample annotate` works
 // where neither the binaries nor the sources are.
 //
-// Kept are the functions with the most time of their own, until 99.9 % of all time of functions is
-// among them, and those that hold 1 % of all time with what they call; of their sources the lines
-// that they came from, with some around each. Both are bounded.
+// Kept are the functions with more than 0.1 % of all functions' own time, and those that hold 1 %
+// of all time with what they call; of their sources the lines that they came from, with some around
+// each. Both are bounded.
 #pragma once
 
 #include "analysis/symbolize_recording.h"

@@ -1,16 +1,23 @@
 #include "analysis/load_profile.h"
 
-#include "callgraph/rename.h"
+#include "analysis/instrumentation/chosen_threads.h"
+#include "analysis/instrumentation/markers.h"
+#include "analysis/instrumentation/memory_stacks.h"
+#include "callgraph/label.h"
+#include "callgraph/stats.h"
 #include "callgraph/transforms.h"
 #include "core/mapped_file.h"
 #include "core/mapped_reading.h"
+#include "core/text.h"
 #include "symbolize/names/name_endings.h"
 #include "symbolize/names/name_forms.h"
+#include "trace/recording_reader.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -23,30 +30,25 @@ namespace {
 
 enum class FileKind : std::uint8_t { empty, recording, foreign };
 
+constexpr std::string_view kMagic = "2CRT";
+
 FileKind kind_of(std::string_view content) {
     if (content.empty()) {
         return FileKind::empty;
     }
-    constexpr std::string_view kMagic = "2CRT";
-    const bool is_recording =
-        content.substr(0, kMagic.size()) == kMagic.substr(0, content.size()) ||
-        content.starts_with("ECRT");
+    const bool is_recording = content.starts_with(kMagic) || content.starts_with("ECRT");
     return is_recording ? FileKind::recording : FileKind::foreign;
 }
 
 /// What can be said of a path without reading it; in the words of somebody who wants a recording.
 Result<void> check_path(const std::string& path) {
-    if (path == "-") {
-        return unexpected(ErrorCode::invalid_argument,
-                          "standard input is not read: write it to a file, and name that");
-    }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
         return unexpected(errno == ENOENT
                               ? Error{ErrorCode::not_found, 0,
                                       fmt::format("{0} does not exist: make a recording with "
-                                                  "sample -o {0} -- COMMAND",
-                                                  path)}
+                                                  "sample -o {1} -- COMMAND",
+                                                  path, shell_word(path))}
                               : Error::from_errno("cannot read " + path));
     }
     if (!S_ISREG(info.st_mode)) {
@@ -63,6 +65,15 @@ Result<void> check_path(const std::string& path) {
                               "(mode 0600); read it as that user");
     }
     return {};
+}
+
+bool is_standard_input(const std::string& path) {
+    return path == "-";
+}
+
+/// What errors call what comes from `path`.
+std::string name_of(const std::string& path) {
+    return is_standard_input(path) ? "standard input" : path;
 }
 
 Unexpected nothing_recorded(const std::string& path) {
@@ -105,9 +116,21 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
         return unexpected(ErrorCode::unsupported, "--metric needs a recording: the figures of " +
                                                       path + " are of what the file says");
     }
+    if (!choice.selection.is_everything()) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "--thread, --process and --module need a recording: leave them out for " + path);
+    }
+    if (!choice.labels.is_nothing()) {
+        return unexpected(ErrorCode::unsupported,
+                          "--in-zone, --in-frames, --between, --to, --by and --zones need a "
+                          "recording: leave them out for " +
+                              path);
+    }
     imports::Options options;
     options.times = wanted.times;
     options.lines = choice.by_line || wanted.lines;
+    options.metrics = wanted.metrics;
     SAMPLE_TRY(imported, import_content(content, choice.from, options));
     callgraph::Profile& profile = imported.profile;
     if (choice.by_line && !profile.by_line) {
@@ -118,14 +141,35 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
     return choice.fold_inlined ? callgraph::fold_inlined(std::move(profile)) : std::move(profile);
 }
 
-Result<MappedFile> open_any(const std::string& path) {
-    SAMPLE_CHECK(check_path(path));
-    return MappedFile::open(path);
-}
-
 std::string_view content_of(const MappedFile& file) {
     const std::span<const std::byte> bytes = file.bytes();
     return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+}
+
+Result<MappedFile> read_standard_input() {
+    if (::isatty(STDIN_FILENO) == 1) {
+        return unexpected(ErrorCode::invalid_argument,
+                          "standard input is a terminal: send a recording through a pipe, or name "
+                          "its file");
+    }
+    return MappedFile::read_to_end(STDIN_FILENO, "standard input");
+}
+
+Result<MappedFile> open_any(const std::string& path) {
+    if (!is_standard_input(path)) {
+        SAMPLE_CHECK(check_path(path));
+    }
+    SAMPLE_TRY(file, is_standard_input(path) ? read_standard_input() : MappedFile::open(path));
+    const std::string_view content = content_of(file);
+    // It would pass for a recording that lacks its end, of which every view shows nothing.
+    if (!content.empty() && content.size() < kMagic.size() && kMagic.starts_with(content)) {
+        return unexpected(
+            ErrorCode::corrupt,
+            fmt::format("{} holds '{}' alone: if it was a recording of sample, it was cut off "
+                        "before any sample, and can only be made anew",
+                        name_of(path), content));
+    }
+    return std::move(file);
 }
 
 Result<MetricId> find_metric(const callgraph::Recording& recording, const std::string& name,
@@ -144,44 +188,174 @@ Result<MetricId> find_metric(const callgraph::Recording& recording, const std::s
                       path + " has no metric '" + name + "': choose one of " + names);
 }
 
+/// Opens a file that must be a recording, of which alone there are `things`.
+Result<MappedFile> open_recording(const std::string& path, const MappedReading& reading,
+                                  std::string_view things) {
+    const std::string name = name_of(path);
+    SAMPLE_TRY(file, open_any(path));
+    switch (kind_of(content_of(file))) {
+        case FileKind::empty:
+            return nothing_recorded(name);
+        case FileKind::foreign:
+            if (reading.is_broken()) {
+                return unexpected(MappedReading::broken(name));
+            }
+            return unexpected(
+                ErrorCode::unsupported,
+                fmt::format("{} is no recording of sample, which alone has {}: name the .utrace "
+                            "file that `sample record` wrote",
+                            name, things));
+        case FileKind::recording:
+            break;
+    }
+    return std::move(file);
+}
+
+/// The second look at a recording, for its zones alone.
+class ZonesSink final : public trace::RecordSink {
+public:
+    explicit ZonesSink(Zones& zones) : zones_{zones} {}
+
+    void record(const trace::Record& /*record*/) override {}
+    void node(const trace::StackNode& /*node*/) override {}
+    void sample(const trace::Sample& /*sample*/) override {}
+    void zone(const trace::ZoneEdge& edge) override { zones_.add(edge); }
+    void instrumentation(const trace::Instrumentation& said) override {
+        if (const auto* const spec = std::get_if<trace::ZoneSpec>(&said)) {
+            zones_.define(*spec);
+        }
+    }
+
+private:
+    Zones& zones_;
+};
+
+ReadAgain read_again(const MappedFile& file) {
+    return [&file](trace::RecordSink& sink) -> Result<void> {
+        SAMPLE_TRY(outcome, trace::read_recording(file.bytes(), sink, {},
+                                                  [&file](std::span<const std::byte> passed) {
+                                                      file.give_back(passed);
+                                                  }));
+        static_cast<void>(outcome);
+        return {};
+    };
+}
+
+/// Hands what the chosen threads said, by ThreadId, to each of `sinks`, by a second look. Of zones
+/// there are so many that one sink that wants all gets them directly.
+Result<void> read_said(const MappedFile& file, const std::vector<trace::RecordSink*>& sinks,
+                       const std::vector<bool>& is_chosen) {
+    if (sinks.empty()) {
+        return {};
+    }
+    trace::Tee tee{sinks};
+    ChosenThreads chosen{is_chosen, sinks.size() == 1 ? *sinks.front() : tee};
+    const bool wants_all = std::find(is_chosen.begin(), is_chosen.end(), false) == is_chosen.end();
+    return read_again(file)(wants_all && sinks.size() == 1 ? *sinks.front() : chosen);
+}
+
+struct LoadedRecording {
+    callgraph::Recording recording;
+    std::string restriction;
+    Everybody everybody;  ///< Where events were asked for.
+    ProgramEvents events;
+};
+
+/// The second look at a recording for what its programs said, of the moments that were chosen.
+Result<void> add_program_events(callgraph::Profile& profile, LoadedRecording& loaded,
+                                const MomentChoice& choice, const MappedFile& file) {
+    const callgraph::Recording& recording = loaded.recording;
+    const std::uint64_t start_ns = recording.start() ? recording.start()->start_ns : 0;
+    SAMPLE_TRY(chosen, choose_moments(choice, loaded.events, start_ns));
+    const auto is_inside = [&chosen](std::uint64_t time_ns) { return chosen.moments.has(time_ns); };
+    if (!choice.is_everything()) {
+        loaded.events.keep(is_inside);
+    }
+    ZoneSlices zones{ZoneSlices::kMost, is_inside};
+    if (loaded.events.zones + loaded.events.flow_steps != 0) {
+        SAMPLE_CHECK(read_again(file)(zones));
+        zones.finish(recording.last_time_ns());
+    }
+    add_markers(profile, recording, loaded.everybody, loaded.events, zones, chosen.moments);
+    return {};
+}
+
+/// With the samples that were chosen alone.
+Result<LoadedRecording> load_chosen(const MappedFile& file, const std::string& name,
+                                    const ProfileChoice& choice, const Details& wanted) {
+    const bool has_labels = !choice.labels.is_nothing();
+    const bool has_events = has_labels || wanted.markers;
+    ProgramEventsSink said;
+    SAMPLE_TRY(recording,
+               callgraph::load_recording(
+                   file, name,
+                   wanted.times || has_labels ? callgraph::Times::kept : callgraph::Times::dropped,
+                   has_events ? &said : nullptr));
+    LoadedRecording loaded;
+    if (has_events) {
+        loaded.everybody.threads.assign(recording.threads().begin(), recording.threads().end());
+        for (const callgraph::RecordedProcess& each : recording.processes()) {
+            loaded.everybody.pids.push_back(each.facts.pid);
+        }
+        loaded.events = std::move(said).finish();
+    }
+    if (has_labels) {
+        SAMPLE_TRY(text, label_samples(recording, loaded.events, choice.labels, read_again(file)));
+        loaded.restriction = std::move(text);
+    }
+    SAMPLE_TRY(selected, callgraph::select(std::move(recording), choice.selection));
+    loaded.recording = std::move(selected);
+    return loaded;
+}
+
 Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice& choice,
                                     const Details& wanted) {
     const MappedReading reading;
+    const std::string name = name_of(path);
     SAMPLE_TRY(file, open_any(path));
     const std::string_view content = content_of(file);
     switch (kind_of(content)) {
         case FileKind::empty:
-            return nothing_recorded(path);
+            return nothing_recorded(name);
         case FileKind::foreign:
-            return load_foreign({path, content, reading}, choice, wanted);
+            return load_foreign({name, content, reading}, choice, wanted);
         case FileKind::recording:
             break;
     }
     if (choice.from) {
         return unexpected(ErrorCode::invalid_argument,
-                          "--from is for foreign files: " + path + " is a recording of sample");
+                          "--from is for foreign files: " + name + " is a recording of sample");
     }
-    SAMPLE_TRY(recording,
-               callgraph::load_recording(
-                   path, wanted.times ? callgraph::Times::kept : callgraph::Times::dropped));
-    const auto cache = user_cache(choice.use_cache);
-    const NamingOptions naming{!choice.resymbolize, {}, choice.debug_folders, cache.get()};
+    SAMPLE_TRY(loaded, load_chosen(file, name, choice, wanted));
+    const callgraph::Recording& recording = loaded.recording;
+    const auto cache = user_cache(choice.names_from);
+    const NamingOptions naming = naming_from(choice.names_from, cache.get());
     callgraph::BuildOptions options;
-    SAMPLE_TRY(metric, find_metric(recording, choice.metric, path));
+    SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
     options.metric = metric;
+    options.further = wanted.metrics && choice.metric.empty();
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);
     options.fold_inlined = choice.fold_inlined;
+    options.group_memory = choice.group_memory || choice.hide_memory || wanted.memory ||
+                           choice.focus == callgraph::kMemoryName;
     options.by_line = choice.by_line || wanted.lines;
-    return profile_of_recording(recording, symbolize_recording(recording, naming), options);
-}
-
-/// A JIT compiler's names follow no language's rules: "LazyCompile:*sum (a, b) app.js:1".
-bool is_named_by_a_runtime(const callgraph::Function& function) {
-    return (function.flags & callgraph::kNative) != 0;
+    callgraph::Profile profile =
+        profile_of_recording(recording, symbolize_recording(recording, naming), options);
+    profile.restriction = std::move(loaded.restriction);
+    if (wanted.markers) {
+        SAMPLE_CHECK(add_program_events(profile, loaded, choice.labels.moments, file));
+    }
+    if (!wanted.times) {
+        profile.timeline.reset();
+        for (callgraph::FurtherMetric& further : profile.further) {
+            further.timeline.reset();
+        }
+    }
+    return profile;
 }
 
 callgraph::Whole whole_of(const callgraph::Function& function) {
-    if (is_named_by_a_runtime(function)) {
+    if (callgraph::is_named_by_a_runtime(function)) {
         return {};
     }
     return {symbolize::without_part(function.name), symbolize::is_called_part(function.name)};
@@ -191,50 +365,144 @@ callgraph::Profile name_functions(callgraph::Profile profile, const ProfileChoic
     if (choice.fold_parts) {
         profile = callgraph::fold_parts(std::move(profile), whole_of);
     }
-    if (choice.names != symbolize::NameForm::full) {
-        profile = callgraph::rename(std::move(profile), [&choice](const callgraph::Function& each) {
-            return is_named_by_a_runtime(each) ? each.name
-                                               : symbolize::in_form(each.name, choice.names);
+    const symbolize::NameForm names = choice.names.value_or(symbolize::NameForm::full);
+    if (names != symbolize::NameForm::full) {
+        profile = callgraph::rename(std::move(profile), [names](const callgraph::Function& each) {
+            return callgraph::is_named_by_a_runtime(each) ? each.name
+                                                          : symbolize::in_form(each.name, names);
         });
     }
     return profile;
 }
 
+using IsInside = std::function<bool(std::uint64_t)>;
+
+void add_if(bool is_wanted, std::vector<trace::RecordSink*>& sinks, trace::RecordSink& sink) {
+    if (is_wanted) {
+        sinks.push_back(&sink);
+    }
+}
+
+std::vector<MemoryStack> named_stacks(const Memory& memory, const callgraph::Recording& recording,
+                                      const ProfileChoice& choice) {
+    const auto cache = user_cache(choice.names_from);
+    const RecordingSymbols symbols =
+        symbolize_recording(recording, naming_from(choice.names_from, cache.get()));
+    return name_stacks(memory, recording, symbols.symbols);
+}
+
+/// Whether what was chosen can be chosen of this part.
+Result<void> check_choice(const ProfileChoice& choice, ProgramPart part) {
+    if (!choice.selection.modules.empty() || choice.labels.needs_zones() ||
+        choice.labels.by != LabelBy::nothing) {
+        return unexpected(ErrorCode::unsupported,
+                          "--module, --in-zone, --by and --zones choose samples: leave them out "
+                          "for zones, frames, counters, events and the log");
+    }
+    if (part == ProgramPart::memory &&
+        (!choice.selection.is_everything() || choice.labels.is_restricted())) {
+        return unexpected(ErrorCode::unsupported,
+                          "blocks are allocated and freed by any thread at any time: --view memory "
+                          "is of the whole recording, leave --thread, --process and times out");
+    }
+    return {};
+}
+
 }  // namespace
+
+std::string ProgramRecording::thread_name(ThreadId id) const {
+    if (id.is_none() || id.value > threads.size()) {
+        return trace::kUnknownCode;
+    }
+    const trace::Thread& thread = threads[id.value - 1];
+    return thread.name.empty() ? std::to_string(thread.tid) : thread.name;
+}
+
+Result<ProgramRecording> load_program_events(const std::string& path, const ProfileChoice& choice,
+                                             ProgramPart part) {
+    SAMPLE_CHECK(check_choice(choice, part));
+    const MappedReading reading;
+    const std::string name = name_of(path);
+    SAMPLE_TRY(file, open_recording(path, reading, "zones and frames"));
+    ProgramEventsSink said;
+    SAMPLE_TRY(recording,
+               callgraph::load_recording(
+                   file, name,
+                   part == ProgramPart::zones ? callgraph::Times::kept : callgraph::Times::dropped,
+                   &said));
+    SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
+    ProgramRecording result;
+    callgraph::fill_stats(result.session, recording, metric);
+    result.start_ns = recording.start() ? recording.start()->start_ns : 0;
+    result.end_ns = recording.last_time_ns();
+    result.threads.assign(recording.threads().begin(), recording.threads().end());
+    result.events = std::move(said).finish();
+    SAMPLE_TRY(chosen, choose_moments(choice.labels.moments, result.events, result.start_ns));
+    result.session.restriction = chosen.words;
+    const IsInside is_inside =
+        choice.labels.is_restricted()
+            ? IsInside{[&chosen](std::uint64_t time_ns) { return chosen.moments.has(time_ns); }}
+            : IsInside{};
+    OwnEvents own_events{is_inside};
+    result.zones = std::make_unique<Zones>(
+        result.start_ns, [&](ThreadId thread) { return recording.samples_of(thread, metric); },
+        is_inside);
+    ZonesSink zones{*result.zones};
+    ProgramEventsSink said_by_chosen;
+    result.memory = std::make_unique<Memory>();
+    std::vector<trace::RecordSink*> sinks;
+    add_if(part == ProgramPart::zones, sinks, zones);
+    add_if(part == ProgramPart::own_events, sinks, own_events);
+    add_if(part == ProgramPart::memory, sinks, *result.memory);
+    add_if(!choice.selection.is_everything(), sinks, said_by_chosen);
+    SAMPLE_TRY(is_chosen, callgraph::select_threads(recording, choice.selection));
+    SAMPLE_CHECK(read_said(file, sinks, is_chosen));
+    result.zones->finish(result.end_ns);
+    result.own_events = std::move(own_events).finish();
+    if (!choice.selection.is_everything()) {
+        result.events = std::move(said_by_chosen).finish();
+    }
+    if (is_inside) {
+        result.events.keep(is_inside);
+    }
+    result.regions = result.events.regions.totals([&](const Regions::Region& region) {
+        return is_chosen[region.thread.value] && (!is_inside || is_inside(region.begin_ns));
+    });
+    if (part == ProgramPart::memory) {
+        result.memory_stacks = named_stacks(*result.memory, recording, choice);
+    }
+    if (reading.is_broken()) {
+        return unexpected(MappedReading::broken(name));
+    }
+    return result;
+}
+
+bool is_recording(const std::string& path) {
+    const MappedReading reading;
+    const auto file = MappedFile::open(path);
+    return file && kind_of(content_of(*file)) == FileKind::recording;
+}
 
 Result<imports::Imported> import_file(const std::string& path,
                                       std::optional<imports::Format> format,
                                       const imports::Options& options) {
     const MappedReading reading;
+    const std::string name = name_of(path);
     SAMPLE_TRY(file, open_any(path));
     const std::string_view content = content_of(file);
     if (kind_of(content) == FileKind::recording) {
         return unexpected(ErrorCode::invalid_argument,
-                          path +
+                          name +
                               " is a recording of sample: every verb reads it as it is, and sample "
                               "export --format json makes a profile of it");
     }
-    return import_content({path, content, reading}, format, options);
+    return import_content({name, content, reading}, format, options);
 }
 
 Result<callgraph::Recording> load_recording_file(const std::string& path, callgraph::Times times) {
     const MappedReading reading;
-    SAMPLE_TRY(file, open_any(path));
-    switch (kind_of(content_of(file))) {
-        case FileKind::empty:
-            return nothing_recorded(path);
-        case FileKind::foreign:
-            if (reading.is_broken()) {
-                return unexpected(MappedReading::broken(path));
-            }
-            return unexpected(ErrorCode::unsupported,
-                              path +
-                                  " is no recording of sample, which alone has addresses: name the "
-                                  ".utrace file that `sample record` wrote");
-        case FileKind::recording:
-            break;
-    }
-    return callgraph::load_recording(path, times);
+    SAMPLE_TRY(file, open_recording(path, reading, "addresses"));
+    return callgraph::load_recording(file, name_of(path), times);
 }
 
 callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
@@ -248,19 +516,18 @@ callgraph::Profile profile_of_recording(const callgraph::Recording& recording,
 
 Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const ProfileChoice& choice) {
     profile = name_functions(std::move(profile), choice);
-    if (choice.hide_gc) {
-        profile = callgraph::hide_gc(std::move(profile));
+    if (choice.fold_recursion) {
+        profile = callgraph::fold_recursion(std::move(profile));
+    }
+    if (choice.hide_memory) {
+        profile = callgraph::hide_memory(std::move(profile));
     }
     if (choice.hide_plugins) {
         profile = callgraph::hide_plugins(std::move(profile));
     }
     if (!choice.focus.empty()) {
+        SAMPLE_CHECK(check_focus(profile, choice.focus));
         profile = callgraph::focus(std::move(profile), choice.focus);
-        if (profile.categories.empty()) {
-            return unexpected(ErrorCode::not_found,
-                              "no function is called '" + choice.focus +
-                                  "': sample report --view functions lists the names");
-        }
     }
     if (choice.average_s) {
         if (profile.stats.wall_ns == 0 && profile.end_unix_ms <= profile.start_unix_ms) {
@@ -271,6 +538,19 @@ Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const Profil
         profile = callgraph::average(std::move(profile), static_cast<double>(*choice.average_s));
     }
     return profile;
+}
+
+Result<void> check_focus(const callgraph::Profile& profile, const std::string& focus) {
+    if (!focus.empty() && callgraph::find_named(profile.functions, focus).empty()) {
+        if (const auto meaning = callgraph::meaning_of(focus); !meaning.empty()) {
+            return unexpected(ErrorCode::not_found,
+                              fmt::format("there is no {} here: it stands for {}", focus, meaning));
+        }
+        return unexpected(ErrorCode::not_found,
+                          "no function is called '" + focus +
+                              "': sample report --view functions lists the names");
+    }
+    return {};
 }
 
 Result<callgraph::Profile> apply_search(callgraph::Profile profile, const std::string& text) {

@@ -15,11 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <span>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace sample::analysis {
@@ -43,6 +42,7 @@ struct Job {
     symbolize::ModuleIdentity module;
     std::shared_ptr<const FileRights> reader;  ///< Of its files; nullptr: ourselves.
     std::vector<std::uint64_t> addresses;      ///< Without a name as yet.
+    bool is_foreign = false;                   ///< They count from the module's first byte.
     std::vector<std::size_t> places;           ///< Of those.
     std::vector<const trace::Attachment*> blocks;
     std::vector<Part> parts;
@@ -62,6 +62,7 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
         Job& job = jobs[static_cast<std::size_t>(module - recording.modules().data())];
         if (job.addresses.empty()) {
             job.id = module->id;
+            job.is_foreign = recording.read_outcome().is_foreign;
             job.module = module_identity(*module, options.files);
             job.reader = options.reader_of(module->id);
         }
@@ -126,9 +127,14 @@ void name(Job& job, const Naming& how) {
         return;
     }
     const ActingAs reader{job.reader};
+    if (job.is_foreign) {
+        const std::uint64_t first = symbolize::first_address(job.module, how.options);
+        for (std::uint64_t& address : job.addresses) {
+            address += first;
+        }
+    }
     symbolize::ModuleSymbols named =
-        how.cache != nullptr ? how.cache->symbolize(job.module, job.addresses, how.options)
-                             : symbolize::symbolize(job.module, job.addresses, how.options);
+        symbolize::symbolize(how.cache, job.module, job.addresses, how.options);
     const auto& functions = named.symbols.functions;
     job.is_unread = !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
@@ -147,26 +153,27 @@ void run_jobs(std::span<Job> jobs, const Naming& how) {
             name(jobs[index], how);
         }
     };
-    std::thread helper;
-    if (jobs.size() > 1) {
-        try {
-            helper = std::thread{work};
-        } catch (const std::system_error&) {
-            // No thread to be had: this one does all of it.
-        }
-    }
+    // Where no thread is to be had, this one does all of it.
+    const std::future<void> helper = jobs.size() > 1 ? std::async(work) : std::future<void>{};
     work();
-    if (helper.joinable()) {
-        helper.join();
-    }
 }
 
 }  // namespace
+
+NamingOptions naming_from(const NameSources& sources, symbolize::SymbolCache* cache) {
+    NamingOptions naming;
+    naming.from_recording = !sources.resymbolize && !sources.asks_servers;
+    naming.debug_folders = sources.debug_folders;
+    naming.asks_servers = sources.asks_servers;
+    naming.cache = cache;
+    return naming;
+}
 
 symbolize::Options places_of(const NamingOptions& naming) {
     symbolize::Options options;
     options.debug_roots.insert(options.debug_roots.begin(), naming.debug_folders.begin(),
                                naming.debug_folders.end());
+    options.asks_servers = naming.asks_servers;
     return options;
 }
 
@@ -191,7 +198,7 @@ RecordingSymbols symbolize_recording(const callgraph::Recording& recording,
     run_jobs(jobs, {places_of(options), options.cache});
     RecordingSymbols result;
     result.symbols.runs.resize(recording.addresses().size());
-    std::string lost = options.from_recording ? recording.attachments_problem() : "";
+    std::string lost = options.from_recording ? recording.read_outcome().attachments_problem : "";
     for (Job& job : jobs) {
         for (Part& part : job.parts) {
             merge(result.symbols, std::move(part.symbols), part.places);
@@ -263,22 +270,25 @@ std::unique_ptr<symbolize::SymbolCache> user_cache(bool use_cache) {
     return cache->is_usable() ? std::move(cache) : nullptr;
 }
 
+std::unique_ptr<symbolize::SymbolCache> user_cache(const NameSources& sources) {
+    return user_cache(sources.use_cache && !sources.asks_servers);
+}
+
 Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options,
                                       callgraph::Times times) {
     SAMPLE_TRY(recording, load_recording_file(file, times));
     RecordingSymbols symbols = symbolize_recording(recording, options);
-    NamedRecording named{std::move(recording), std::move(symbols), options};
-    named.how.cache = nullptr;
-    return named;
+    return NamedRecording{std::move(recording), std::move(symbols)};
 }
 
-Result<void> keep_names(const std::string& file, const NamedRecording& named, bool with_code) {
+Result<void> keep_names(const std::string& file, const NamedRecording& named,
+                        const NamingOptions* code_from) {
     if (!named.recording.end()) {
         return {};  // Cut off: it says so itself.
     }
     std::vector<trace::Attachment> kept_parts = attachments_of(named.recording, named.symbols);
-    if (with_code) {
-        auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, named.how));
+    if (code_from != nullptr) {
+        auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, *code_from));
         std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
     }
     Fd recording = open_regular(file, O_WRONLY);

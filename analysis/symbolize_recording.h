@@ -18,10 +18,18 @@
 
 namespace sample::analysis {
 
-/// As collector::Session::module_files() gives them.
+/// As collector::Recorder::module_files() gives them.
 using ModuleFiles = std::map<ModuleId, std::string>;
-/// As collector::Session::module_readers() gives them.
+/// As collector::Recorder::readers() gives them.
 using ModuleReaders = std::map<ModuleId, std::shared_ptr<const FileRights>>;
+
+/// Where whoever looks at a recording wants its names from.
+struct NameSources {
+    bool resymbolize = false;   ///< This machine's files alone, not the recording.
+    bool use_cache = true;      ///< Names that were found before.
+    bool asks_servers = false;  ///< Those of DEBUGINFOD_URLS, too, for names anew.
+    std::vector<std::string> debug_folders = {};  ///< Where separate debug files are, too.
+};
 
 struct NamingOptions {
     bool from_recording = true;  ///< Else the names that it carries are not looked at.
@@ -31,6 +39,7 @@ struct NamingOptions {
     /// Names that were found before; nullptr: none are kept.
     symbolize::SymbolCache* cache = nullptr;
     ModuleReaders readers = {};  ///< As whom else than ourselves files of a module are read.
+    bool asks_servers = false;   ///< As symbolize::Options has it.
 
     [[nodiscard]] std::shared_ptr<const FileRights> reader_of(ModuleId module) const {
         const auto reader = readers.find(module);
@@ -44,6 +53,9 @@ struct NamingOptions {
 /// Where a module can be read, by its recorded path or another one that `files` knows.
 [[nodiscard]] symbolize::ModuleIdentity module_identity(const trace::Module& module,
                                                         const ModuleFiles& files);
+
+/// Without module files. `cache` is user_cache() of the same.
+[[nodiscard]] NamingOptions naming_from(const NameSources& sources, symbolize::SymbolCache* cache);
 
 struct RecordingSymbols {
     Symbols symbols;                    ///< By index into Recording::addresses().
@@ -63,11 +75,12 @@ struct RecordingSymbols {
 /// The user's cache of names. nullptr if it is not wanted: neither by the option, `use_cache`, nor
 /// by SAMPLE_CACHE, which off, 0, no and false turn off; or if it can't be used.
 [[nodiscard]] std::unique_ptr<symbolize::SymbolCache> user_cache(bool use_cache);
+/// None where servers are asked: it may say that nobody had what they have.
+[[nodiscard]] std::unique_ptr<symbolize::SymbolCache> user_cache(const NameSources& sources);
 
 struct NamedRecording {
     callgraph::Recording recording;
     RecordingSymbols symbols;
-    NamingOptions how;  ///< Without the cache.
 };
 
 /// Reads `file`, a recording that was just written, and names its addresses. Errors: those of
@@ -76,9 +89,10 @@ struct NamedRecording {
                                                     const NamingOptions& options,
                                                     callgraph::Times times);
 
-/// Adds the names to `file`, and the hottest code and its sources if `with_code`, so that it can be
-/// read on another machine. Errors say that they are missing in it; the recording is as it was.
+/// Adds the names to `file`, and the hottest code and its sources from where `code_from` says
+/// (nullptr: none), so that it can be read on another machine. Errors say that they are missing in
+/// it; the recording is as it was.
 [[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named,
-                                      bool with_code);
+                                      const NamingOptions* code_from);
 
 }  // namespace sample::analysis

@@ -1,9 +1,12 @@
 #include "callgraph/build_profile.h"
 
 #include "callgraph/function_table.h"
+#include "callgraph/groups.h"
 #include "callgraph/stats.h"
 #include "callgraph/tree.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,39 +26,46 @@ public:
           functions_{recording, symbols},
           merged_(recording.nodes().size() + 1) {}
 
-    void begin_category(std::string name) {
-        category_ = tree_.add_category(std::move(name));
+    void begin_category(std::string name) { category_ = tree_.add_category(std::move(name)); }
+
+    /// What follows hangs below these zones, outermost first, of the category.
+    void begin_zones(const std::vector<std::uint32_t>& zones) {
+        TreeBuilder::Index base = category_;
+        for (const std::uint32_t zone : zones) {
+            base = tree_.child(base, functions_.zone(zone));
+        }
         ++generation_;
-        merged_[0] = {generation_, category_, 0};
+        merged_[0] = {generation_, base, 0, false};
     }
 
-    /// Returns where it was added.
-    TreeBuilder::Index add(const StackWeight& weight) {
+    /// Adds a weight of the profile's metric or, above 0, of a further one, counted from 1. Returns
+    /// where it was added.
+    TreeBuilder::Index add(const StackWeight& weight, std::size_t metric) {
         const TreeBuilder::Index node = merge(weight.node);
-        tree_.add_self(node, weight.sampled + weight.booked, weight.samples);
+        if (metric == 0) {
+            tree_.add_self(node, weight.sampled + weight.booked, weight.samples);
+        } else {
+            tree_.add_further(metric - 1, node, weight.sampled + weight.booked);
+        }
         return node;
     }
 
     /// Returns the node that each index became.
     std::vector<NodeId> finish(Profile& profile) && {
         profile.functions = functions_.functions();
-        if (const FunctionId gc = functions_.gc_or_none(); !gc.is_none()) {
-            profile.gc = gc;
+        if (const FunctionId memory = functions_.memory_or_none(); !memory.is_none()) {
+            profile.memory = memory;
         }
         profile.modules = functions_.modules();
         return std::move(tree_).finish(profile);
     }
 
 private:
-    /// What a node's callees inherit.
-    struct Inherited {
-        std::uint32_t flags = 0;
-        bool in_gc = false;
-    };
     struct Merged {
-        std::uint32_t generation = 0;  ///< The category that `node` is valid in.
+        std::uint32_t generation = 0;  ///< The category and zones that `node` is valid in.
         TreeBuilder::Index node = 0;   ///< Of the innermost frame.
         std::uint32_t line = 0;        ///< Where that frame is.
+        bool is_in_memory = false;     ///< Below an entry into memory management, or one.
     };
 
     TreeBuilder::Index merge(NodeId stack) {
@@ -87,25 +97,15 @@ private:
 
     Merged descend(const Merged& caller, FrameIndex at, Inlining inlining) {
         TreeBuilder::Index parent = caller.node;
-        Inherited inherited = inherited_by(parent);
-        inherited.flags |= functions_.own_flags(at.address) & kPlugin;
-        if (functions_.is_gc_entry(at) && !inherited.in_gc) {
-            inherited.in_gc = true;
-            parent = tree_.child(parent, functions_.gc());
+        bool is_in_memory = caller.is_in_memory;
+        if (options_.group_memory && functions_.is_memory_entry(at) && !is_in_memory) {
+            is_in_memory = true;
+            parent = tree_.child(parent, functions_.memory());
         }
         const std::uint32_t line = functions_.line(at);
         const CallSite site{options_.by_line ? line : 0, caller.line, inlining};
-        const TreeBuilder::Index node =
-            tree_.child(parent, functions_.function(at, inherited.flags), site);
-        inherited_by(node) = inherited;
-        return {generation_, node, line};
-    }
-
-    Inherited& inherited_by(TreeBuilder::Index node) {
-        if (node >= inherited_.size()) {
-            inherited_.resize(node + 1);
-        }
-        return inherited_[node];
+        return {generation_, tree_.child(parent, functions_.function(at), site), line,
+                is_in_memory};
     }
 
     std::span<const StackFrame> nodes_;
@@ -115,24 +115,52 @@ private:
     TreeBuilder::Index category_ = 0;
     std::uint32_t generation_ = 0;
     std::vector<Merged> merged_;
-    std::vector<Inherited> inherited_;
     std::vector<NodeId> path_;
 };
 
-/// The weights' indices, category by category, each in the recording's order.
-std::vector<std::uint32_t> by_category(const Categories& categories) {
-    std::vector<std::uint32_t> next(categories.names.size() + 1);
-    for (const std::uint32_t category : categories.of_weight) {
-        ++next[category + 1];
+/// The weights of one metric behind those of another, as one list.
+class Weights {
+public:
+    explicit Weights(std::span<const StackWeight> weights) : all_{weights} {
+        starts_.push_back(weights.size());
     }
-    for (std::size_t i = 1; i < next.size(); ++i) {
-        next[i] += next[i - 1];
+    Weights(const Recording& recording, const std::vector<MetricId>& metrics) {
+        for (const MetricId metric : metrics) {
+            const std::span<const StackWeight> weights = recording.weights(metric);
+            if (metrics.size() == 1) {
+                all_ = weights;
+            } else {
+                joined_.insert(joined_.end(), weights.begin(), weights.end());
+                all_ = joined_;
+            }
+            starts_.push_back(all_.size());
+        }
     }
-    std::vector<std::uint32_t> order(categories.of_weight.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-        order[next[categories.of_weight[i]]++] = i;
+
+    [[nodiscard]] std::span<const StackWeight> all() const { return all_; }
+    /// The index of the metric that all()[index] is of.
+    [[nodiscard]] std::size_t metric_of(std::size_t index) const {
+        const auto above = std::upper_bound(starts_.begin(), starts_.end(), index);
+        return static_cast<std::size_t>(above - starts_.begin()) - 1;
     }
-    return order;
+    /// Where a metric's weights begin: those of the one before end there.
+    [[nodiscard]] std::size_t start_of(std::size_t metric) const { return starts_[metric]; }
+
+private:
+    std::vector<StackWeight> joined_;
+    std::span<const StackWeight> all_;
+    std::vector<std::size_t> starts_{0};  ///< By metric; the last is the end.
+};
+
+/// What `options` ask for, the profile's own metric first.
+std::vector<MetricId> metrics_of(const Recording& recording, const BuildOptions& options) {
+    std::vector<MetricId> metrics{options.metric};
+    for (const trace::Metric& each : recording.metrics()) {
+        if (options.further && !options.weights && each.id != options.metric) {
+            metrics.push_back(each.id);
+        }
+    }
+    return metrics;
 }
 
 /// The recording's samples, if it kept their times. `nodes`: of each of its weights.
@@ -159,26 +187,51 @@ std::optional<Timeline> timeline_of(const Recording& recording, MetricId metric,
 Profile build_profile(const Recording& recording, const Symbols& symbols,
                       const BuildOptions& options) {
     Profile profile;
-    const std::span<const StackWeight> weights = recording.weights(options.metric);
-    Categories categories = categorize(recording, weights, options.category);
+    const std::vector<MetricId> metrics = metrics_of(recording, options);
+    for (std::size_t i = 1; i < metrics.size(); ++i) {
+        const trace::Metric& metric = recording.metrics()[metrics[i].value - 1];
+        profile.further.push_back({{metric.name, metric.unit, metric.meaning}, {}, {}});
+    }
+    const Weights weights =
+        options.weights ? Weights{*options.weights} : Weights{recording, metrics};
+    Categories categories = categorize(recording, weights.all(), options.category);
     Merger merger{recording, symbols, options};
-    std::vector<TreeBuilder::Index> index_of_weight(weights.size());
+    std::vector<TreeBuilder::Index> index_of_weight(weights.all().size());
     std::uint32_t current = static_cast<std::uint32_t>(categories.names.size());
-    for (const std::uint32_t index : by_category(categories)) {
+    const std::vector<SampleLabel>& labels = recording.labels().labels;
+    std::uint32_t label = 0;
+    // In each category label by label.
+    const Groups by_label{labels.size(), weights.all().size(),
+                          [&](std::size_t index) { return weights.all()[index].label; }};
+    const Groups by_category{
+        categories.names.size(), categories.of_weight.size(),
+        [&](std::size_t index) { return categories.of_weight[by_label.all()[index]]; }};
+    for (const std::uint32_t place : by_category.all()) {
+        const std::uint32_t index = by_label.all()[place];
         const std::uint32_t category = categories.of_weight[index];
-        if (category != current) {
+        const bool is_new = category != current;
+        if (is_new) {
             merger.begin_category(std::move(categories.names[category]));
             current = category;
         }
-        index_of_weight[index] = merger.add(weights[index]);
+        if (is_new || weights.all()[index].label != label) {
+            label = weights.all()[index].label;
+            merger.begin_zones(labels[label].zones);
+        }
+        index_of_weight[index] = merger.add(weights.all()[index], weights.metric_of(index));
     }
     const std::vector<NodeId> became = std::move(merger).finish(profile);
-    std::vector<NodeId> node_of_weight;
-    node_of_weight.reserve(index_of_weight.size());
-    for (const TreeBuilder::Index index : index_of_weight) {
-        node_of_weight.push_back(became[index]);
+    for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
+        std::vector<NodeId> node_of_weight;
+        node_of_weight.reserve(weights.start_of(metric + 1) - weights.start_of(metric));
+        for (std::size_t i = weights.start_of(metric); i < weights.start_of(metric + 1); ++i) {
+            node_of_weight.push_back(became[index_of_weight[i]]);
+        }
+        auto& timeline = metric == 0 ? profile.timeline : profile.further[metric - 1].timeline;
+        if (!options.weights) {
+            timeline = timeline_of(recording, metrics[metric], std::move(node_of_weight));
+        }
     }
-    profile.timeline = timeline_of(recording, options.metric, std::move(node_of_weight));
     profile.by_line = options.by_line;
     fill_stats(profile, recording, options.metric);
     return profile;

@@ -13,11 +13,8 @@ namespace {
 
 constexpr std::string_view kUnknown = "[unknown]";
 
-/// The kernel cuts a thread's name to this. Source: TASK_COMM_LEN, prctl(2) PR_SET_NAME.
-constexpr std::size_t kMaxThreadName = 15;
-
-std::string thread_name(const trace::Thread& thread, std::string_view executable) {
-    const std::string_view program = file_name(executable).substr(0, kMaxThreadName);
+std::string thread_name(const trace::Thread& thread, std::string_view program) {
+    program = program.substr(0, kMaxThreadName);
     return thread.name.empty() ? std::string{program.empty() ? kUnknown : program} : thread.name;
 }
 
@@ -31,6 +28,7 @@ public:
 private:
     struct Member {
         std::string executable;
+        std::string program;  ///< What people call that.
         std::string name;
     };
 
@@ -38,7 +36,7 @@ private:
     [[nodiscard]] std::string label(const Member& member) const;
 
     std::map<std::pair<std::string, std::string>, std::set<std::string>> names_of_stem_;
-    std::map<std::string, std::set<std::string>, std::less<>> paths_of_file_;
+    std::map<std::string, std::set<std::string>, std::less<>> paths_of_program_;
     std::set<std::string> executables_;
     std::vector<std::string> of_thread_;  ///< [0] is for weights of no known thread.
 };
@@ -48,14 +46,14 @@ ThreadGroups::ThreadGroups(const Recording& recording, std::span<const StackWeig
     for (const StackWeight& weight : weights) {
         is_used[weight.thread.value] = true;
     }
-    std::vector<Member> members{{std::string{}, std::string{kUnknown}}};
+    std::vector<Member> members{{std::string{}, std::string{}, std::string{kUnknown}}};
     for (const trace::Thread& thread : recording.threads()) {
         members.push_back(member(recording, thread));
         const Member& added = members.back();
         names_of_stem_[{added.executable, std::string{stem_of(added.name)}}].insert(added.name);
         if (is_used[members.size() - 1]) {
             executables_.insert(added.executable);
-            paths_of_file_[std::string{file_name(added.executable)}].insert(added.executable);
+            paths_of_program_[added.program].insert(added.executable);
         }
     }
     for (const Member& each : members) {
@@ -66,15 +64,16 @@ ThreadGroups::ThreadGroups(const Recording& recording, std::span<const StackWeig
 ThreadGroups::Member ThreadGroups::member(const Recording& recording, const trace::Thread& thread) {
     const RecordedProcess* process = recording.process(thread.process);
     if (process == nullptr) {
-        return {std::string{}, thread_name(thread, {})};
+        return {std::string{}, std::string{}, thread_name(thread, {})};
     }
     const std::string& executable = process->facts.executable;
-    std::string name = thread_name(thread, executable);
+    const std::string program{recording.name_of_file(executable)};
+    std::string name = thread_name(thread, program);
     const bool is_main = thread.tid == process->facts.pid;
-    if (is_main && name == file_name(executable).substr(0, kMaxThreadName)) {
+    if (is_main && name == program.substr(0, kMaxThreadName)) {
         name = "main";
     }
-    return {executable, std::move(name)};
+    return {executable, program, std::move(name)};
 }
 
 std::string ThreadGroups::label(const Member& member) const {
@@ -87,10 +86,9 @@ std::string ThreadGroups::label(const Member& member) const {
     if (executables_.size() < 2 || member.executable.empty()) {
         return name;
     }
-    const std::string_view file = file_name(member.executable);
-    const auto paths = paths_of_file_.find(file);
-    const bool is_one_path = paths == paths_of_file_.end() || paths->second.size() < 2;
-    return std::string{is_one_path ? file : std::string_view{member.executable}} + ": " + name;
+    const auto paths = paths_of_program_.find(member.program);
+    const bool is_one_path = paths == paths_of_program_.end() || paths->second.size() < 2;
+    return (is_one_path ? member.program : member.executable) + ": " + name;
 }
 
 std::string process_label(const Recording& recording, ThreadId id) {
@@ -100,7 +98,7 @@ std::string process_label(const Recording& recording, ThreadId id) {
     if (process == nullptr) {
         return std::string{kUnknown};
     }
-    std::string label{file_name(process->facts.executable)};
+    std::string label{recording.name_of_file(process->facts.executable)};
     return label.append(" (").append(std::to_string(process->facts.pid)).append(")");
 }
 
@@ -121,7 +119,8 @@ std::string leaf_module(const Recording& recording, NodeId node) {
     if (module != nullptr && module->kind == trace::ModuleKind::jit) {
         return trace::kJitCode;
     }
-    return module == nullptr ? std::string{kUnknown} : std::string{file_name(module->path)};
+    return module == nullptr ? std::string{kUnknown}
+                             : std::string{recording.name_of_file(module->path)};
 }
 
 }  // namespace
@@ -139,6 +138,12 @@ Categories categorize(const Recording& recording, std::span<const StackWeight> w
         return found->second;
     };
     result.of_weight.reserve(weights.size());
+    if (by == CategoryBy::label) {
+        for (const StackWeight& weight : weights) {
+            result.of_weight.push_back(index_of(recording.labels().labels[weight.label].category));
+        }
+        return result;
+    }
     if (by == CategoryBy::module) {
         for (const StackWeight& weight : weights) {
             result.of_weight.push_back(index_of(leaf_module(recording, weight.node)));

@@ -2,7 +2,8 @@
 //
 // By thread, the default, threads named alike but for their number ("worker-1", "worker-2") share a
 // category ("worker"); a process's main thread that carries the program's own name is "main". By
-// process, one category a pid and executable. By module, the module of the leaf. Where more than
+// process, one category a pid and executable. By module, the module of the leaf. By label, what the
+// samples were labelled with. Where more than
 // one executable was seen, a thread group's name says whose it is: "git: main".
 #pragma once
 
@@ -16,7 +17,12 @@
 
 namespace sample::callgraph {
 
-enum class CategoryBy : std::uint8_t { thread, process, module };
+enum class CategoryBy : std::uint8_t {
+    thread,
+    process,
+    module,
+    label,  ///< SampleLabel::category.
+};
 
 struct Categories {
     std::vector<std::string> names;        ///< All different.

@@ -1,7 +1,7 @@
 #include "callgraph/function_table.h"
 
-#include "callgraph/gc_functions.h"
 #include "core/text.h"
+#include "core/units.h"
 
 #include <array>
 #include <charconv>
@@ -9,13 +9,11 @@
 
 namespace sample::callgraph {
 
-namespace {
-
-constexpr std::string_view kGcName = "GC";
-
-}  // namespace
-
-std::string shown_name(const FunctionSymbol& symbol) {
+std::string shown_name(const FunctionSymbol& symbol, std::string_view module) {
+    const std::size_t offset = symbol.name.rfind("+0x");
+    if (symbol.origin == NameOrigin::none && offset != std::string::npos) {
+        return std::string{module}.append(symbol.name, offset);
+    }
     return symbol.origin == NameOrigin::guessed ? symbol.name + std::string{kGuessMark}
                                                 : symbol.name;
 }
@@ -35,7 +33,7 @@ FunctionTable::FunctionTable(const Recording& recording, const Symbols& symbols)
       code_of_function_(symbols.functions.size(), kNoCode),
       module_of_id_(recording.modules().size() + 1) {
     const auto count = static_cast<std::uint32_t>(recording.addresses().size());
-    places_.reserve(count);
+    nameless_.reserve(count);
     for (std::uint32_t address = 0; address < count; ++address) {
         add_place(address);
     }
@@ -44,30 +42,29 @@ FunctionTable::FunctionTable(const Recording& recording, const Symbols& symbols)
 void FunctionTable::add_place(std::uint32_t address) {
     const CodeAddress& place = recording_.addresses()[address];
     const trace::Module* module = recording_.module_of(place);
-    Place added;
+    std::uint32_t& nameless = nameless_.emplace_back(kNoCode);
     if (module == nullptr || module->kind == trace::ModuleKind::pseudo) {
         Code code;
         code.name = module == nullptr ? trace::kUnknownCode : std::string_view{module->path};
-        added.code = codes_.intern(code);
-        places_.push_back(added);
+        nameless = codes_.intern(code);
         return;
     }
-    added.flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
-                  (module->plugin ? kPlugin : kNoFlags);
+    const std::uint32_t flags = (module->kind == trace::ModuleKind::jit ? kNative : kNoFlags) |
+                                (module->plugin ? kPlugin : kNoFlags);
     const std::uint32_t file = module_index(place.module, *module);
     const std::span<const SymbolFrame> frames = symbols_.frames_of(address);
     if (frames.empty()) {
         Code code;
         code.module = file;
         code.name = offset_name(place, file);
-        added.code = codes_.intern(code);
+        code.flags = flags;
+        nameless = codes_.intern(code);
     }
     for (const SymbolFrame& frame : frames) {
         if (code_of_function_[frame.function] == kNoCode) {
-            add_code(frame.function, file);
+            add_code(frame.function, file, flags);
         }
     }
-    places_.push_back(added);
 }
 
 std::uint32_t FunctionTable::module_index(ModuleId id, const trace::Module& module) {
@@ -81,41 +78,44 @@ std::uint32_t FunctionTable::module_index(ModuleId id, const trace::Module& modu
         module_of_path_.try_emplace(path, static_cast<std::uint32_t>(modules_.size()));
     if (is_new) {
         CodeModule& added = modules_.emplace_back();
-        added.name = file_name(path);
+        added.name = is_jit ? path : recording_.name_of_file(path);
         added.path = is_jit ? std::string_view{} : path;
         added.build_id = is_jit ? std::string{} : to_hex(module.build_id);
     }
     return known = found->second;
 }
 
-void FunctionTable::add_code(std::uint32_t function, std::uint32_t module) {
+void FunctionTable::add_code(std::uint32_t function, std::uint32_t module, std::uint32_t flags) {
     const FunctionSymbol& symbol = symbols_.functions[function];
     Code code;
-    code.name = symbol.origin == NameOrigin::guessed ? made_names_.emplace_back(shown_name(symbol))
-                                                     : std::string_view{symbol.name};
+    code.name = symbol.origin == NameOrigin::known
+                    ? std::string_view{symbol.name}
+                    : made_names_.emplace_back(shown_name(symbol, modules_[module].name));
     code.source = symbol.source;
     code.linkage_name = symbol.linkage_name;
     code.module = module;
     code.line = symbol.line;
-    code.is_gc_entry =
+    code.flags = flags;
+    code.is_memory_entry =
         symbol.origin != NameOrigin::none && is_memory_management(symbol.linkage_name, symbol.name);
     code_of_function_[function] = codes_.intern(code);
     Code& known = codes_[code_of_function_[function]];
-    known.is_gc_entry = known.is_gc_entry || code.is_gc_entry;
+    known.is_memory_entry = known.is_memory_entry || code.is_memory_entry;
+    known.flags |= flags;
     if (known.line == 0 || (code.line != 0 && code.line < known.line)) {
         known.line = code.line;
     }
 }
 
 std::uint32_t FunctionTable::code(FrameIndex at) const {
-    const Place& place = places_[at.address];
-    return place.code != kNoCode
-               ? place.code
+    const std::uint32_t nameless = nameless_[at.address];
+    return nameless != kNoCode
+               ? nameless
                : code_of_function_[symbols_.frames_of(at.address)[at.frame].function];
 }
 
 std::uint32_t FunctionTable::line(FrameIndex at) const {
-    if (places_[at.address].code != kNoCode) {
+    if (nameless_[at.address] != kNoCode) {
         return 0;
     }
     const SymbolFrame& frame = symbols_.frames_of(at.address)[at.frame];
@@ -125,7 +125,6 @@ std::uint32_t FunctionTable::line(FrameIndex at) const {
 }
 
 std::string_view FunctionTable::offset_name(const CodeAddress& place, std::uint32_t module) {
-    constexpr int kHexadecimal = 16;
     std::array<char, kHexadecimal> digits{};
     const char* end =
         std::to_chars(digits.data(), digits.data() + digits.size(), place.address, kHexadecimal)
@@ -134,31 +133,36 @@ std::string_view FunctionTable::offset_name(const CodeAddress& place, std::uint3
     return name.append("+0x").append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-FunctionId FunctionTable::function(FrameIndex at, std::uint32_t inherited) {
-    return FunctionId{flagged_.intern({code(at), places_[at.address].flags | inherited}) + 1};
+FunctionId FunctionTable::memory() {
+    if (memory_.is_none()) {
+        Code code;
+        code.name = kMemoryName;
+        memory_ = FunctionId{codes_.intern(code) + 1};
+    }
+    return memory_;
 }
 
-FunctionId FunctionTable::gc() {
-    if (gc_.is_none()) {
-        Code code;
-        code.name = kGcName;
-        gc_ = FunctionId{flagged_.intern({codes_.intern(code), kNoFlags}) + 1};
-    }
-    return gc_;
+FunctionId FunctionTable::zone(std::uint32_t index) {
+    const ZoneNode& zone = recording_.labels().zones[index];
+    Code code;
+    code.name = made_names_.emplace_back("zone " + zone.name);
+    code.source = zone.source;
+    code.line = zone.line;
+    code.flags = kZone;
+    return FunctionId{codes_.intern(code) + 1};
 }
 
 std::vector<Function> FunctionTable::functions() const {
     std::vector<Function> functions;
-    functions.reserve(flagged_.size());
-    for (const Flagged& flagged : flagged_.entries()) {
-        const Code& code = codes_[flagged.code];
+    functions.reserve(codes_.size());
+    for (const Code& code : codes_.entries()) {
         Function& function = functions.emplace_back();
         function.name = code.name;
         function.module = code.module;
         function.linkage_name = code.linkage_name;
         function.source = code.source.empty() ? modules_[code.module].name : code.source;
         function.line = code.line;
-        function.flags = flagged.flags;
+        function.flags = code.flags;
     }
     return functions;
 }

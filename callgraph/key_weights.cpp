@@ -1,5 +1,7 @@
 #include "callgraph/key_weights.h"
 
+#include "callgraph/groups.h"
+
 #include <algorithm>
 
 namespace sample::callgraph {
@@ -7,7 +9,7 @@ namespace sample::callgraph {
 namespace {
 
 struct NodeWeight {
-    std::uint64_t ns = 0;
+    std::uint64_t weight = 0;
     std::uint64_t samples = 0;
 };
 
@@ -16,7 +18,7 @@ std::vector<NodeWeight> own_weights(const Recording& recording) {
     std::vector<NodeWeight> own(recording.nodes().size() + 1);
     for (const StackWeight& weight : recording.weights()) {
         NodeWeight& node = own[weight.node.value];
-        node.ns += weight.sampled + weight.booked;
+        node.weight += weight.sampled + weight.booked;
         node.samples += weight.samples;
     }
     return own;
@@ -26,50 +28,29 @@ std::vector<NodeWeight> own_weights(const Recording& recording) {
 std::vector<NodeWeight> with_callees(const Recording& recording, std::vector<NodeWeight> weights) {
     for (std::size_t id = recording.nodes().size(); id > 0; --id) {
         NodeWeight& parent = weights[recording.nodes()[id - 1].parent.value];
-        parent.ns += weights[id].ns;
+        parent.weight += weights[id].weight;
         parent.samples += weights[id].samples;
     }
     return weights;
 }
 
-/// The children of every node: those of `id` are order[first[id] … first[id + 1]).
-struct Children {
-    std::vector<std::uint32_t> first;
-    std::vector<std::uint32_t> order;
-};
-
-Children children_of(std::span<const StackFrame> nodes) {
-    Children children;
-    children.first.resize(nodes.size() + 2);
-    for (const StackFrame& node : nodes) {
-        ++children.first[node.parent.value + 1];
-    }
-    for (std::size_t i = 1; i < children.first.size(); ++i) {
-        children.first[i] += children.first[i - 1];
-    }
-    std::vector<std::uint32_t> next = children.first;
-    children.order.resize(nodes.size());
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-        children.order[next[nodes[i].parent.value]++] = i + 1;
-    }
-    return children;
-}
-
 /// Calls enter(id) for every node before its descendants and leave(id) after them.
 template <class Enter, class Leave>
 void walk(std::span<const StackFrame> nodes, Enter enter, Leave leave) {
-    const Children children = children_of(nodes);
+    const Groups children{nodes.size() + 1, nodes.size(),
+                          [nodes](std::size_t i) { return nodes[i].parent.value; }};
     struct Step {
         std::uint32_t id;
-        std::uint32_t next;  ///< Index into children.order.
+        std::span<const std::uint32_t> left;  ///< Children to enter: their ids, less 1.
     };
-    std::vector<Step> path{{0, children.first[0]}};
+    std::vector<Step> path{{0, children[0]}};
     while (!path.empty()) {
         Step& step = path.back();
-        if (step.next < children.first[step.id + 1]) {
-            const std::uint32_t child = children.order[step.next++];
+        if (!step.left.empty()) {
+            const std::uint32_t child = step.left.front() + 1;
+            step.left = step.left.subspan(1);
             enter(child);
-            path.push_back({child, children.first[child]});
+            path.push_back({child, children[child]});
             continue;
         }
         if (step.id != 0) {
@@ -83,6 +64,7 @@ void walk(std::span<const StackFrame> nodes, Enter enter, Leave leave) {
 
 void AddressKeys::add(std::uint32_t address, std::uint32_t key, bool is_own) {
     std::vector<Entry>& entries = of_[address];
+    keys_ = std::max(keys_, key + 1);
     const auto known = std::find_if(entries.begin(), entries.end(),
                                     [key](const Entry& entry) { return entry.key == key; });
     if (known == entries.end()) {
@@ -102,11 +84,11 @@ std::vector<KeyWeight> weights_by_key(const Recording& recording, const AddressK
         for (const AddressKeys::Entry& entry : keys.of_[nodes[id - 1].address]) {
             KeyWeight& weight = result[entry.key];
             if (entry.is_own) {
-                weight.self_ns += own[id].ns;
+                weight.self += own[id].weight;
                 weight.self_samples += own[id].samples;
             }
             if (on_path[entry.key]++ == 0) {
-                weight.total_ns += total[id].ns;
+                weight.total += total[id].weight;
                 weight.samples += total[id].samples;
             }
         }

@@ -14,23 +14,22 @@
 namespace sample::callgraph {
 
 struct KeyWeight {
-    std::uint64_t self_ns = 0;
+    std::uint64_t self = 0;
     std::uint64_t self_samples = 0;
-    std::uint64_t total_ns = 0;
+    std::uint64_t total = 0;
     std::uint64_t samples = 0;
 };
 
 /// Which keys each of Recording::addresses() stands for.
 class AddressKeys {
 public:
-    /// Keys are below `keys`. No address has one yet.
-    AddressKeys(std::size_t addresses, std::uint32_t keys) : of_(addresses), keys_{keys} {}
+    /// There are `keys` keys at least. No address has one yet.
+    explicit AddressKeys(std::size_t addresses, std::uint32_t keys = 0)
+        : of_(addresses), keys_{keys} {}
 
     /// What is spent at or below `address` is part of the key's total, and what is spent at it of
     /// its self, if `is_own`. Adding a key twice is adding it once.
     void add(std::uint32_t address, std::uint32_t key, bool is_own);
-
-    [[nodiscard]] std::uint32_t keys() const { return keys_; }
 
 private:
     friend std::vector<KeyWeight> weights_by_key(const Recording& recording,

@@ -1,8 +1,31 @@
 #include "callgraph/label.h"
 
+#include "trace/records.h"
+
+#include <algorithm>
+#include <utility>
+
 namespace sample::callgraph {
 
 namespace {
+
+constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+    {trace::kNotSampled, "time that a clock measured between the samples of a thread"},
+    {trace::kTooManyThreads, "time of threads that came when no more could be sampled at once"},
+    {trace::kBeforeStart, "time before the first sample: exec, and loading the libraries"},
+    {trace::kKernelUnseen, "time inside the kernel, where samples could not be taken"},
+    {trace::kStackIncomplete, "the callers of stacks that broke off before their thread's start"},
+    {trace::kStackTruncated, "the callers of stacks that are deeper than --max-stack"},
+    {trace::kFramesElided, "the middle of stacks that are deeper than --max-stack"},
+    {trace::kWaitsForProcessor, "time in which threads could have run, but no processor was free"},
+    {trace::kWaitNotSeen, "time in which threads slept in a place that was not seen"},
+    {trace::kSamplingThread, "CPU time of the profiler's own thread inside the program"},
+    {trace::kUnknownCode, "code at addresses in no known file"},
+    {trace::kJitCode, "all code made at run time"},
+    {"[jit code]", "code made at run time that has no name"},
+    {"[kernel]", "the kernel's own code"},
+    {kMemoryName, "malloc, free and their kin, as one group"},
+};
 
 /// "run" for "pool::Worker::run": what follows the last "::" outside template arguments.
 std::string_view without_scope(std::string_view name) {
@@ -32,6 +55,25 @@ std::string label(const Function& function) {
         return function.source;
     }
     return function.source + ":" + std::to_string(function.line);
+}
+
+bool is_without_stack(const Function& function) {
+    return function.module == 0 && function.source.empty() && function.name != kMemoryName &&
+           function.name.size() > 2 && function.name.front() == '[' && function.name.back() == ']';
+}
+
+bool is_named_by_a_runtime(const Function& function) {
+    return (function.flags & (kNative | kZone)) != 0;
+}
+
+std::string_view meaning_of(std::string_view name) {
+    if (name.starts_with(trace::kNotProfiled)) {
+        return "time of a program without an agent: static, setuid, or started by such a one";
+    }
+    const auto* const found =
+        std::find_if(std::begin(kMeanings), std::end(kMeanings),
+                     [&](const auto& meaning) { return meaning.first == name; });
+    return found == std::end(kMeanings) ? std::string_view{} : found->second;
 }
 
 bool is_named(const Function& function, std::string_view name) {

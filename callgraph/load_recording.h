@@ -2,6 +2,7 @@
 #pragma once
 
 #include "callgraph/recording.h"
+#include "core/mapped_file.h"
 #include "core/result.h"
 
 #include <cstdint>
@@ -17,5 +18,9 @@ enum class Times : std::uint8_t { dropped, kept };
 /// a newer version; the text names the file. O(samples); memory: see Recording.
 [[nodiscard]] Result<Recording> load_recording(const std::string& path,
                                                Times times = Times::dropped);
+/// The same of a file that is open; errors call it `name`. What is read is handed to `also`, too,
+/// unless that is nullptr.
+[[nodiscard]] Result<Recording> load_recording(const MappedFile& file, const std::string& name,
+                                               Times times, trace::RecordSink* also = nullptr);
 
 }  // namespace sample::callgraph

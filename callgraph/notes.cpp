@@ -25,9 +25,15 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
     if (stats.whole) {
         return;
     }
+    const std::string& problem = recording.read_outcome().problem;
+    if (stats.sampling == Sampling::foreign) {
+        notes.push_back("the trace could not be read to its end (" + problem +
+                        "): the figures cover what comes before that");
+        return;
+    }
     std::string note = "the end of the recording is missing";
-    if (!recording.problem().empty()) {
-        note += " (" + recording.problem() + ")";
+    if (!problem.empty()) {
+        note += " (" + problem + ")";
     }
     note +=
         ": the figures cover what was written before that, and what the program did towards its "
@@ -60,7 +66,7 @@ void note_sources(std::vector<std::string>& notes, const Recording& recording) {
         if (!facts.source_reason.empty() &&
             !(recording.start() && recording.start()->source == facts.source &&
               recording.start()->source_reason == facts.source_reason)) {
-            ++reasons[{std::string{file_name(facts.executable)},
+            ++reasons[{std::string{recording.name_of_file(facts.executable)},
                        "source " + facts.source + ": " + facts.source_reason}];
         }
     }
@@ -80,10 +86,19 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
         }
     }
     std::map<std::string, std::uint64_t> unsampled;
+    std::map<std::string, std::uint64_t> idle;
     for (std::size_t i = 0; i < recording.processes().size(); ++i) {
+        const trace::Process& facts = recording.processes()[i].facts;
         if (!is_sampled[i + 1]) {
-            ++unsampled[std::string{file_name(recording.processes()[i].facts.executable)}];
+            ++(facts.source == trace::kAttachSource
+                   ? idle
+                   : unsampled)[std::string{recording.name_of_file(facts.executable)}];
         }
+    }
+    for (const auto& [executable, count] : idle) {
+        notes.push_back(executable + " (" + counted(count, "process", "processes") +
+                        ") used no CPU time, or less than a period of it, while it was watched: it "
+                        "slept, or was stopped");
     }
     for (const auto& [executable, count] : unsampled) {
         notes.push_back(executable + " (" + counted(count, "process", "processes") +
@@ -94,7 +109,52 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
     }
 }
 
-}  // namespace
+/// What those took that have no agent, by program.
+void note_unprofiled_time(std::vector<std::string>& notes, const Recording& recording,
+                          const Stats& stats) {
+    constexpr std::size_t kMost = 3;
+    struct Program {
+        std::uint64_t cpu_ns = 0;
+        std::uint64_t processes = 0;
+        std::string name;
+    };
+    std::map<std::string, Program, std::less<>> by_name;
+    for (const RecordedProcess& process : recording.processes()) {
+        if (process.facts.source == trace::kNoSource && process.end) {
+            const std::string name{recording.name_of_file(process.facts.executable)};
+            Program& program = by_name[name];
+            program.name = name;
+            program.cpu_ns += process.end->cpu_ns;
+            // What ended unseen is no process.
+            program.processes += process.facts.pid != 0 ? 1 : 0;
+        }
+    }
+    if (std::none_of(by_name.begin(), by_name.end(),
+                     [](const auto& program) { return program.second.processes != 0; })) {
+        return;
+    }
+    std::vector<Program> programs;
+    programs.reserve(by_name.size());
+    for (auto& [name, program] : by_name) {
+        programs.push_back(std::move(program));
+    }
+    std::stable_sort(
+        programs.begin(), programs.end(),
+        [](const Program& left, const Program& right) { return left.cpu_ns > right.cpu_ns; });
+    std::string list;
+    for (std::size_t i = 0; i < std::min(programs.size(), kMost); ++i) {
+        list += (i == 0 ? "" : ", ") + programs[i].name + " " + short_duration(programs[i].cpu_ns);
+        if (programs[i].processes != 0) {
+            list += " (" + counted(programs[i].processes, "process", "processes") + ")";
+        }
+    }
+    if (programs.size() > kMost) {
+        list += ", and " + std::to_string(programs.size() - kMost) + " more";
+    }
+    notes.push_back(
+        short_duration(stats.unprofiled_cpu_ns) +
+        " of CPU time have no stack, being of programs that were not profiled: " + list);
+}
 
 void note_unprofiled(std::vector<std::string>& notes, const Recording& recording) {
     std::map<std::pair<std::string, std::string>, std::uint64_t> programs;
@@ -107,12 +167,32 @@ void note_unprofiled(std::vector<std::string>& notes, const Recording& recording
     }
 }
 
+void note_not_understood(std::vector<std::string>& notes, const trace::ReadOutcome& read) {
+    if (!read.instrumentation_problem.empty()) {
+        notes.push_back("not all that was said could be understood: " +
+                        read.instrumentation_problem);
+    }
+    if (read.unknown_events > 0) {
+        notes.push_back(
+            counted(read.unknown_events, "event", "events") +
+            " of kinds that this version does not know: " +
+            (read.is_foreign
+                 ? "sample trace info lists all kinds, and sample trace dump shows their events"
+                 : "use the version of `sample` that made the recording to see them"));
+    }
+}
+
+}  // namespace
+
 std::vector<std::string> make_notes(const Recording& recording, const Stats& stats) {
     std::vector<std::string> notes;
     note_missing_end(notes, recording, stats);
     note_end(notes, recording);
     note_sources(notes, recording);
-    note_unsampled(notes, recording);
+    if (stats.sampling == Sampling::on) {
+        note_unsampled(notes, recording);
+    }
+    note_unprofiled_time(notes, recording, stats);
     note_unprofiled(notes, recording);
     if (stats.lost > 0) {
         std::string note = counted(stats.lost, "sample was lost", "samples were lost");
@@ -131,11 +211,7 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
                         " could not be used because of ids that were never defined or weights "
                         "that overflow: the recording is damaged; record again");
     }
-    if (recording.unknown_events() > 0) {
-        notes.push_back(counted(recording.unknown_events(), "event", "events") +
-                        " of kinds that this version does not know: use the version of `sample` "
-                        "that made the recording to see them");
-    }
+    note_not_understood(notes, recording.read_outcome());
     return notes;
 }
 

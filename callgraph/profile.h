@@ -3,11 +3,10 @@
 //
 // Nodes form one tree. Node 0 is the root; its children are the categories' nodes (no function);
 // below them every node is one function reached by one path. Under one node there is at most one
-// child per function (in a profile by lines: per function and line). Durations are nanoseconds;
-// whoever shows microseconds floors at the edge, so that children never exceed their parent. total
-// = self + the children's totals, exactly. In a profile of an event (Profile::unit) all that is
-// called a duration in nanoseconds, but for the session's length and CPU times by the kernel,
-// counts that event.
+// child per function (in a profile by lines: per function and line). Weights are of the profile's
+// metric: nanoseconds, or what is counted; whoever shows microseconds floors at the edge, so that
+// children never exceed their parent. total = self + the children's totals, exactly. What is named
+// _ns is time whatever the metric.
 #pragma once
 
 #include "callgraph/timeline.h"
@@ -15,8 +14,10 @@
 #include "core/stack_break.h"
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sample::callgraph {
@@ -26,7 +27,8 @@ namespace sample::callgraph {
 enum FunctionFlags : std::uint32_t {
     kNoFlags = 0,
     kNative = 1,  ///< Machine code generated at run time (JIT).
-    kPlugin = 2,  ///< Code of a module brought by dlopen after the start, and what it calls.
+    kPlugin = 2,  ///< Code of a module brought by dlopen after the start.
+    kZone = 4,    ///< No code, but a stretch of time that the program itself has named.
 };
 // NOLINTEND(readability-identifier-naming)
 
@@ -37,15 +39,18 @@ struct CodeModule {
     std::string build_id;  ///< Lower-case hexadecimal; empty: unknown.
 };
 
+/// What the function of Profile::memory is called.
+inline constexpr std::string_view kMemoryName = "[memory]";
+
 struct Function {
     std::string name;        ///< Empty: unnamed; show source:line, or "<anonymous>".
     std::string source;      ///< Source file, or else the module; empty if unknown.
     std::uint32_t line = 0;  ///< Where the function begins; 0 if unknown.
     std::uint32_t flags = kNoFlags;
-    std::uint32_t module = 0;    ///< Index into Profile::modules.
-    std::string linkage_name;    ///< As the linker knows it; empty if unknown.
-    std::uint64_t total_ns = 0;  ///< Recursion counted once.
-    std::uint64_t self_ns = 0;
+    std::uint32_t module = 0;  ///< Index into Profile::modules.
+    std::string linkage_name;  ///< As the linker knows it; empty if unknown.
+    std::uint64_t total = 0;   ///< Recursion counted once.
+    std::uint64_t self = 0;
     std::uint64_t samples = 0;       ///< Samples in which it was on the stack.
     std::uint64_t self_samples = 0;  ///< Samples in which it was the leaf.
 };
@@ -66,8 +71,8 @@ struct Node {
     /// In a profile by lines, where the function itself was, or made the call that its children
     /// are; 0: unknown, in another file than its source, or not a profile by lines.
     std::uint32_t line = 0;
-    std::uint64_t total_ns = 0;
-    std::uint64_t self_ns = 0;
+    std::uint64_t total = 0;
+    std::uint64_t self = 0;
     std::uint64_t samples = 0;       ///< Below and at this node.
     std::uint64_t self_samples = 0;  ///< At this node.
     std::vector<NodeId> children;    ///< Heaviest first.
@@ -84,7 +89,7 @@ struct ThreadTotals {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     std::int64_t start_ns = 0;  ///< Since the session's start.
-    std::uint64_t cpu_ns = 0;   ///< Sampled and booked.
+    std::uint64_t total = 0;    ///< Sampled and booked, of the metric.
     std::uint64_t samples = 0;
     std::uint64_t incomplete_stacks = 0;
 };
@@ -119,12 +124,32 @@ struct BrokenStacks {
     /// the depth limit, the stack's middle alone is missing.
     std::string module;
     std::uint64_t samples = 0;
-    std::uint64_t ns = 0;
+    std::uint64_t weight = 0;
+};
+
+/// How much programs say of themselves.
+struct SaidCounts {
+    std::uint64_t zones = 0;
+    std::uint64_t frames = 0;
+    std::uint64_t regions = 0;
+    std::uint64_t counters = 0;
+    std::uint64_t values = 0;  ///< Of counters.
+    std::uint64_t messages = 0;
+    std::uint64_t events = 0;  ///< Of their own.
+};
+
+/// What a profile was made of.
+enum class Sampling : std::uint8_t {
+    on,
+    off,      ///< Of a recording that was to have no samples.
+    foreign,  ///< Of another program's trace, which has none.
 };
 
 /// How trustworthy the figures are. Every figure is measured; what was not measured is nullopt.
 struct Stats {
-    std::uint32_t requested_hz = 0;  ///< 0 in a profile of an event.
+    Sampling sampling = Sampling::on;
+    SaidCounts said;
+    std::uint32_t requested_hz = 0;  ///< 0 in a profile of an event, or without samples.
     std::uint64_t period = 0;        ///< Occurrences that a sample stands for; 0 of time.
     std::optional<double>
         achieved_hz;  ///< Samples a second of CPU time (or of wall time, by the clock).
@@ -133,26 +158,35 @@ struct Stats {
     std::string clock;
     std::uint64_t wall_ns = 0;
     std::optional<std::uint64_t> process_cpu_ns;  ///< By the kernel, all recorded processes.
-    std::uint64_t sampled_ns = 0;                 ///< Weight of the samples.
-    std::uint64_t booked_ns = 0;                  ///< Time measured by a clock without a stack.
+    std::uint64_t unprofiled_cpu_ns = 0;          ///< Of that, of programs without an agent.
+    std::uint64_t sampled = 0;                    ///< Weight of the samples.
+    std::uint64_t booked = 0;                     ///< Time measured by a clock without a stack.
     std::uint64_t samples = 0;
+    std::uint64_t recorded_samples = 0;  ///< With those that were not chosen; 0: all were.
+    bool counts_samples = true;  ///< False: a foreign file has weights, but no numbers of samples.
     std::uint64_t lost = 0;
     std::uint64_t truncated_stacks = 0;  ///< Deeper than the limit, and not incomplete.
-    std::uint64_t truncated_ns = 0;
+    std::uint64_t truncated = 0;
     std::uint64_t incomplete_stacks = 0;  ///< Broken off before the thread's start.
-    std::uint64_t incomplete_ns = 0;
+    std::uint64_t incomplete = 0;
     std::vector<BrokenStacks> broken_stacks;  ///< Both, by reason and module, heaviest first.
     std::uint64_t guessed_stacks = 0;         ///< With a frame found without unwind tables.
-    std::uint64_t guessed_ns = 0;
+    std::uint64_t guessed = 0;
     std::uint32_t threads = 0;
     std::uint32_t processes = 0;
     std::optional<double> handler_ns_mean;
     std::optional<std::uint64_t> handler_ns_p99;
+    std::uint64_t agent_cpu_ns = 0;  ///< Of the profiler's own threads in the program.
     std::optional<std::uint64_t> agent_rss_bytes;
     std::optional<std::uint64_t> unwind_table_bytes;
     bool whole = true;  ///< False: the end of the recording is missing.
     std::vector<std::string>
         notes;  ///< One line each, for people: what could not be seen, and what to do.
+
+    /// A number of samples of the profile, if it is known.
+    [[nodiscard]] std::optional<std::uint64_t> known_samples(std::uint64_t count) const {
+        return counts_samples ? std::optional{count} : std::nullopt;
+    }
 };
 
 /// A quantity that samples are weighed by.
@@ -162,9 +196,54 @@ struct Metric {
     std::string meaning;  ///< A line for people, if the name does not say it.
 };
 
+/// What nodes themselves spent of another metric than the profile's own.
+struct FurtherMetric {
+    Metric metric;
+    std::vector<std::uint64_t> selves;  ///< By node.
+    std::optional<Timeline> timeline;   ///< As Profile::timeline.
+
+    [[nodiscard]] std::uint64_t total() const { return std::reduce(selves.begin(), selves.end()); }
+};
+
+/// A stretch or a moment that the program itself has named.
+struct Marker {
+    std::string name;
+    std::string kind;                     ///< "zone", "frame", "region", "bookmark", "log".
+    std::optional<std::uint32_t> thread;  ///< Index into Profile::threads; none: unknown.
+    std::int64_t begin_ns = 0;            ///< Since the session's start.
+    std::int64_t end_ns = 0;              ///< The same as begin_ns of a moment.
+};
+
+/// A point that an arrow goes through: where its thread was at that time.
+struct FlowPoint {
+    enum class Step : std::uint8_t { begin, step, end };
+
+    std::uint64_t flow = 0;    ///< Those of one number are one arrow.
+    std::uint32_t thread = 0;  ///< Index into Profile::threads.
+    std::int64_t time_ns = 0;  ///< Since the session's start.
+    Step step = Step::begin;
+};
+
+/// A counter of the program's own: its values by time, each until the next.
+struct CounterTrack {
+    struct Point {
+        std::int64_t time_ns = 0;  ///< Since the session's start.
+        double value = 0;
+    };
+    std::string name;
+    std::vector<Point> points;
+    std::optional<std::uint32_t> pid;  ///< Whose it is; none: unknown.
+    bool is_memory = false;            ///< Its values are bytes.
+};
+
 struct Profile {
     Metric metric;                ///< What the figures are of.
     std::vector<Metric> metrics;  ///< All that the recording has, that one among them.
+    /// Those of the others that were asked for. Nodes and functions that only these have are in the
+    /// profile, too, with totals of 0.
+    std::vector<FurtherMetric> further;
+    /// What was left out before all figures, and how much is left, for people; empty: nothing was.
+    std::string restriction;
     std::string command_line;
     std::uint64_t start_unix_ms = 0;
     std::uint64_t end_unix_ms = 0;
@@ -172,21 +251,24 @@ struct Profile {
     std::vector<Node> nodes;                        ///< nodes[id.value]; nodes[0] is the root.
     std::vector<Function> functions;                ///< functions[id.value - 1].
     std::vector<CodeModule> modules{CodeModule{}};  ///< [Function::module]; [0] is the unknown one.
-    std::optional<FunctionId> gc;  ///< The pseudo-function that stands for memory management.
+    /// The pseudo-function that stands for memory management; none where that has no node.
+    std::optional<FunctionId> memory;
     std::vector<ThreadTotals> threads;
     std::vector<ProcessTotals> processes;
     std::vector<UnprofiledProgram> unprofiled;
     Stats stats;
     std::string event;  ///< The perf event that was sampled; empty: the usual clock.
-    /// What durations count, in the plural ("page-faults"); empty: they are nanoseconds.
-    std::string unit;
     /// When the samples were taken; none where that is not known or was not asked for.
     std::optional<Timeline> timeline;
-    bool by_line = false;  ///< A node for each line of a function: Node::line.
+    /// Where they were asked for. Zones have a thread; those of one are nested.
+    std::vector<Marker> markers;
+    std::vector<FlowPoint> flows;        ///< The same, by time.
+    std::vector<CounterTrack> counters;  ///< The same.
+    bool by_line = false;                ///< A node for each line of a function: Node::line.
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
 
-    [[nodiscard]] bool is_time() const { return unit.empty(); }
+    [[nodiscard]] bool is_time() const { return metric.unit.empty(); }
     [[nodiscard]] const Node& node(NodeId id) const { return nodes[id.value]; }
     [[nodiscard]] const Function& function(FunctionId id) const { return functions[id.value - 1]; }
     [[nodiscard]] const CodeModule& module_of(const Function& function) const {

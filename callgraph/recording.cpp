@@ -1,8 +1,11 @@
 #include "callgraph/recording.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <variant>
 
 namespace sample::callgraph {
 
@@ -25,6 +28,22 @@ bool define(std::vector<Value>& table, std::uint32_t id, Value value) {
 
 bool is_defined(std::uint32_t id, std::size_t size) {
     return id != 0 && id <= size;
+}
+
+/// Leaves those of `table` whose id `is_used`. Returns the new id of each old one; none: it is
+/// gone.
+template <class Id, class Value>
+std::vector<Id> keep_used(std::vector<Value>& table, const std::vector<bool>& is_used) {
+    std::vector<Id> new_id(is_used.size());
+    std::vector<Value> kept;
+    for (std::uint32_t old = 1; old < is_used.size(); ++old) {
+        if (is_used[old]) {
+            kept.push_back(std::move(table[old - 1]));
+            new_id[old] = Id{static_cast<std::uint32_t>(kept.size())};
+        }
+    }
+    table = std::move(kept);
+    return new_id;
 }
 
 }  // namespace
@@ -83,6 +102,25 @@ void Recording::add(const trace::Thread& record) {
     saw_time(record.start_ns);
     if (!define(threads_, record.id.value, record)) {
         ++bad_records_;
+        return;
+    }
+    const RecordedProcess* const owner = process(record.process);
+    if (owner != nullptr && owner->facts.pid == record.tid) {
+        saw_main_thread(record, owner->facts);
+    }
+}
+
+/// The first word of a command line may be anything; exec has named the thread after the file that
+/// it was given, unless the program did since.
+void Recording::saw_main_thread(const trace::Thread& thread, const trace::Process& process) {
+    const std::string_view line = process.command_line;
+    const std::string_view typed = file_name(line.substr(0, line.find(' ')));
+    const bool is_so = !typed.empty() && typed.substr(0, kMaxThreadName) == thread.name;
+    const std::string_view file = file_name(process.executable);
+    const std::string name{is_so ? typed : file};
+    const auto [known, is_new] = started_as_.try_emplace(process.executable, name);
+    if (known->second != name) {
+        known->second = file;
     }
 }
 
@@ -92,6 +130,11 @@ void Recording::add(const trace::ThreadName& record) {
     } else {
         ++bad_records_;
     }
+}
+
+std::string_view Recording::name_of_file(std::string_view path) const {
+    const auto found = started_as_.find(path);
+    return found != started_as_.end() ? std::string_view{found->second} : file_name(path);
 }
 
 void Recording::add(const trace::Module& record) {
@@ -114,6 +157,18 @@ void Recording::node(const trace::StackNode& record) {
     }
 }
 
+void Recording::instrumentation(const trace::Instrumentation& said) {
+    const auto count = [](std::uint64_t& number, bool is_one) { number += is_one ? 1 : 0; };
+    const auto* const frame = std::get_if<trace::FrameEdge>(&said);
+    const auto* const event = std::get_if<trace::RaisedEvent>(&said);
+    count(said_.frames, frame != nullptr && frame->is_begin);
+    count(said_.regions, std::holds_alternative<trace::RegionBegin>(said));
+    count(said_.counters, std::holds_alternative<trace::CounterSpec>(said));
+    count(said_.values, std::holds_alternative<trace::CounterValue>(said));
+    count(said_.messages, std::holds_alternative<trace::Message>(said));
+    count(said_.events, event != nullptr && event->scope != trace::ScopeKind::leave);
+}
+
 void Recording::sample(const trace::Sample& sample) {
     saw_time(sample.time_ns);
     if (!is_defined(sample.metric.value, spent_.size())) {
@@ -124,15 +179,40 @@ void Recording::sample(const trace::Sample& sample) {
     if (StackWeight* weight = weight_of(spent, sample)) {
         (sample.is_booking ? weight->booked : weight->sampled) += sample.weight;
         weight->samples += sample.is_booking ? 0 : 1;
+        spent.recorded_samples += sample.is_booking ? 0 : 1;
         if (keeps_times_) {
             keep_time(spent, *weight, sample);
         }
     }
 }
 
+std::optional<std::uint32_t> Recording::add_sum(const StackWeight& sum, MetricId metric,
+                                                std::uint64_t time_ns) {
+    saw_time(time_ns);
+    if (!is_defined(metric.value, spent_.size())) {
+        ++bad_records_;
+        return std::nullopt;
+    }
+    Spent& spent = spent_[metric.value - 1];
+    StackWeight* const weight =
+        weight_of(spent, {sum.thread, time_ns, sum.node, sum.sampled + sum.booked});
+    if (weight == nullptr) {
+        return std::nullopt;
+    }
+    weight->sampled += sum.sampled;
+    weight->booked += sum.booked;
+    weight->samples += sum.samples;
+    spent.recorded_samples += sum.samples;
+    return static_cast<std::uint32_t>(weight - spent.weights.entries().data());
+}
+
 std::span<const StackWeight> Recording::weights(MetricId metric) const {
     return is_defined(metric.value, spent_.size()) ? spent_[metric.value - 1].weights.entries()
                                                    : std::span<const StackWeight>{};
+}
+
+std::uint64_t Recording::recorded_samples(MetricId metric) const {
+    return is_defined(metric.value, spent_.size()) ? spent_[metric.value - 1].recorded_samples : 0;
 }
 
 std::shared_ptr<const SampleSeries> Recording::samples_of(ThreadId thread, MetricId metric) const {
@@ -143,11 +223,129 @@ std::shared_ptr<const SampleSeries> Recording::samples_of(ThreadId thread, Metri
     return thread.value < series.size() ? series[thread.value] : nullptr;
 }
 
-void Recording::set_read_outcome(std::string problem, std::uint64_t unknown_events,
-                                 std::string attachments_problem) {
-    problem_ = std::move(problem);
-    attachments_problem_ = std::move(attachments_problem);
-    unknown_events_ = unknown_events;
+Recording::Spent Recording::wanted_of(const Spent& spent,
+                                      const std::function<bool(const StackWeight&)>& is_wanted,
+                                      const std::vector<ThreadId>& threads) {
+    constexpr std::uint32_t kDropped = 0xffffffff;
+    Spent kept;
+    kept.recorded_samples = spent.recorded_samples;
+    std::vector<std::uint32_t> places;
+    for (StackWeight weight : spent.weights.entries()) {
+        if (!is_wanted(weight)) {
+            places.push_back(kDropped);
+            continue;
+        }
+        weight.thread = threads[weight.thread.value];
+        places.push_back(kept.weights.intern(weight));
+        kept.sum += weight.sampled + weight.booked;
+    }
+    kept.series.resize(spent.series.size());
+    for (std::size_t old = 0; old < spent.series.size(); ++old) {
+        if (spent.series[old] == nullptr) {
+            continue;
+        }
+        const auto series = std::make_shared<SampleSeries>();
+        TimedWeight sample;
+        for (SampleSeries::Reader reader{*spent.series[old]}; reader.next(sample);) {
+            TimedWeight moved = sample;
+            moved.place = places[sample.place];
+            if (moved.place != kDropped) {
+                series->append(moved);
+            }
+        }
+        if (!series->is_empty()) {
+            kept.series[threads[old].value] = series;
+        }
+    }
+    return kept;
+}
+
+void Recording::keep(const std::function<bool(const StackWeight&)>& is_wanted) {
+    std::vector<bool> is_used(threads_.size() + 1);
+    for (const Spent& spent : spent_) {
+        for (const StackWeight& weight : spent.weights.entries()) {
+            const bool is_kept = is_wanted(weight);
+            is_used[weight.thread.value] = is_used[weight.thread.value] || is_kept;
+            if (!is_kept) {
+                forget_cpu_time(weight.thread);
+            }
+        }
+    }
+    std::vector<trace::Thread> threads = threads_;
+    const std::vector<ThreadId> new_thread = keep_used<ThreadId>(threads, is_used);
+    std::vector<bool> has_threads(processes_.size() + 1);
+    for (const trace::Thread& thread : threads) {
+        if (process(thread.process) != nullptr) {
+            has_threads[thread.process.value] = true;
+        }
+    }
+    std::vector<RecordedProcess> processes = processes_;
+    const std::vector<ProcessId> new_process = keep_used<ProcessId>(processes, has_threads);
+    for (trace::Thread& thread : threads) {
+        thread.process =
+            process(thread.process) == nullptr ? ProcessId{} : new_process[thread.process.value];
+    }
+    for (Spent& spent : spent_) {
+        spent = wanted_of(spent, is_wanted, new_thread);
+    }
+    threads_ = std::move(threads);
+    processes_ = std::move(processes);
+}
+
+void Recording::forget_cpu_time(ThreadId thread) {
+    if (thread.is_none()) {
+        return;
+    }
+    const std::uint32_t process = threads_[thread.value - 1].process.value;
+    if (is_defined(process, processes_.size()) && processes_[process - 1].end) {
+        processes_[process - 1].end->cpu_ns = 0;
+    }
+}
+
+bool Recording::label_thread(const LabelOf& label_of, MetricId metric, ThreadId thread,
+                             const Spent& spent, Spent& labelled) {
+    bool keeps_all = true;
+    auto series = std::make_shared<SampleSeries>();
+    TimedWeight sample;
+    for (SampleSeries::Reader reader{*spent.series[thread.value]}; reader.next(sample);) {
+        const auto label = label_of(metric, thread, sample);
+        if (!label) {
+            forget_cpu_time(thread);
+            keeps_all = false;
+            continue;
+        }
+        const StackWeight& of = spent.weights[sample.place];
+        TimedWeight moved = sample;
+        moved.place = labelled.weights.intern({of.thread, of.node, 0, 0, 0, *label});
+        StackWeight& weight = labelled.weights[moved.place];
+        (sample.is_booking ? weight.booked : weight.sampled) += sample.weight;
+        weight.samples += sample.is_booking ? 0 : 1;
+        labelled.sum += sample.weight;
+        series->append(moved);
+    }
+    labelled.series[thread.value] = series->is_empty() ? nullptr : std::move(series);
+    return keeps_all;
+}
+
+void Recording::label(const LabelOf& label_of) {
+    bool drops_any = false;
+    for (std::size_t metric = 0; metric < spent_.size(); ++metric) {
+        Spent& spent = spent_[metric];
+        const MetricId id{static_cast<std::uint32_t>(metric) + 1};
+        Spent labelled;
+        labelled.recorded_samples = spent.recorded_samples;
+        labelled.series.resize(spent.series.size());
+        for (std::uint32_t thread = 0; thread < spent.series.size(); ++thread) {
+            if (spent.series[thread] != nullptr &&
+                !label_thread(label_of, id, ThreadId{thread}, spent, labelled)) {
+                drops_any = true;
+            }
+        }
+        spent = std::move(labelled);
+    }
+    if (drops_any) {
+        keep([](const StackWeight&) { return true; });
+    }
 }
 
 const RecordedProcess* Recording::process(ProcessId id) const {

@@ -8,15 +8,21 @@
 #pragma once
 
 #include "callgraph/intern_table.h"
+#include "callgraph/profile.h"
 #include "callgraph/timeline.h"
 #include "trace/attachments.h"
 #include "trace/record_sink.h"
+#include "trace/recording_reader.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,7 +48,30 @@ struct StackWeight {
     std::uint64_t sampled = 0;
     std::uint64_t samples = 0;
     std::uint64_t booked = 0;  ///< Measured without a stack.
+    std::uint32_t label = 0;   ///< Index into SampleLabels::labels.
 };
+
+/// What samples have in common beside thread and stack: what their program said meanwhile.
+struct SampleLabel {
+    std::string category;  ///< Of CategoryBy::label.
+    /// The zones that were open, outermost first: indices into SampleLabels::zones.
+    std::vector<std::uint32_t> zones;
+};
+
+/// A zone that is to have nodes in the callgraph.
+struct ZoneNode {
+    std::string name;
+    std::string source;  ///< Empty: not known.
+    std::uint32_t line = 0;
+};
+
+struct SampleLabels {
+    std::vector<ZoneNode> zones;
+    std::vector<SampleLabel> labels{SampleLabel{}};  ///< [0] is of what was not labelled.
+};
+
+/// The kernel cuts a thread's name to this. Source: TASK_COMM_LEN, prctl(2) PR_SET_NAME.
+inline constexpr std::size_t kMaxThreadName = 15;
 
 struct RecordedProcess {
     trace::Process facts;
@@ -58,12 +87,36 @@ public:
     void record(const trace::Record& record) override;
     void node(const trace::StackNode& record) override;
     void sample(const trace::Sample& sample) override;
+    /// Adds what samples of `sum`'s thread and stack add up to, the last of them taken at
+    /// `time_ns`; when is not kept. Returns its place in weights(metric); none: there is no such
+    /// metric, or the sum of all would overflow.
+    std::optional<std::uint32_t> add_sum(const StackWeight& sum, MetricId metric,
+                                         std::uint64_t time_ns);
+    void zone(const trace::ZoneEdge& edge) override {
+        zones(edge.kind == trace::EdgeKind::begin ? 1 : 0);
+    }
+    [[nodiscard]] bool wants_edges() const override { return false; }
+    void zones(std::uint64_t begun) override { said_.zones += begun; }
+    void instrumentation(const trace::Instrumentation& said) override;
     void add(trace::Attachment&& attachment) { attachments_.push_back(std::move(attachment)); }
 
-    /// Says what the reader met besides records: why it stopped early (empty if it did not), how
-    /// many events it did not know, and why attachments are missing (empty if none is).
-    void set_read_outcome(std::string problem, std::uint64_t unknown_events,
-                          std::string attachments_problem = {});
+    /// Drops all other weights, with their samples, then the threads that have none left, and the
+    /// processes without threads: ids are given anew. What the kernel counted for a process is gone
+    /// where a weight of it is. Stacks and addresses stay. O(weights), and samples if they keep
+    /// their times.
+    void keep(const std::function<bool(const StackWeight&)>& is_wanted);
+
+    /// Gives each sample the label that `label_of` says; none: the sample is dropped, with what
+    /// keep() drops then. It is asked metric by metric, of each thread by thread, of a thread's
+    /// samples in their order. Times must have been kept from the first sample on. O(samples).
+    using LabelOf =
+        std::function<std::optional<std::uint32_t>(MetricId, ThreadId, const TimedWeight&)>;
+    void label(const LabelOf& label_of);
+    /// What the labels are: indices into `labels.labels`.
+    void set_labels(SampleLabels labels) { labels_ = std::move(labels); }
+
+    /// Says what the reader met besides records.
+    void set_read_outcome(trace::ReadOutcome outcome) { read_outcome_ = std::move(outcome); }
 
     [[nodiscard]] const std::optional<trace::SessionStart>& start() const { return start_; }
     [[nodiscard]] const std::optional<trace::SessionEnd>& end() const { return end_; }
@@ -71,9 +124,10 @@ public:
     [[nodiscard]] std::uint64_t last_time_ns() const { return last_time_ns_; }
     /// A record's time, counted from the session's start; nanoseconds.
     [[nodiscard]] std::int64_t since_start(std::uint64_t time_ns) const;
-    [[nodiscard]] const std::string& problem() const { return problem_; }
-    [[nodiscard]] const std::string& attachments_problem() const { return attachments_problem_; }
-    [[nodiscard]] std::uint64_t unknown_events() const { return unknown_events_; }
+    /// Of a session that is not read from a file, without any problem.
+    [[nodiscard]] const trace::ReadOutcome& read_outcome() const { return read_outcome_; }
+    /// What its programs said of themselves.
+    [[nodiscard]] const SaidCounts& said() const { return said_; }
     [[nodiscard]] std::uint64_t bad_records() const { return bad_records_; }
 
     /// Processes, threads and modules by id: [id.value - 1].
@@ -87,6 +141,9 @@ public:
     [[nodiscard]] const RecordedProcess* process(ProcessId id) const;
     [[nodiscard]] const trace::Thread* thread(ThreadId id) const;
     [[nodiscard]] const trace::Module* module_of(const CodeAddress& place) const;
+    /// What people call a program or library: the name that it was started by, through a symbolic
+    /// link for instance, if that was always the same; else the file's.
+    [[nodiscard]] std::string_view name_of_file(std::string_view path) const;
 
     /// Stacks by id: [id.value - 1]. A parent's id is less than its child's.
     [[nodiscard]] std::span<const StackFrame> nodes() const { return nodes_; }
@@ -102,10 +159,13 @@ public:
     [[nodiscard]] std::span<const trace::Metric> metrics() const { return metrics_; }
     [[nodiscard]] std::span<const StackWeight> weights(
         MetricId metric = trace::kSessionMetric) const;
+    /// How many were recorded, whatever keep() has left of them.
+    [[nodiscard]] std::uint64_t recorded_samples(MetricId metric) const;
     /// The samples of a thread (or of none), their places indices into weights() of the same
     /// metric; nullptr: it has none, or times were not kept.
     [[nodiscard]] std::shared_ptr<const SampleSeries> samples_of(
         ThreadId thread, MetricId metric = trace::kSessionMetric) const;
+    [[nodiscard]] const SampleLabels& labels() const { return labels_; }
     /// What the recording carries besides, in its order; a module may be undefined.
     [[nodiscard]] std::span<const trace::Attachment> attachments() const { return attachments_; }
 
@@ -120,10 +180,12 @@ private:
     };
     struct WeightTraits {
         static std::uint64_t hash(const StackWeight& weight) {
-            return mix_bits((std::uint64_t{weight.thread.value} << 32) | weight.node.value);
+            return mix_bits(((std::uint64_t{weight.thread.value} << 32) | weight.node.value) +
+                            weight.label * 0x9e3779b97f4a7c15U);
         }
         static bool equal(const StackWeight& left, const StackWeight& right) {
-            return left.node == right.node && left.thread == right.thread;
+            return left.node == right.node && left.thread == right.thread &&
+                   left.label == right.label;
         }
     };
 
@@ -136,6 +198,7 @@ private:
         /// does not.
         std::vector<std::uint32_t> latest_weight;
         std::uint64_t sum = 0;
+        std::uint64_t recorded_samples = 0;
     };
 
     void add(const trace::SessionStart& start);
@@ -150,7 +213,17 @@ private:
     /// Where a module was mapped makes no difference to a callgraph.
     void add(const trace::ModuleLoad& /*load*/) {}
 
+    /// The wanted weights of `spent`, their threads renamed: `threads` by old id.
+    [[nodiscard]] static Spent wanted_of(const Spent& spent,
+                                         const std::function<bool(const StackWeight&)>& is_wanted,
+                                         const std::vector<ThreadId>& threads);
+    /// Moves the thread's samples of `spent` to `labelled`; false: some are dropped.
+    bool label_thread(const LabelOf& label_of, MetricId metric, ThreadId thread, const Spent& spent,
+                      Spent& labelled);
+    /// What a process's clock said is of all its samples; some are dropped.
+    void forget_cpu_time(ThreadId thread);
     void saw_time(std::uint64_t time_ns);
+    void saw_main_thread(const trace::Thread& thread, const trace::Process& process);
     void keep_time(Spent& spent, const StackWeight& place, const trace::Sample& sample);
     /// The entry to add a sample to; nullptr if the sum of all weights would overflow.
     StackWeight* weight_of(Spent& spent, const trace::Sample& sample);
@@ -159,6 +232,7 @@ private:
     std::optional<trace::SessionEnd> end_;
     std::vector<RecordedProcess> processes_;
     std::vector<trace::UnprofiledProgram> unprofiled_;
+    std::map<std::string, std::string, std::less<>> started_as_;  ///< By path: name_of_file().
     std::vector<trace::Thread> threads_;
     std::vector<trace::Module> modules_;
     std::vector<StackFrame> nodes_;
@@ -166,12 +240,12 @@ private:
     InternTable<CodeAddress, AddressTraits> addresses_;
     std::vector<trace::Metric> metrics_;
     std::vector<Spent> spent_;  ///< By MetricId - 1.
+    SampleLabels labels_;
     std::uint64_t last_time_ns_ = 0;
     bool keeps_times_ = false;
     std::vector<trace::Attachment> attachments_;
-    std::string problem_;
-    std::string attachments_problem_;
-    std::uint64_t unknown_events_ = 0;
+    trace::ReadOutcome read_outcome_;
+    SaidCounts said_;
     std::uint64_t bad_records_ = 0;
 };
 

@@ -81,16 +81,16 @@ void BrokenStackSums::add(const StackEnd& end, const StackWeight& weight) {
                              : std::string_view{recording_.modules()[end.module.value - 1].path};
     Sum& sum = sums_[{end.reason, path}];
     sum.samples += weight.samples;
-    sum.ns += weight.sampled;
+    sum.weight += weight.sampled;
 }
 
 std::vector<BrokenStacks> BrokenStackSums::list() const {
     std::vector<BrokenStacks> list;
     for (const auto& [key, sum] : sums_) {
-        list.push_back({key.first, std::string{key.second}, sum.samples, sum.ns});
+        list.push_back({key.first, std::string{key.second}, sum.samples, sum.weight});
     }
     std::stable_sort(list.begin(), list.end(), [](const BrokenStacks& a, const BrokenStacks& b) {
-        return std::tie(a.ns, a.samples) > std::tie(b.ns, b.samples);
+        return std::tie(a.weight, a.samples) > std::tie(b.weight, b.samples);
     });
     return list;
 }

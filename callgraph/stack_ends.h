@@ -42,7 +42,7 @@ public:
 private:
     struct Sum {
         std::uint64_t samples = 0;
-        std::uint64_t ns = 0;
+        std::uint64_t weight = 0;
     };
     const Recording& recording_;
     /// Paths of the recording's modules: a library that came twice is one.

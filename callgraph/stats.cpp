@@ -3,17 +3,16 @@
 #include "callgraph/categories.h"
 #include "callgraph/stack_ends.h"
 #include "core/text.h"
+#include "core/units.h"
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 namespace sample::callgraph {
 
 namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr double kNsPerSecond = 1e9;
 
 void fill_times(Profile& profile, const trace::SessionStart& start) {
     profile.command_line = start.command_line;
@@ -23,7 +22,8 @@ void fill_times(Profile& profile, const trace::SessionStart& start) {
 
 void fill_session(Profile& profile, const Recording& recording, MetricId metric) {
     Stats& stats = profile.stats;
-    stats.whole = recording.end().has_value() && recording.problem().empty();
+    stats.whole = recording.end().has_value() && recording.read_outcome().problem.empty();
+    stats.said = recording.said();
     stats.processes = 0;
     if (!recording.start()) {
         return;
@@ -32,20 +32,25 @@ void fill_session(Profile& profile, const Recording& recording, MetricId metric)
     const std::uint64_t end_ns =
         recording.end() ? recording.end()->end_ns : recording.last_time_ns();
     stats.wall_ns = end_ns > start.start_ns ? end_ns - start.start_ns : 0;
-    stats.requested_hz = start.requested_hz;
+    stats.sampling = recording.read_outcome().is_foreign ? Sampling::foreign
+                     : start.source == trace::kSourceOff ? Sampling::off
+                                                         : Sampling::on;
+    stats.requested_hz = stats.sampling == Sampling::on ? start.requested_hz : 0;
     stats.source = start.source;
     stats.source_reason = start.source_reason;
     for (const trace::Metric& each : recording.metrics()) {
         profile.metrics.push_back({each.name, each.unit, each.meaning});
     }
     profile.metric = profile.metrics[metric.value - 1];
-    profile.unit = profile.metric.unit;
     fill_times(profile, start);
     if (metric != trace::kSessionMetric) {
         stats.requested_hz = 0;
         return;
     }
     profile.event = start.event;
+    if (stats.sampling == Sampling::foreign) {
+        return;
+    }
     if (profile.is_time()) {
         stats.clock = start.clock == trace::Clock::cpu ? "cpu" : "wall";
     } else {
@@ -55,19 +60,28 @@ void fill_session(Profile& profile, const Recording& recording, MetricId metric)
 }
 
 void fill_threads(Profile& profile, const Recording& recording) {
-    std::set<std::pair<std::uint32_t, std::uint32_t>> distinct;
+    std::uint32_t count = 0;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, ProcessId> last_process;
     for (const trace::Thread& thread : recording.threads()) {
         ThreadTotals& totals = profile.threads.emplace_back();
         totals.name = thread.name;
         totals.tid = thread.tid;
         totals.start_ns = recording.since_start(thread.start_ns);
         if (const RecordedProcess* process = recording.process(thread.process)) {
-            totals.process = file_name(process->facts.executable);
+            totals.process = recording.name_of_file(process->facts.executable);
             totals.pid = process->facts.pid;
         }
-        distinct.emplace(totals.pid, totals.tid);
+        if (totals.pid == 0 && totals.tid == 0) {
+            continue;  // a sum of those that nobody saw
+        }
+        // A thread that execs keeps its ids, and its process becomes another. In one process, the
+        // kernel has given the id of a thread that ended to a new one.
+        const auto [last, is_new] =
+            last_process.try_emplace({totals.pid, totals.tid}, thread.process);
+        count += is_new || last->second == thread.process ? 1 : 0;
+        last->second = thread.process;
     }
-    profile.stats.threads = static_cast<std::uint32_t>(distinct.size());
+    profile.stats.threads = count;
 }
 
 void add_stack_end(Stats& stats, const StackEnd& end, const StackWeight& weight) {
@@ -76,16 +90,16 @@ void add_stack_end(Stats& stats, const StackEnd& end, const StackWeight& weight)
             break;
         case StackEnd::Kind::incomplete:
             stats.incomplete_stacks += weight.samples;
-            stats.incomplete_ns += weight.sampled;
+            stats.incomplete += weight.sampled;
             break;
         case StackEnd::Kind::truncated:
             stats.truncated_stacks += weight.samples;
-            stats.truncated_ns += weight.sampled;
+            stats.truncated += weight.sampled;
             break;
     }
     if (end.is_guessed) {
         stats.guessed_stacks += weight.samples;
-        stats.guessed_ns += weight.sampled;
+        stats.guessed += weight.sampled;
     }
 }
 
@@ -96,10 +110,11 @@ std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& record
     BrokenStackSums broken{recording};
     std::vector<std::uint64_t> of_process(recording.processes().size() + 1);
     Stats& stats = profile.stats;
+    stats.recorded_samples = recording.recorded_samples(metric);
     for (const StackWeight& weight : recording.weights(metric)) {
         const StackEnd& end = ends[weight.node.value];
-        stats.sampled_ns += weight.sampled;
-        stats.booked_ns += weight.booked;
+        stats.sampled += weight.sampled;
+        stats.booked += weight.booked;
         stats.samples += weight.samples;
         add_stack_end(stats, end, weight);
         broken.add(end, weight);
@@ -107,7 +122,7 @@ std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& record
             continue;
         }
         ThreadTotals& thread = profile.threads[weight.thread.value - 1];
-        thread.cpu_ns += weight.sampled + weight.booked;
+        thread.total += weight.sampled + weight.booked;
         thread.samples += weight.samples;
         thread.incomplete_stacks += end.kind == StackEnd::Kind::incomplete ? weight.samples : 0;
         const ProcessId process = recording.threads()[weight.thread.value - 1].process;
@@ -143,8 +158,14 @@ void fill_processes(Profile& profile, const Recording& recording,
         const std::uint64_t by_kernel = end ? end->cpu_ns : 0;
         totals.cpu_ns = by_kernel != 0 || !profile.is_time() ? by_kernel : weights[i + 1];
         kernel_cpu_ns += by_kernel;
-        is_kernel_cpu_known = is_kernel_cpu_known && by_kernel != 0;
-        pids.insert(facts.pid);
+        stats.unprofiled_cpu_ns += facts.source == trace::kNoSource ? by_kernel : 0;
+        // One that ended before the recording begins spent nothing in it.
+        const bool is_earlier =
+            end && recording.start() && end->end_ns == recording.start()->start_ns;
+        is_kernel_cpu_known = is_kernel_cpu_known && (by_kernel != 0 || is_earlier);
+        if (facts.pid != 0) {
+            pids.insert(facts.pid);
+        }
     }
     stats.processes = static_cast<std::uint32_t>(pids.size());
     if (is_kernel_cpu_known) {
@@ -152,20 +173,24 @@ void fill_processes(Profile& profile, const Recording& recording,
     }
 }
 
-/// What the agents measured of themselves: the mean of all, the worst p99 and size of any process.
+/// What the agents measured of themselves: of all processes together, but for the sizes, which are
+/// the most of any.
 void fill_agent_figures(Stats& stats, const Recording& recording) {
     std::uint64_t count = 0;
     std::uint64_t sum_ns = 0;
+    std::uint64_t p99_ns = 0;
     for (const RecordedProcess& process : recording.processes()) {
         if (!process.end) {
             continue;
         }
         const trace::ProcessEnd& end = *process.end;
         stats.lost += end.lost;
+        stats.agent_cpu_ns += end.agent_cpu_ns;
         if (end.handler_count != 0) {
+            // One process's is nobody else's: of several, the session's end has to tell.
+            p99_ns = count == 0 ? end.handler_p99_ns : 0;
             count += end.handler_count;
             sum_ns += end.handler_sum_ns;
-            stats.handler_ns_p99 = std::max(stats.handler_ns_p99.value_or(0), end.handler_p99_ns);
         }
         if (end.agent_rss_bytes != 0) {
             stats.agent_rss_bytes =
@@ -178,14 +203,21 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     }
     if (count != 0) {
         stats.handler_ns_mean = static_cast<double>(sum_ns) / static_cast<double>(count);
+        if (recording.end() && recording.end()->handler_p99_ns != 0) {
+            p99_ns = recording.end()->handler_p99_ns;
+        }
+        if (p99_ns != 0) {
+            stats.handler_ns_p99 = p99_ns;
+        }
     }
 }
 
 void fill_achieved_hz(Stats& stats, bool is_time) {
-    std::uint64_t of_ns = is_time ? stats.sampled_ns + stats.booked_ns : 0;
+    std::uint64_t of_ns = is_time ? stats.sampled + stats.booked : 0;
     if ((stats.clock == "cpu" || !is_time) && stats.process_cpu_ns) {
         of_ns = *stats.process_cpu_ns;
     }
+    of_ns -= std::min(of_ns, stats.unprofiled_cpu_ns);
     if (of_ns != 0) {
         stats.achieved_hz =
             static_cast<double>(stats.samples) * kNsPerSecond / static_cast<double>(of_ns);
@@ -222,7 +254,7 @@ void fill_stats(Profile& profile, const Recording& recording, MetricId metric) {
     fill_threads(profile, recording);
     fill_processes(profile, recording, add_weights(profile, recording, metric));
     fill_agent_figures(profile.stats, recording);
-    if (metric == trace::kSessionMetric) {
+    if (metric == trace::kSessionMetric && profile.stats.sampling == Sampling::on) {
         fill_achieved_hz(profile.stats, profile.is_time());
     }
     for (const trace::UnprofiledProgram& program : recording.unprofiled()) {

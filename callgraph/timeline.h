@@ -67,7 +67,7 @@ private:
 };
 
 /// The samples of a Profile. A place whose node is none (the root) is not part of the profile any
-/// more: a transform left it out. Of the others, at each node: the weights add up to its self_ns,
+/// more: a transform left it out. Of the others, at each node: the weights add up to its self,
 /// and those that are no bookings are as many as its self_samples.
 struct Timeline {
     struct Thread {

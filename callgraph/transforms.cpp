@@ -2,13 +2,16 @@
 
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
+#include "core/units.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -18,21 +21,12 @@ namespace {
 
 using Index = TreeBuilder::Index;
 
-/// By a NodeId's value: what the category is called that has this node; nullptr for other nodes.
-std::vector<std::string*> names_of_categories(Profile& profile) {
-    std::vector<std::string*> names(profile.nodes.size());
-    for (Category& category : profile.categories) {
-        names[category.node.value] = &category.name;
-    }
-    return names;
-}
-
 /// A tree like `profile`'s, grown node by node in preorder.
 class Copy {
 public:
     explicit Copy(Profile& profile)
         : profile_{profile},
-          categories_{names_of_categories(profile)},
+          categories_{category_names(profile)},
           index_of_(profile.nodes.size(), kNone) {
         if (!index_of_.empty()) {
             index_of_[0] = TreeBuilder::kRoot;
@@ -40,43 +34,42 @@ public:
     }
 
     /// Copies a node without its time, unless its parent was not copied. True if it was.
-    bool add(NodeId id) {
+    bool add(NodeId id) { return add_beside(id, id); }
+    /// The same, called by what calls `other`, and where.
+    bool add_beside(NodeId id, NodeId other) {
         const Node& node = profile_.node(id);
-        const Index parent = index_of_[node.parent.value];
+        const Index parent = index_of_[profile_.node(other).parent.value];
         if (id == NodeId{} || parent == kNone) {
             return id == NodeId{};
         }
-        std::string* category = categories_[id.value];
+        const std::string* category = categories_[id.value];
         index_of_[id.value] = category != nullptr
                                   ? tree_.add_category(*category)
-                                  : tree_.child(parent, node.function, site_of(node));
+                                  : tree_.child(parent, node.function,
+                                                {node.line, call_line_of(other), node.inlining});
         return true;
     }
     /// Puts a node in its parent's place: its children become the parent's, called where it was.
     void fold(NodeId id) {
-        const Node& node = profile_.node(id);
-        index_of_[id.value] = index_of_[node.parent.value];
-        folded_[id.value] = site_of(node).call_line;
+        index_of_[id.value] = index_of_[profile_.node(id).parent.value];
+        folded_[id.value] = call_line_of(id);
     }
+    /// Puts a node in the place of one above it.
+    void fold_into(NodeId id, NodeId above) { index_of_[id.value] = index_of_[above.value]; }
     void move_self(NodeId id) { tree_.move_self(profile_, id, index_of_[id.value]); }
-    void add_self(NodeId id, std::uint64_t ns, std::uint64_t samples) {
-        tree_.add_self(index_of_[id.value], ns, samples);
-    }
     void finish() && { std::move(tree_).finish(profile_); }
 
 private:
     static constexpr Index kNone = 0xffffffff;
 
-    [[nodiscard]] CallSite site_of(const Node& node) const {
-        CallSite site = call_site(node);
-        if (const auto folded = folded_.find(node.parent.value); folded != folded_.end()) {
-            site.call_line = folded->second;
-        }
-        return site;
+    [[nodiscard]] std::uint32_t call_line_of(NodeId id) const {
+        const Node& node = profile_.node(id);
+        const auto folded = folded_.find(node.parent.value);
+        return folded != folded_.end() ? folded->second : node.call_line;
     }
 
     Profile& profile_;
-    std::vector<std::string*> categories_;
+    std::vector<const std::string*> categories_;
     std::vector<Index> index_of_;
     std::unordered_map<std::uint32_t, std::uint32_t> folded_;  ///< Folded nodes' call lines.
     TreeBuilder tree_;
@@ -97,7 +90,6 @@ Profile without(Profile profile, const std::function<bool(FunctionId)>& is_hidde
 }
 
 std::optional<double> session_seconds(const Profile& profile) {
-    constexpr double kNsPerSecond = 1e9;
     constexpr double kMsPerSecond = 1e3;
     if (profile.stats.wall_ns != 0) {
         return static_cast<double>(profile.stats.wall_ns) / kNsPerSecond;
@@ -108,8 +100,21 @@ std::optional<double> session_seconds(const Profile& profile) {
     return std::nullopt;
 }
 
-std::uint64_t scaled(std::uint64_t ns, long double factor) {
-    return static_cast<std::uint64_t>(static_cast<long double>(ns) * factor);
+std::uint64_t scaled(std::uint64_t weight, long double factor) {
+    return static_cast<std::uint64_t>(static_cast<long double>(weight) * factor);
+}
+
+/// Scales what `self_of(id)` refers to, for each of `nodes`. Rounding the running sum, not each
+/// node, keeps every total within one of its own.
+template <class SelfOf>
+void scale_selves(const std::vector<NodeId>& nodes, long double factor, const SelfOf& self_of) {
+    std::uint64_t before = 0;
+    for (const NodeId id : nodes) {
+        std::uint64_t& self = self_of(id);
+        const std::uint64_t after = before + self;
+        self = scaled(after, factor) - scaled(before, factor);
+        before = after;
+    }
 }
 
 bool label_contains(const Function& function, std::string_view text) {
@@ -117,39 +122,48 @@ bool label_contains(const Function& function, std::string_view text) {
 }
 
 /// By a FunctionId's value; [0] is false.
-std::vector<bool> matching(const Profile& profile,
+std::vector<bool> matching(const std::vector<Function>& functions,
                            const std::function<bool(const Function&)>& matches) {
-    std::vector<bool> result(profile.functions.size() + 1);
-    for (std::size_t i = 0; i < profile.functions.size(); ++i) {
-        result[i + 1] = matches(profile.functions[i]);
+    std::vector<bool> result(functions.size() + 1);
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        result[i + 1] = matches(functions[i]);
     }
     return result;
 }
 
-std::vector<bool> named(const Profile& profile, std::string_view name) {
-    std::vector<bool> exact =
-        matching(profile, [name](const Function& each) { return is_named(each, name); });
-    for (const bool is_match : exact) {
-        if (is_match) {
-            return exact;
+std::vector<FunctionId> ids_of(const std::vector<bool>& functions) {
+    std::vector<FunctionId> ids;
+    for (std::uint32_t id = 1; id < functions.size(); ++id) {
+        if (functions[id]) {
+            ids.push_back(FunctionId{id});
         }
     }
-    return matching(profile, [name](const Function& each) { return label_contains(each, name); });
+    return ids;
 }
 
 }  // namespace
 
-Profile hide_gc(Profile profile) {
-    if (!profile.gc) {
+std::vector<FunctionId> find_named(const std::vector<Function>& functions, std::string_view name) {
+    auto ids =
+        ids_of(matching(functions, [&](const Function& each) { return is_named(each, name); }));
+    return !ids.empty() ? ids : ids_of(matching(functions, [&](const Function& each) {
+        return label_contains(each, name);
+    }));
+}
+
+Profile hide_memory(Profile profile) {
+    if (!profile.memory) {
         return profile;
     }
-    const FunctionId gc = *profile.gc;
-    return without(std::move(profile), [gc](FunctionId function) { return function == gc; });
+    const FunctionId memory = *profile.memory;
+    return without(std::move(profile),
+                   [memory](FunctionId function) { return function == memory; });
 }
 
 Profile hide_plugins(Profile profile) {
-    const auto is_plugin =
-        matching(profile, [](const Function& function) { return (function.flags & kPlugin) != 0; });
+    const auto is_plugin = matching(profile.functions, [](const Function& function) {
+        return (function.flags & kPlugin) != 0;
+    });
     return without(std::move(profile),
                    [&is_plugin](FunctionId function) { return is_plugin[function.value]; });
 }
@@ -169,6 +183,28 @@ Profile fold_inlined(Profile profile) {
     return profile;
 }
 
+Profile fold_recursion(Profile profile) {
+    Copy copy{profile};
+    std::vector<NodeId> stands_for(profile.nodes.size());  // What each node has become one with.
+    for (const NodeId id : preorder(profile)) {
+        const Node& node = profile.node(id);
+        NodeId at = id.value == 0 ? id : stands_for[node.parent.value];
+        while (at.value != 0 &&
+               (node.function.is_none() || profile.node(at).function != node.function)) {
+            at = stands_for[profile.node(at).parent.value];
+        }
+        stands_for[id.value] = at.value == 0 ? id : at;
+        if (at.value == 0) {
+            copy.add(id);
+        } else {
+            copy.fold_into(id, at);
+        }
+        copy.move_self(id);
+    }
+    std::move(copy).finish();
+    return profile;
+}
+
 Profile average(Profile profile, double seconds) {
     constexpr long double kLimit = 0x1p63L;
     const std::optional<double> length = session_seconds(profile);
@@ -178,30 +214,45 @@ Profile average(Profile profile, double seconds) {
     const double scale = seconds / *length;
     const long double factor =
         static_cast<long double>(scale) / static_cast<long double>(profile.scale);
-    if (!(static_cast<long double>(profile.nodes[0].total_ns) * factor < kLimit)) {
+    const auto fits = [factor](std::uint64_t total) {
+        return static_cast<long double>(total) * factor < kLimit;
+    };
+    if (!fits(profile.nodes[0].total) ||
+        !std::all_of(profile.further.begin(), profile.further.end(),
+                     [&](const FurtherMetric& each) { return fits(each.total()); })) {
         return profile;
     }
+    const std::vector<NodeId> nodes = preorder(profile);
     profile.timeline.reset();  // These are durations that nobody measured.
-    // Rounding the running sum, not each node, keeps every total within a nanosecond of its own.
-    std::uint64_t before = 0;
+    scale_selves(nodes, factor,
+                 [&](NodeId id) -> std::uint64_t& { return profile.nodes[id.value].self; });
+    for (FurtherMetric& each : profile.further) {
+        each.timeline.reset();
+        scale_selves(nodes, factor,
+                     [&](NodeId id) -> std::uint64_t& { return each.selves[id.value]; });
+    }
     Copy copy{profile};
-    for (const NodeId id : preorder(profile)) {
-        const Node& node = profile.node(id);
+    for (const NodeId id : nodes) {
         copy.add(id);
-        const std::uint64_t after = before + node.self_ns;
-        copy.add_self(id, scaled(after, factor) - scaled(before, factor), node.self_samples);
-        before = after;
+        copy.move_self(id);
     }
     std::move(copy).finish();
     for (ThreadTotals& thread : profile.threads) {
-        thread.cpu_ns = scaled(thread.cpu_ns, factor);
+        thread.total = scaled(thread.total, factor);
     }
     profile.scale = scale;
     return profile;
 }
 
 Profile focus(Profile profile, std::string_view name) {
-    const std::vector<bool> is_match = named(profile, name);
+    std::vector<bool> is_match = matching(profile.functions, [&](const Function& each) {
+        return name.starts_with('[') && profile.module_of(each).name == name;
+    });
+    if (ids_of(is_match).empty()) {
+        for (const FunctionId id : find_named(profile.functions, name)) {
+            is_match[id.value] = true;
+        }
+    }
     constexpr Index kOutside = TreeBuilder::kRoot;
     std::vector<Index> index_of(profile.nodes.size(), kOutside);
     TreeBuilder tree;
@@ -215,7 +266,8 @@ Profile focus(Profile profile, std::string_view name) {
         if (parent != kOutside) {
             index_of[id.value] =
                 tree.child(parent, node.function,
-                           parent == category ? CallSite{node.line, 0, {}} : call_site(node));
+                           parent == category ? CallSite{node.line, 0, {}}
+                                              : CallSite{node.line, node.call_line, node.inlining});
             tree.move_self(profile, id, index_of[id.value]);
         }
     }
@@ -224,9 +276,10 @@ Profile focus(Profile profile, std::string_view name) {
 }
 
 Profile search(Profile profile, std::string_view text) {
-    const std::vector<bool> is_match = matching(
-        profile, [text](const Function& function) { return label_contains(function, text); });
-    const auto categories = names_of_categories(profile);
+    const std::vector<bool> is_match =
+        matching(profile.functions,
+                 [text](const Function& function) { return label_contains(function, text); });
+    const auto categories = category_names(profile);
     std::vector<bool> is_inside(profile.nodes.size());
     Copy copy{profile};
     for (const NodeId id : preorder(profile)) {
@@ -243,28 +296,76 @@ Profile search(Profile profile, std::string_view text) {
     return profile;
 }
 
-std::vector<FunctionId> find_functions(const Profile& profile, std::string_view text) {
-    const std::vector<bool> is_match = matching(profile, [text](const Function& function) {
-        return label_contains(function, text) || function.source.find(text) != std::string::npos;
+Profile rename(Profile profile, const std::function<std::string(const Function&)>& new_name) {
+    return fold_parts(std::move(profile), [&new_name](const Function& function) {
+        return Whole{new_name(function), false};
     });
-    std::vector<FunctionId> found;
-    for (std::uint32_t id = 1; id < is_match.size(); ++id) {
-        if (is_match[id]) {
-            found.push_back(FunctionId{id});
+}
+
+Profile fold_parts(Profile profile, const std::function<Whole(const Function&)>& whole_of) {
+    using Key = std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>;
+    std::map<Key, FunctionId> known;
+    std::vector<Function> functions;
+    std::vector<FunctionId> new_id(profile.functions.size() + 1);
+    std::vector<bool> is_called_part(new_id.size());
+    for (std::uint32_t old = 1; old < new_id.size(); ++old) {
+        Function& function = profile.functions[old - 1];
+        FunctionId& id = new_id[old];
+        const FunctionId next = id = FunctionId{static_cast<std::uint32_t>(functions.size() + 1)};
+        if (FunctionId{old} != profile.memory) {
+            Whole whole = whole_of(function);
+            is_called_part[old] = whole.calls_its_part;
+            function.name = whole.name.empty() ? function.name : std::move(whole.name);
+            const Key key{function.name, function.source, function.module, function.flags};
+            id = known.try_emplace(key, next).first->second;
+        }
+        if (id == next) {
+            functions.push_back(std::move(function));
+        } else if (std::uint32_t& line = functions[id.value - 1].line;
+                   line == 0 || (function.line != 0 && function.line < line)) {
+            line = function.line;
         }
     }
-    return found;
+    const std::vector<NodeId> nodes = preorder(profile);
+    std::vector<NodeId> whole(profile.nodes.size());  // by node: the one that it is a part of
+    for (const NodeId id : nodes) {
+        const Node& node = profile.node(id);
+        const FunctionId caller = profile.node(node.parent).function;
+        const bool is_part = is_called_part[node.function.value] && caller != node.function &&
+                             new_id[caller.value] == new_id[node.function.value];
+        whole[id.value] = is_part ? whole[node.parent.value] : id;
+    }
+    for (Node& node : profile.nodes) {
+        node.function = new_id[node.function.value];
+    }
+    profile.functions = std::move(functions);
+    if (profile.memory) {
+        profile.memory = new_id[profile.memory->value];
+    }
+    Copy copy{profile};
+    for (const NodeId id : nodes) {
+        copy.add_beside(id, whole[id.value]);
+        copy.move_self(id);
+    }
+    std::move(copy).finish();
+    return profile;
+}
+
+std::vector<FunctionId> find_functions(const Profile& profile, std::string_view text) {
+    return ids_of(matching(profile.functions, [text](const Function& function) {
+        return label_contains(function, text) || function.source.find(text) != std::string::npos;
+    }));
 }
 
 void sort_by_self(const Profile& profile, std::vector<FunctionId>& ids) {
     std::sort(ids.begin(), ids.end(), [&](FunctionId left, FunctionId right) {
         const Function& a = profile.function(left);
         const Function& b = profile.function(right);
-        if (a.self_ns != b.self_ns) {
-            return a.self_ns > b.self_ns;
+        if (a.self != b.self) {
+            return a.self > b.self;
         }
-        if (a.total_ns != b.total_ns) {
-            return a.total_ns > b.total_ns;
+        if (a.total != b.total) {
+            return a.total > b.total;
         }
         return a.name != b.name ? a.name < b.name : left < right;
     });

@@ -1,4 +1,4 @@
-// Profile in, Profile out: what --hide, --average, --focus and --search do.
+// Profile in, Profile out: what --hide, --average, --focus, --search, --names and --fold do.
 //
 // Each takes nothing away from stats, threads' and processes' facts, which describe the recording;
 // nodes, categories, functions and their totals are made anew and agree with each other. A function
@@ -9,14 +9,16 @@
 
 #include "callgraph/profile.h"
 
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace sample::callgraph {
 
-/// Without the GC nodes: their time is subtracted from every ancestor, and what lies below them
-/// from the functions' totals. Unchanged if the profile has no GC.
-[[nodiscard]] Profile hide_gc(Profile profile);
+/// Without the nodes of Profile::memory: their weight is subtracted from every ancestor, and what
+/// lies below them from the functions' totals. Unchanged if there are none.
+[[nodiscard]] Profile hide_memory(Profile profile);
 
 /// Without the topmost plug-in node of each path and what it calls.
 [[nodiscard]] Profile hide_plugins(Profile profile);
@@ -31,15 +33,54 @@ namespace sample::callgraph {
 /// they call is called by those.
 [[nodiscard]] Profile fold_inlined(Profile profile);
 
+/// With a function at most once on each path: a call of it by itself, or by what it calls, becomes
+/// one with the first, as does what is called then. O(nodes × distinct functions on a path).
+[[nodiscard]] Profile fold_recursion(Profile profile);
+
 /// The callgraph rooted at the functions that `name` names: the subtrees of every outermost such
 /// node, merged, under one category called `name`. A function is named by its whole name, by its
 /// name without arguments, or by that without its scope ("run" for "pool::Worker::run(int)"); if
-/// that names none, by any part of its label. No match gives a profile without categories.
+/// that names none, by any part of its label. A module that is no file, "[kernel]" or "[jit]",
+/// names all its functions. No match gives a profile without categories.
 [[nodiscard]] Profile focus(Profile profile, std::string_view name);
+
+/// Every stack upside down: functions under the root, below each its callers, and at the end of
+/// each path the category. Of a stack only what lies above the outermost of `focused` counts, with
+/// that function's total; if there are none, above its leaf, with the leaf's self time. A caller
+/// has the part of it that came through it as its total, and no self: that is the function's under
+/// the root. What lies below a node of less than `least_percent` of the root is left out: the whole
+/// may be as large as the profile times the depth of its stacks. Functions stay as they are;
+/// further metrics and timelines go.
+[[nodiscard]] Profile invert(Profile profile, const std::vector<FunctionId>& focused,
+                             double least_percent);
+
+/// The functions that `name` names by focus()'s rules, in their order.
+[[nodiscard]] std::vector<FunctionId> find_named(const std::vector<Function>& functions,
+                                                 std::string_view name);
 
 /// Exactly the stacks that contain a match: a node (or category) whose label contains `text`. Keeps
 /// the ancestors of matches, with the matches' time only, and the whole subtree of a match.
 [[nodiscard]] Profile search(Profile profile, std::string_view text);
+
+/// Functions that become equal (name, source, module and flags) become one, at the smallest of
+/// their lines; so do nodes under one parent that become the same function. The function that
+/// stands for memory management keeps its name and stays apart. How names are shortened is for the
+/// caller to say: that knowledge lives in symbolize/. `new_name` is asked once for each function;
+/// empty: it keeps its name.
+[[nodiscard]] Profile rename(Profile profile,
+                             const std::function<std::string(const Function&)>& new_name);
+
+/// The function that another is a part or a copy of.
+struct Whole {
+    std::string name;             ///< As `new_name` of rename().
+    bool calls_its_part = false;  ///< The part is run by a call, not by a jump or in its place.
+};
+
+/// Renames functions as `whole_of` says. A called part right below its function, which would be a
+/// function that calls itself, becomes one node with it; a part below itself stays: that is
+/// recursion.
+[[nodiscard]] Profile fold_parts(Profile profile,
+                                 const std::function<Whole(const Function&)>& whole_of);
 
 /// The functions whose label or source contains `text`, in the profile's order: search for a list
 /// of functions.

@@ -1,5 +1,7 @@
 #include "callgraph/tree.h"
 
+#include "callgraph/groups.h"
+
 #include <algorithm>
 #include <span>
 #include <tuple>
@@ -7,15 +9,10 @@
 namespace sample::callgraph {
 
 struct TreeBuilder::Sums {
-    std::vector<std::uint64_t> total_ns;
+    std::vector<std::uint64_t> total;
     std::vector<std::uint64_t> samples;
-    std::vector<Index> first_child;  ///< children[first_child[i] … first_child[i + 1])
-    std::vector<Index> children;
-
-    [[nodiscard]] std::span<const Index> children_of(Index node) const {
-        return std::span{children}.subspan(first_child[node],
-                                           first_child[node + 1] - first_child[node]);
-    }
+    /// By node: its children, heaviest first; behind them, as one group more, what is left out.
+    Groups children;
 };
 
 namespace {
@@ -24,7 +21,7 @@ namespace {
 /// category's number takes the function's place until finish().
 constexpr std::uint32_t kCategoryKey = 0x80000000;
 
-/// Leaves out the functions that no node names, and renumbers the nodes' and the GC's.
+/// Leaves out the functions that no node names, and renumbers the nodes' and Profile::memory.
 void drop_unused_functions(Profile& profile) {
     std::vector<FunctionId> renumbered(profile.functions.size() + 1);
     for (const Node& node : profile.nodes) {
@@ -44,18 +41,14 @@ void drop_unused_functions(Profile& profile) {
     for (Node& node : profile.nodes) {
         node.function = renumbered[node.function.value];
     }
-    if (profile.gc && !renumbered[profile.gc->value].is_none()) {
-        profile.gc = renumbered[profile.gc->value];
+    if (profile.memory && !renumbered[profile.memory->value].is_none()) {
+        profile.memory = renumbered[profile.memory->value];
     } else {
-        profile.gc.reset();
+        profile.memory.reset();
     }
 }
 
 }  // namespace
-
-CallSite call_site(const Node& node) {
-    return {node.line, node.call_line, node.inlining};
-}
 
 TreeBuilder::TreeBuilder() {
     entries_.intern(Entry{kRoot, FunctionId{}, {}});
@@ -80,67 +73,82 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
     return node;
 }
 
-void TreeBuilder::add_self(Index node, std::uint64_t ns, std::uint64_t samples) {
-    entries_[node].self_ns += ns;
+void TreeBuilder::add_self(Index node, std::uint64_t weight, std::uint64_t samples) {
+    entries_[node].self += weight;
     entries_[node].self_samples += samples;
+}
+
+void TreeBuilder::add_further(std::size_t metric, Index node, std::uint64_t weight) {
+    if (weight == 0) {
+        return;
+    }
+    further_.resize(std::max(further_.size(), metric + 1));
+    std::vector<std::uint64_t>& weights = further_[metric];
+    weights.resize(std::max(weights.size(), std::size_t{node} + 1));
+    weights[node] += weight;
 }
 
 void TreeBuilder::move_self(const Profile& from, NodeId id, Index to) {
     const Node& node = from.node(id);
-    add_self(to, node.self_ns, node.self_samples);
-    if (from.timeline) {
+    add_self(to, node.self, node.self_samples);
+    for (std::size_t i = 0; i < from.further.size(); ++i) {
+        add_further(i, to, from.further[i].selves[id.value]);
+    }
+    if (from.timeline || !from.further.empty()) {
         moved_to_.resize(from.nodes.size(), kRoot);
         moved_to_[id.value] = to;
     }
 }
 
+/// By index: whether a further metric has weight there or below; empty if none has any.
+std::vector<bool> TreeBuilder::have_further() const {
+    std::vector<bool> have(further_.empty() ? 0 : entries_.size());
+    for (const std::vector<std::uint64_t>& weights : further_) {
+        for (std::size_t node = 0; node < weights.size(); ++node) {
+            have[node] = have[node] || weights[node] != 0;
+        }
+    }
+    for (std::size_t node = have.size(); node-- > 1;) {
+        const Index parent = entries_[static_cast<Index>(node)].parent;
+        have[parent] = have[parent] || have[node];
+    }
+    return have;
+}
+
 TreeBuilder::Sums TreeBuilder::sum_up() const {
     const auto count = static_cast<Index>(entries_.size());
-    Sums sums;
-    sums.total_ns.resize(count);
-    sums.samples.resize(count);
-    sums.first_child.resize(count + 1);
+    std::vector<std::uint64_t> total(count);
+    std::vector<std::uint64_t> samples(count);
     for (Index node = count; node-- > 0;) {
         const Entry& entry = entries_[node];
-        sums.total_ns[node] += entry.self_ns;
-        sums.samples[node] += entry.self_samples;
+        total[node] += entry.self;
+        samples[node] += entry.self_samples;
         if (node != kRoot) {
-            sums.total_ns[entry.parent] += sums.total_ns[node];
-            sums.samples[entry.parent] += sums.samples[node];
+            total[entry.parent] += total[node];
+            samples[entry.parent] += samples[node];
         }
     }
-    const auto is_kept = [&](Index node) {
-        return node != kRoot && (sums.total_ns[node] != 0 || sums.samples[node] != 0);
-    };
+    const std::vector<bool> have_weight = have_further();
+    Groups children{count + std::size_t{1}, count, [&](Index node) {
+                        const bool is_kept = total[node] != 0 || samples[node] != 0 ||
+                                             (!have_weight.empty() && have_weight[node]);
+                        return is_kept && node != kRoot ? entries_[node].parent : count;
+                    }};
     for (Index node = 0; node < count; ++node) {
-        sums.first_child[entries_[node].parent + 1] += is_kept(node) ? 1U : 0U;
-    }
-    for (Index node = 0; node < count; ++node) {
-        sums.first_child[node + 1] += sums.first_child[node];
-    }
-    sums.children.resize(sums.first_child[count]);
-    std::vector<Index> next(sums.first_child.begin(), sums.first_child.end() - 1);
-    for (Index node = 0; node < count; ++node) {
-        if (is_kept(node)) {
-            sums.children[next[entries_[node].parent]++] = node;
-        }
-    }
-    for (Index node = 0; node < count; ++node) {
-        const auto from = sums.children.begin() + sums.first_child[node];
-        const auto to = sums.children.begin() + sums.first_child[node + 1];
-        std::sort(from, to, [&](Index left, Index right) {
-            return std::tie(sums.total_ns[right], sums.samples[right], left) <
-                   std::tie(sums.total_ns[left], sums.samples[left], right);
+        const std::span<Index> siblings = children[node];
+        std::sort(siblings.begin(), siblings.end(), [&](Index left, Index right) {
+            return std::tie(total[right], samples[right], left) <
+                   std::tie(total[left], samples[left], right);
         });
     }
-    return sums;
+    return {std::move(total), std::move(samples), std::move(children)};
 }
 
 std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
     const Sums sums = sum_up();
     std::vector<NodeId> became(entries_.size());
     profile.nodes.clear();
-    profile.nodes.reserve(sums.children.size() + 1);
+    profile.nodes.reserve(entries_.size() - sums.children[entries_.size()].size() + 1);
     profile.categories.clear();
     std::vector<std::pair<Index, NodeId>> pending{{kRoot, NodeId{}}};
     while (!pending.empty()) {
@@ -149,15 +157,15 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
         const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};
         became[index] = id;
         const Entry& entry = entries_[index];
-        const auto children = sums.children_of(index);
+        const std::span<const Index> children = sums.children[index];
         Node& node = profile.nodes.emplace_back();
         node.parent = parent;
         node.line = entry.site.line;
         node.call_line = entry.site.call_line;
         node.inlining = entry.site.inlining;
-        node.total_ns = sums.total_ns[index];
+        node.total = sums.total[index];
         node.samples = sums.samples[index];
-        node.self_ns = entry.self_ns;
+        node.self = entry.self;
         node.self_samples = entry.self_samples;
         node.children.reserve(children.size());
         if (index != kRoot) {
@@ -175,10 +183,23 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
     }
     drop_unused_functions(profile);
     recompute_functions(profile);
-    if (profile.timeline) {
-        for (NodeId& place : profile.timeline->nodes) {
+    const auto move_samples = [&](std::optional<Timeline>& timeline) {
+        if (!timeline) {
+            return;
+        }
+        for (NodeId& place : timeline->nodes) {
             place = place.value < moved_to_.size() ? became[moved_to_[place.value]] : NodeId{};
         }
+    };
+    move_samples(profile.timeline);
+    further_.resize(profile.further.size());
+    for (std::size_t i = 0; i < further_.size(); ++i) {
+        FurtherMetric& metric = profile.further[i];
+        metric.selves.assign(profile.nodes.size(), 0);
+        for (Index index = 0; index < further_[i].size(); ++index) {
+            metric.selves[became[index].value] += further_[i][index];
+        }
+        move_samples(metric.timeline);
     }
     return became;
 }
@@ -200,28 +221,44 @@ std::vector<NodeId> preorder(const Profile& profile) {
     return order;
 }
 
-void recompute_functions(Profile& profile) {
-    for (Function& function : profile.functions) {
-        function.total_ns = function.self_ns = function.samples = function.self_samples = 0;
+std::vector<const std::string*> category_names(const Profile& profile) {
+    std::vector<const std::string*> names(profile.nodes.size());
+    for (const Category& category : profile.categories) {
+        names[category.node.value] = &category.name;
     }
+    return names;
+}
+
+std::vector<bool> outermost_nodes(const Profile& profile) {
+    std::vector<bool> is_outermost(profile.nodes.size());
     std::vector<std::uint32_t> on_stack(profile.functions.size() + 1);
     std::vector<NodeId> path;
     for (const NodeId id : preorder(profile)) {
-        const Node& node = profile.node(id);
-        while (!path.empty() && path.back() != node.parent) {
+        while (!path.empty() && path.back() != profile.node(id).parent) {
             --on_stack[profile.node(path.back()).function.value];
             path.pop_back();
         }
         path.push_back(id);
-        const bool is_outermost = on_stack[node.function.value]++ == 0;
+        is_outermost[id.value] = on_stack[profile.node(id).function.value]++ == 0;
+    }
+    return is_outermost;
+}
+
+void recompute_functions(Profile& profile) {
+    for (Function& function : profile.functions) {
+        function.total = function.self = function.samples = function.self_samples = 0;
+    }
+    const std::vector<bool> is_outermost = outermost_nodes(profile);
+    for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
+        const Node& node = profile.nodes[i];
         if (node.function.is_none()) {
             continue;
         }
         Function& function = profile.functions[node.function.value - 1];
-        function.self_ns += node.self_ns;
+        function.self += node.self;
         function.self_samples += node.self_samples;
-        if (is_outermost) {
-            function.total_ns += node.total_ns;
+        if (is_outermost[i]) {
+            function.total += node.total;
             function.samples += node.samples;
         }
     }

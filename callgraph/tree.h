@@ -8,6 +8,7 @@
 #include "callgraph/intern_table.h"
 #include "callgraph/profile.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,9 +22,6 @@ struct CallSite {
     std::uint32_t call_line = 0;  ///< As Node::call_line.
     Inlining inlining = Inlining::none;
 };
-
-/// What `node` says of its call.
-[[nodiscard]] CallSite call_site(const Node& node);
 
 /// A tree that grows: a node under a parent that is there already. Nodes are numbered here by their
 /// own indices, which finish() replaces by NodeIds.
@@ -39,16 +37,21 @@ public:
     /// The node of `function` at `site.line` under `parent`, made if there is none. One that is
     /// there and was called otherwise is now called in both ways.
     Index child(Index parent, FunctionId function, const CallSite& site = {});
-    void add_self(Index node, std::uint64_t ns, std::uint64_t samples);
+    void add_self(Index node, std::uint64_t weight, std::uint64_t samples);
+    /// Adds weight of the profile's `metric`th further metric, whose sum must fit 64 bits.
+    void add_further(std::size_t metric, Index node, std::uint64_t weight);
 
-    /// Adds what was spent at the node `id` of `from` itself; its samples move there, too.
+    /// Adds what was spent at the node `id` of `from` itself, of each metric; its samples move
+    /// there, too.
     void move_self(const Profile& from, NodeId id, Index to);
 
     /// Replaces `profile`'s nodes and categories by this tree, and `profile`'s functions by those
     /// of them that are in it, their totals made anew. Nodes are numbered in preorder, heaviest
-    /// first; nodes with neither time nor samples are left out, categories too. A timeline of
-    /// `profile` keeps the samples that were moved. Returns the node that each index became; none
-    /// for one that was left out. The sum of all self times must fit 64 bits.
+    /// first; nodes with neither time nor samples nor weight of a further metric are left out,
+    /// categories too. What further metrics `profile` has is for the caller to say: their selves
+    /// are replaced. Timelines of `profile` keep the samples that were moved. Returns the node that
+    /// each index became; none for one that was left out. The sum of all self times must fit 64
+    /// bits.
     /// O(nodes log children); no recursion.
     std::vector<NodeId> finish(Profile& profile) &&;
 
@@ -57,7 +60,7 @@ private:
         Index parent = 0;
         FunctionId function;
         CallSite site;
-        std::uint64_t self_ns = 0;
+        std::uint64_t self = 0;
         std::uint64_t self_samples = 0;
     };
     struct Traits {
@@ -73,14 +76,23 @@ private:
     struct Sums;
 
     [[nodiscard]] Sums sum_up() const;
+    [[nodiscard]] std::vector<bool> have_further() const;
 
     InternTable<Entry, Traits> entries_;
     std::vector<std::pair<Index, std::string>> categories_;
     std::vector<Index> moved_to_;  ///< By a NodeId's value of the profile that selves came from.
+    std::vector<std::vector<std::uint64_t>> further_;  ///< By metric, then index as far as needed.
 };
 
 /// Every node of the tree, parents before children, siblings in order. O(nodes); no recursion.
 [[nodiscard]] std::vector<NodeId> preorder(const Profile& profile);
+
+/// By a NodeId's value: what the category is called that has this node; nullptr for other nodes.
+[[nodiscard]] std::vector<const std::string*> category_names(const Profile& profile);
+
+/// By a NodeId's value: whether the node's function is not among its callers, so that its time is
+/// part of the function's total. O(nodes); no recursion.
+[[nodiscard]] std::vector<bool> outermost_nodes(const Profile& profile);
 
 /// Makes the functions' totals and samples anew from the nodes, recursion counted once.
 void recompute_functions(Profile& profile);

@@ -20,8 +20,10 @@ Result<int> run(const Text& text) {
 Result<int> run_any(const Invocation& invocation) {
     return std::visit(
         [](const auto& options) {
-            // Not for record: the command would inherit the ignored signal.
-            if constexpr (!std::is_same_v<std::decay_t<decltype(options)>, RecordOptions>) {
+            // Not for those who run a command: it would inherit the ignored signal.
+            using Options = std::decay_t<decltype(options)>;
+            if constexpr (!std::is_same_v<Options, RecordOptions> &&
+                          !std::is_same_v<Options, TopOptions>) {
                 ignore_broken_pipes();
                 ignore_size_limit();
             }
@@ -33,6 +35,10 @@ Result<int> run_any(const Invocation& invocation) {
 int main_without_exceptions(const std::vector<std::string>& words) {
     if (words.size() == 2 && words[0] == "collect") {
         return run_collect(std::atoi(words[1].c_str()));
+    }
+    if (words.size() > 2 && words[0] == "complete" && words[1] == "--") {
+        // For the shells' completions.
+        return write_to_stdout(suggest({words.begin() + 2, words.end()})) ? kExitOk : kExitFailure;
     }
     const Result<Invocation> invocation = parse_command_line(words);
     if (!invocation) {

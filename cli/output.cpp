@@ -5,13 +5,16 @@
 #include "core/fd.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -105,8 +108,9 @@ Result<void> naming(const std::string& path, Result<void> written) {
         return written;
     }
     if (written.error().errno_value == ETIMEDOUT) {
-        return refuse("{} is full, and nobody has read it for {} seconds", path,
-                      kWritePatienceMs / 1000);
+        return refuse(
+            "{} is full, and nobody has read it for {} seconds: start its reader, and write again",
+            path, kWritePatienceMs / 1000);
     }
     return unexpected(
         Error{ErrorCode::system, written.error().errno_value, "cannot write " + path});
@@ -155,9 +159,9 @@ Result<Fd> open_special(const std::string& path) {
         return refuse("{} is a directory: name a file in it", path);
     }
     if (S_ISBLK(info.st_mode) || S_ISREG(info.st_mode)) {
-        return refuse(
-            "{} {}", path,
-            S_ISREG(info.st_mode) ? "has just been replaced by a file" : "is a disk: name a file");
+        return refuse("{} {}", path,
+                      S_ISREG(info.st_mode) ? "has just been replaced by a file: try again"
+                                            : "is a disk: name a file");
     }
     const std::string link = kOwnFiles + std::to_string(place.get());
     Fd fd{::open(link.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
@@ -180,13 +184,49 @@ Result<void> write_to_stdout(std::string_view text) {
     return to_stdout(write_all(STDOUT_FILENO, text));
 }
 
-Result<void> write_export(const callgraph::Profile& profile, const analysis::ExportFormat& format,
-                          const std::string& path, bool force) {
+Result<void> page(std::string_view text, bool pages) {
+    constexpr int kNotFound = 127;
+    const char* const chosen = std::getenv("PAGER");
+    const std::string pager = chosen == nullptr ? "less" : chosen;
+    if (!pages || pager.empty() || pager == "cat" || ::isatty(STDOUT_FILENO) == 0) {
+        return write_to_stdout(text);
+    }
+    // Colours, no clearing of the screen, and not at all if it fits.
+    ::setenv("LESS", "FRX", 0);
+    ::setenv("LESSCHARSET", "utf-8", 0);
+    std::FILE* const pipe = ::popen(pager.c_str(), "we");
+    if (pipe == nullptr) {
+        return write_to_stdout(text);
+    }
+    // Ctrl-C is for the pager, which stays until its user leaves it.
+    ignore_signal(SIGINT);
+    const Result<void> written = write_all(::fileno(pipe), text);
+    const int status = ::pclose(pipe);
+    return WIFEXITED(status) && WEXITSTATUS(status) == kNotFound ? write_to_stdout(text)
+                                                                 : to_stdout(written);
+}
+
+Result<std::string> write_export(const callgraph::Profile& profile,
+                                 const analysis::ExportFormat& format, const std::string& path,
+                                 bool force) {
+    constexpr std::uint64_t kMegabyte = 1'000'000;
+    constexpr std::uint64_t kLarge = 100 * kMegabyte;
+    std::uint64_t size = 0;
     const auto write = [&](int fd) {
-        return format.write(profile, [fd](std::string_view bytes) { return write_all(fd, bytes); });
+        return format.write(profile, [fd, &size](std::string_view bytes) {
+            size += bytes.size();
+            return write_all(fd, bytes);
+        });
     };
-    return path == "-" ? to_stdout(write(STDOUT_FILENO))
-                       : write_file_atomically(path, write, force);
+    SAMPLE_CHECK(path == "-" ? to_stdout(write(STDOUT_FILENO))
+                             : write_file_atomically(path, write, force));
+    if (size <= kLarge) {
+        return std::string{};
+    }
+    return fmt::format(
+        "{} has {} MB. To make it smaller, shorten its stacks with sample export --fold recursion "
+        "or --fold inlined, or choose the format pprof or firefox, which hold each stack once",
+        path == "-" ? "the output" : path, grouped(size / kMegabyte));
 }
 
 void ignore_broken_pipes() noexcept {

@@ -23,11 +23,16 @@ namespace sample::cli {
 /// error: that is its right. Errors: system.
 [[nodiscard]] Result<void> write_to_stdout(std::string_view text);
 
+/// The same, through $PAGER (less, as git starts it) where standard output is a terminal and
+/// `pages`; without a pager, or where it does not start, as it is.
+[[nodiscard]] Result<void> page(std::string_view text, bool pages);
+
 /// Writes `profile` in a format, a piece at a time, to the file `path` as write_file_atomically()
-/// does it; "-": as write_to_stdout(). Errors: theirs; what the format cannot hold.
-[[nodiscard]] Result<void> write_export(const callgraph::Profile& profile,
-                                        const analysis::ExportFormat& format,
-                                        const std::string& path, bool force);
+/// does it; "-": as write_to_stdout(). Returns what its user should hear of so large a file, and
+/// what makes it smaller; of others, nothing. Errors: theirs; what the format cannot hold.
+[[nodiscard]] Result<std::string> write_export(const callgraph::Profile& profile,
+                                               const analysis::ExportFormat& format,
+                                               const std::string& path, bool force);
 
 /// Makes a closed pipe an error of write() instead of a signal. Never before starting the user's
 /// command: it would inherit this.

@@ -9,7 +9,8 @@ if(CPACK_GENERATOR STREQUAL "DEB")
     file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)
 else()
     # The libraries of the building machine, and the licences they come under.
-    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${root}/bin/sample RESOLVED_DEPENDENCIES_VAR libraries
+    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${root}/bin/sample
+        LIBRARIES ${root}/${CPACK_SAMPLE_LIBDIR}/libsample-analysis.so RESOLVED_DEPENDENCIES_VAR libraries
         PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m)\\.so")
     set(private ${root}/${CPACK_SAMPLE_LIBDIR}/sample)
     foreach(library ${libraries})

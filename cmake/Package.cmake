@@ -19,12 +19,15 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdebuginfod1)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 # The tarball needs only glibc: it brings the other libraries, in lib/sample, where no other program finds them.
 # DT_RPATH rather than DT_RUNPATH, because it also holds for the libraries that these need.
 set_target_properties(sample PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/sample")
 target_link_options(sample PRIVATE LINKER:--disable-new-dtags)
+set_target_properties(sample_analysis_library PROPERTIES INSTALL_RPATH "$ORIGIN/sample")
+target_link_options(sample_analysis_library PRIVATE LINKER:--disable-new-dtags)
 
 # GNUInstallDirs' folders, for the script.
 set(CPACK_SAMPLE_LIBDIR ${CMAKE_INSTALL_LIBDIR})

@@ -1,10 +1,13 @@
-// An owned file descriptor, and writing to one.
+// An owned file descriptor, and reading and writing by one.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sample {
 
@@ -30,6 +33,13 @@ public:
 private:
     int fd_ = -1;
 };
+
+/// All that a file of /proc or /sys says, whose size nobody tells; empty if it can't be read.
+[[nodiscard]] std::string read_small_file(const std::string& path);
+/// The numbers of the line of a status file that begins with `key` ("Uid:"), which is not its first
+/// line; none if there is no such line. Source: proc(5).
+[[nodiscard]] std::vector<std::uint32_t> numbers_of_line(std::string_view status,
+                                                         std::string_view key);
 
 /// A reader that has taken nothing for so long will not.
 inline constexpr int kWritePatienceMs = 10'000;

@@ -1,16 +1,13 @@
 #include "core/file_rights.h"
 
+#include "core/fd.h"
+
 #include <grp.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <sstream>
-#include <string>
 #include <utility>
 
 namespace sample {
@@ -19,7 +16,7 @@ namespace {
 constexpr int kAsk = -1;  // No such id: the call changes nothing and says what it is.
 
 thread_local bool t_may_open = true;
-thread_local std::shared_ptr<const FileRights> t_current;
+thread_local std::shared_ptr<const FileRights> t_rights;
 
 std::vector<gid_t> own_groups() {
     std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
@@ -45,32 +42,24 @@ bool take(const FileRights& rights) {
 
 }  // namespace
 
-std::optional<FileRights> file_rights_of(pid_t pid) {
+std::optional<FileRights> file_rights_in(std::string_view status) {
     constexpr std::size_t kOfFiles = 3;  // Behind the real, the effective and the saved one.
-    std::ifstream status{"/proc/" + std::to_string(pid) + "/status"};
-    std::map<std::string, std::vector<gid_t>> numbers;
-    for (std::string line; std::getline(status, line);) {
-        std::istringstream words{line};
-        std::string key;
-        words >> key;
-        numbers[key].assign(std::istream_iterator<gid_t>{words}, {});
-    }
-    const std::vector<gid_t>& users = numbers["Uid:"];
-    const std::vector<gid_t>& groups = numbers["Gid:"];
+    const std::vector<uid_t> users = numbers_of_line(status, "Uid:");
+    const std::vector<gid_t> groups = numbers_of_line(status, "Gid:");
     if (users.size() <= kOfFiles || groups.size() <= kOfFiles) {
         return std::nullopt;
     }
-    FileRights rights{users[kOfFiles], groups[kOfFiles], numbers["Groups:"]};
+    FileRights rights{users[kOfFiles], groups[kOfFiles], numbers_of_line(status, "Groups:")};
     std::sort(rights.groups.begin(), rights.groups.end());
     return rights;
 }
 
-std::shared_ptr<const FileRights> lesser_rights_of(pid_t pid,
+std::shared_ptr<const FileRights> lesser_rights_in(std::string_view status,
                                                    std::shared_ptr<const FileRights> last) {
     if (::geteuid() != 0) {
         return nullptr;
     }
-    auto rights = file_rights_of(pid);
+    auto rights = file_rights_in(status);
     if (!rights) {
         return last;
     }
@@ -83,11 +72,11 @@ std::shared_ptr<const FileRights> lesser_rights_of(pid_t pid,
 }
 
 ActingAs::ActingAs(std::shared_ptr<const FileRights> rights)
-    : current_before_{t_current}, could_open_before_{t_may_open} {
+    : current_before_{t_rights}, could_open_before_{t_may_open} {
     if (rights != nullptr) {
         before_ = own_rights();
         t_may_open = take(*rights) && could_open_before_;
-        t_current = std::move(rights);
+        t_rights = std::move(rights);
     }
 }
 
@@ -95,12 +84,12 @@ ActingAs::~ActingAs() {
     if (before_) {
         static_cast<void>(take(*before_));
         t_may_open = could_open_before_;
-        t_current = std::move(current_before_);
+        t_rights = std::move(current_before_);
     }
 }
 
 std::shared_ptr<const FileRights> ActingAs::current() {
-    return t_current;
+    return t_rights;
 }
 
 bool ActingAs::may_open_files() noexcept {

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace sample {
@@ -23,13 +24,14 @@ struct FileRights {
     bool operator==(const FileRights&) const = default;
 };
 
-/// Those of the process as it is now; nothing if that can't be learnt. Source: proc(5), status.
-[[nodiscard]] std::optional<FileRights> file_rights_of(pid_t pid);
+/// Those of the process whose status file says `status`; nothing if it doesn't tell. Source:
+/// proc(5).
+[[nodiscard]] std::optional<FileRights> file_rights_in(std::string_view status);
 
-/// Those of `pid` if we have more than it: only root has. nullptr: act as ourselves.
-/// `last`: what to take of a process that is gone.
-[[nodiscard]] std::shared_ptr<const FileRights> lesser_rights_of(
-    pid_t pid, std::shared_ptr<const FileRights> last);
+/// The same if we have more than it: only root has. nullptr: act as ourselves.
+/// `last`: what to take of a process that is gone, whose status is empty.
+[[nodiscard]] std::shared_ptr<const FileRights> lesser_rights_in(
+    std::string_view status, std::shared_ptr<const FileRights> last);
 
 /// While it lives this thread has these rights; nullptr changes nothing. Where they can't be taken
 /// open_regular() opens nothing. Ends on its own thread, with none begun later still alive. Source:

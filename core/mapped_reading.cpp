@@ -1,5 +1,7 @@
 #include "core/mapped_reading.h"
 
+#include "core/units.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,7 +25,7 @@ struct Installed {
 Installed g_installed;
 
 /// The innermost of this thread.
-thread_local MappedReading* t_current = nullptr;
+thread_local MappedReading* t_reading = nullptr;
 
 /// As if there were no handler of ours. Async-signal-safe.
 void pass_on(int signal, siginfo_t* info, void* context) {
@@ -60,7 +62,6 @@ std::string_view name_in(std::string_view line) noexcept {
 /// "7f12-7f34 r--p 00001000 fe:01 1234    /usr/lib/x.so"
 bool is_line_of(std::uintptr_t address, std::string_view line, FoundMapping& found,
                 std::span<char> name) noexcept {
-    constexpr int kHexadecimal = 16;
     constexpr std::ptrdiff_t kPrivateMark = 4;  // " r--p"
     const char* const line_end = line.data() + line.size();
     FoundMapping mapping;
@@ -81,7 +82,7 @@ bool is_line_of(std::uintptr_t address, std::string_view line, FoundMapping& fou
 
 }  // namespace
 
-MappedReading::MappedReading() : outer_{t_current} {
+MappedReading::MappedReading() : outer_{t_reading} {
     {
         const std::lock_guard lock{g_installed.mutex};
         if (g_installed.readings++ == 0) {
@@ -97,11 +98,11 @@ MappedReading::MappedReading() : outer_{t_current} {
     ::sigemptyset(&only);
     ::sigaddset(&only, SIGBUS);
     ::pthread_sigmask(SIG_UNBLOCK, &only, &mask_before_);
-    t_current = this;
+    t_reading = this;
 }
 
 MappedReading::~MappedReading() {
-    t_current = outer_;
+    t_reading = outer_;
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     const std::lock_guard lock{g_installed.mutex};
     if (--g_installed.readings == 0) {
@@ -117,8 +118,8 @@ Error MappedReading::broken(const std::string& path) {
 void MappedReading::on_fault(int signal, siginfo_t* info, void* context) {
     const int saved_errno = errno;
     // BUS_ADRERR: the file has nothing there, or the disk or server does not give it.
-    const bool is_survived = t_current != nullptr && info->si_code == BUS_ADRERR &&
-                             t_current->replace_rest_of_mapping(info->si_addr);
+    const bool is_survived = t_reading != nullptr && info->si_code == BUS_ADRERR &&
+                             t_reading->replace_rest_of_mapping(info->si_addr);
     if (!is_survived) {
         pass_on(signal, info, context);
     }

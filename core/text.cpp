@@ -1,16 +1,16 @@
 #include "core/text.h"
 
+#include "core/units.h"
+
 #include <fmt/core.h>
 #include <utf8.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 
 namespace sample {
 namespace {
-
-constexpr std::uint64_t kNsPerUs = 1'000;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 /// `value` / 1000 with three digits behind the point.
 std::string thousandths(std::uint64_t value) {
@@ -153,6 +153,25 @@ std::string printable(std::string_view text) {
         }
     }
     return result;
+}
+
+std::string shell_word(std::string_view text) {
+    const bool is_printable = printable(text) == text;
+    const bool is_plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return c >= 0x80 || std::isalnum(c) != 0 || std::strchr("%+,-./:=@_", c) != nullptr;
+    });
+    if (is_printable && is_plain && !text.empty()) {
+        return std::string{text};
+    }
+    std::string quoted = is_printable ? "'" : "$'";
+    for (const char c : text) {
+        if (c == '\'') {
+            quoted += is_printable ? R"('\'')" : R"(\')";
+        } else {
+            quoted.append(c == '\\' && !is_printable ? R"(\)" : "").append(1, c);
+        }
+    }
+    return printable(quoted) + "'";
 }
 
 std::size_t display_width(std::string_view text) noexcept {

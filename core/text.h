@@ -23,6 +23,12 @@ namespace sample {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
+/// What the kernel appends to the path of a mapped file that is gone.
+inline constexpr std::string_view kDeleted = " (deleted)";
+[[nodiscard]] constexpr std::string_view without_deleted(std::string_view path) noexcept {
+    return path.substr(0, path.size() - (path.ends_with(kDeleted) ? kDeleted.size() : 0));
+}
+
 /// "32,140".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 /// "1 thread", "2,000 threads", "2 processes".
@@ -46,6 +52,9 @@ namespace sample {
 /// `text` with everything a terminal would obey, and broken UTF-8, escaped: "\n", "\x1b",
 /// "\u202e".
 [[nodiscard]] std::string printable(std::string_view text);
+/// `text` as one word of a command that people type into a shell: as it is, or quoted. Printable,
+/// too: bash's $'...' takes the escapes back.
+[[nodiscard]] std::string shell_word(std::string_view text);
 /// Code points.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);

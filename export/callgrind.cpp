@@ -25,23 +25,6 @@ using callgraph::Profile;
 constexpr std::string_view kUnknown = "???";  ///< As callgrind itself writes it.
 constexpr std::string_view kCategoryFile = "[category]";
 
-/// By node: whether its function is not among its callers, so that its time is part of the
-/// function's total.
-std::vector<bool> outermost_nodes(const Profile& profile) {
-    std::vector<bool> is_outermost(profile.nodes.size());
-    std::vector<std::uint32_t> on_stack(profile.functions.size() + 1);
-    std::vector<NodeId> path;
-    for (const NodeId id : callgraph::preorder(profile)) {
-        while (!path.empty() && path.back() != profile.node(id).parent) {
-            --on_stack[profile.node(path.back()).function.value];
-            path.pop_back();
-        }
-        path.push_back(id);
-        is_outermost[id.value] = on_stack[profile.node(id).function.value]++ == 0;
-    }
-    return is_outermost;
-}
-
 /// The names of one kind, numbered: the first time with the name, then the number alone.
 class Names {
 public:
@@ -99,7 +82,7 @@ public:
     Body(const Profile& profile, Writer& out)
         : profile_{profile},
           out_{out},
-          is_outermost_{outermost_nodes(profile)},
+          is_outermost_{callgraph::outermost_nodes(profile)},
           names_{unique_names(profile)} {}
 
     void write() {
@@ -153,8 +136,8 @@ private:
 
     void add(NodeId id, bool with_calls = true) {
         const Node& node = profile_.node(id);
-        if (node.self_ns != 0 || node.self_samples != 0) {
-            costs_.push_back({node.line, FunctionId{}, node.self_ns, node.self_samples});
+        if (node.self != 0 || node.self_samples != 0) {
+            costs_.push_back({node.line, FunctionId{}, node.self, node.self_samples});
         }
         if (!with_calls) {
             return;
@@ -163,7 +146,7 @@ private:
             if (is_outermost_[child.value]) {
                 const Node& callee = profile_.node(child);
                 const std::uint32_t line = node.line != 0 ? node.line : callee.call_line;
-                costs_.push_back({line, callee.function, callee.total_ns, callee.samples});
+                costs_.push_back({line, callee.function, callee.total, callee.samples});
             }
         }
     }
@@ -224,7 +207,7 @@ std::pair<std::string, std::string> weight_event(const Profile& profile) {
         const std::string words = (clock == "cpu" ? "CPU" : clock) + " time [ns]";
         return {"Nanoseconds", clock.empty() ? "time [ns]" : words};
     }
-    std::string name = one_line(profile.unit);
+    std::string name = one_line(profile.metric.unit);
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return {name, one_line(profile.event)};
@@ -252,9 +235,9 @@ Result<void> write_callgrind(const Profile& profile, const Sink& sink) {
     write_head(profile, out);
     if (!profile.nodes.empty()) {
         const Node& root = profile.nodes[0];
-        out.put("summary: ", root.total_ns, " ", root.samples, "\n\n");
+        out.put("summary: ", root.total, " ", root.samples, "\n\n");
         Body{profile, out}.write();
-        out.put("totals: ", root.total_ns, " ", root.samples, "\n");
+        out.put("totals: ", root.total, " ", root.samples, "\n");
     }
     return out.finish();
 }

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -126,12 +128,19 @@ private:
     bool has_begun_ = false;
 };
 
+/// What was said has times where nothing was sampled, too.
+Axis axis_of_events(const Profile& profile) {
+    const bool is_all_said = profile.nodes.empty() || profile.nodes.front().total == 0;
+    const bool has_said = !profile.markers.empty() || !profile.counters.empty();
+    return is_all_said && has_said ? Axis::time : axis_of(profile);
+}
+
 class Events {
 public:
     Events(Writer& out, const Profile& profile)
         : out_{out},
           profile_{profile},
-          axis_{axis_of(profile)},
+          axis_{axis_of_events(profile)},
           changes_{profile},
           tracks_{profile} {
         for (const callgraph::CodeModule& module : profile.modules) {
@@ -152,9 +161,97 @@ public:
         for (const Track& track : tracks_.list()) {
             write(track);
         }
+        if (axis_ == Axis::time) {
+            write_markers();
+            write_flows();
+            write_counters();
+        }
     }
 
 private:
+    /// Zones are slices of a track of their own beside their thread's: those of the samples begin
+    /// and end elsewhere. What else has a length becomes a pair of asynchronous events, as it may
+    /// overlap; the other moments of the process.
+    void write_markers() {
+        std::size_t number = 0;
+        for (const callgraph::Marker& marker : profile_.markers) {
+            if (marker.kind == "zone") {
+                write_zone(marker);
+                continue;
+            }
+            const std::string begin =
+                fmt::format("{}{{\"cat\":{},\"name\":{},{},\"ts\":", std::exchange(before_, ",\n"),
+                            json_string(marker.kind), json_string(marker.name), ids_of(marker));
+            if (marker.kind == "bookmark" || marker.kind == "log") {
+                out_.put(begin, microseconds(marker.begin_ns), ",\"ph\":\"i\",\"s\":\"p\"}");
+                continue;
+            }
+            ++number;
+            out_.put(begin, microseconds(marker.begin_ns), ",\"ph\":\"b\",\"id\":", number, "},\n");
+            out_.put(begin.substr(begin.find('{')), microseconds(marker.end_ns),
+                     ",\"ph\":\"e\",\"id\":", number, "}");
+        }
+    }
+
+    void write_zone(const callgraph::Marker& marker) {
+        begin_zone_track(*marker.thread);
+        out_.put(",\n{\"ph\":\"X\",\"cat\":\"zone\",\"name\":", json_string(marker.name), ",",
+                 ids_text_, ",\"ts\":", microseconds(marker.begin_ns),
+                 ",\"dur\":", microseconds(marker.end_ns - marker.begin_ns), "}");
+    }
+
+    /// Arrows from zone to zone: each of their points is bound to the zone that is open then.
+    void write_flows() {
+        for (const callgraph::FlowPoint& point : profile_.flows) {
+            using Step = callgraph::FlowPoint::Step;
+            begin_zone_track(point.thread);
+            const std::string_view phase = point.step == Step::begin ? "s\""
+                                           : point.step == Step::end ? "f\",\"bp\":\"e\""
+                                                                     : "t\"";
+            out_.put(",\n{\"ph\":\"", phase, ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":\"",
+                     point.flow, "\",", ids_text_, ",\"ts\":", microseconds(point.time_ns), "}");
+        }
+    }
+
+    /// What follows is of the zones of this thread, an index into Profile::threads.
+    void begin_zone_track(std::uint32_t index) {
+        // Above all numbers that kernels give, and those of Track::unique_tid.
+        constexpr std::uint32_t kFirst = 1U << 30U;
+        const callgraph::ThreadTotals& thread = profile_.threads[index];
+        ids_text_ = fmt::format("\"pid\":{},\"tid\":{}", thread.pid, kFirst + index);
+        if (zone_tracks_.insert(index).second) {
+            write_names(fmt::format("{} (tid {}): zones", thread.name, thread.tid), thread.process);
+        }
+    }
+
+    void write_counters() {
+        for (const callgraph::CounterTrack& counter : profile_.counters) {
+            const std::string end =
+                fmt::format(",\"name\":{},\"args\":{{\"value\":", json_string(counter.name));
+            for (const callgraph::CounterTrack::Point& point : counter.points) {
+                // JSON has no other numbers.
+                if (std::isfinite(point.value)) {
+                    out_.put(std::exchange(before_, ",\n"),
+                             "{\"ph\":\"C\",\"pid\":", counter.pid.value_or(first_pid()),
+                             ",\"ts\":", microseconds(point.time_ns), end,
+                             fmt::format("{}", point.value), "}}");
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint32_t first_pid() const {
+        return profile_.processes.empty() ? 0 : profile_.processes.front().pid;
+    }
+
+    [[nodiscard]] std::string ids_of(const callgraph::Marker& marker) const {
+        if (!marker.thread || *marker.thread >= profile_.threads.size()) {
+            return fmt::format("\"pid\":{},\"tid\":0", first_pid());
+        }
+        const callgraph::ThreadTotals& thread = profile_.threads[*marker.thread];
+        return fmt::format("\"pid\":{},\"tid\":{}", thread.pid, thread.tid);
+    }
+
     void write(const Track& track) {
         SliceReader slices = tracks_.slices(track);
         Slice slice;
@@ -180,9 +277,13 @@ private:
         begin_ = ",\n{\"ph\":\"B\"," + ids_text_ + ",\"ts\":";
         end_ = ",\n{\"ph\":\"E\"," + ids_text_ + ",\"ts\":";
         const bool has_other_tid = track.tid != 0 && track.tid != track.unique_tid;
-        write_name("thread_name",
-                   has_other_tid ? fmt::format("{} (tid {})", track.name, track.tid) : track.name);
-        write_name("process_name", track.process.empty() ? profile_.command_line : track.process);
+        write_names(has_other_tid ? fmt::format("{} (tid {})", track.name, track.tid) : track.name,
+                    track.process);
+    }
+
+    void write_names(const std::string& thread, const std::string& process) {
+        write_name("thread_name", thread);
+        write_name("process_name", process.empty() ? profile_.command_line : process);
     }
 
     void write_name(std::string_view kind, const std::string& name) {
@@ -242,6 +343,7 @@ private:
     std::vector<std::string> modules_;  ///< In the text of a JSON string; empty if unknown.
     std::vector<std::string> names_;    ///< By function: the end of an event, `"name":"…"}`.
     std::vector<std::size_t> first_with_name_;  ///< By function.
+    std::set<std::uint32_t> zone_tracks_;       ///< Those that have their names.
     std::string ids_text_;
     std::string begin_;
     std::string end_;
@@ -270,8 +372,9 @@ Result<void> write_chrome_trace(const Profile& profile, const Sink& sink) {
     Writer out{sink};
     out.put("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[");
     Events{out, profile}.write();
-    out.put("],\n\"otherData\":{\"exporter\":\"sample\",\"axis\":\"", axis_text(axis_of(profile)),
-            "\",\n\"sample\":", facts_json(profile), ",\n\"functions\":");
+    out.put("],\n\"otherData\":{\"exporter\":\"sample\",\"axis\":\"",
+            axis_text(axis_of_events(profile)), "\",\n\"sample\":", facts_json(profile),
+            ",\n\"functions\":");
     // The functions' places have no room in the events.
     write_functions(out, profile);
     out.put("]}}\n");

@@ -57,7 +57,7 @@ Result<void> write_csv(const Profile& profile, const Sink& sink) {
     out.put("\"name\",\"source\",\"line\",\"module\",\"build_id\",\"flags\",",
             text_cell("total [" + unit + "]"), ",", text_cell("self [" + unit + "]"),
             ",\"total [samples]\",\"self [samples]\",\"total [%]\",\"self [%]\"\r\n");
-    const std::uint64_t whole = profile.nodes.empty() ? 0 : profile.nodes[0].total_ns;
+    const std::uint64_t whole = profile.nodes.empty() ? 0 : profile.nodes[0].total;
     std::vector<FunctionId> ids = callgraph::find_functions(profile, "");
     callgraph::sort_by_self(profile, ids);
     for (const FunctionId id : ids) {
@@ -68,9 +68,12 @@ Result<void> write_csv(const Profile& profile, const Sink& sink) {
                 function.line == 0 ? "" : std::to_string(function.line), ",",
                 text_cell(module_file(module)), ",", text_cell(module.build_id), ",",
                 text_cell(flags_text(function.flags)), ",");
-        out.put(function.total_ns, ",", function.self_ns, ",", function.samples, ",",
-                function.self_samples, ",", percent_cell(function.total_ns, whole), ",",
-                percent_cell(function.self_ns, whole), "\r\n");
+        const auto samples = [&profile](std::uint64_t count) {
+            return profile.stats.counts_samples ? std::to_string(count) : std::string{};
+        };
+        out.put(function.total, ",", function.self, ",", samples(function.samples), ",",
+                samples(function.self_samples), ",", percent_cell(function.total, whole), ",",
+                percent_cell(function.self, whole), "\r\n");
     }
     return out.finish();
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,14 +30,11 @@ Result<void> write_folded(const Profile& profile, const Sink& sink) {
     for (const callgraph::Function& function : profile.functions) {
         functions.push_back(escaped(callgraph::label(function)));
     }
-    std::unordered_map<std::uint32_t, std::string> categories;  // by node
-    for (const callgraph::Category& category : profile.categories) {
-        categories.emplace(category.node.value, escaped(category.name));
-    }
+    const std::vector<const std::string*> categories = callgraph::category_names(profile);
     Writer out{sink};
     std::string line;
     std::vector<std::pair<NodeId, std::size_t>> path;  // node, and the line's length without it
-    std::uint64_t sum_ns = 0;
+    std::uint64_t sum = 0;
     for (const NodeId id : callgraph::preorder(profile)) {
         const Node& node = profile.node(id);
         while (!path.empty() && path.back().first != node.parent) {
@@ -49,10 +45,14 @@ Result<void> write_folded(const Profile& profile, const Sink& sink) {
         if (!line.empty()) {
             line += ';';
         }
-        line += node.function.is_none() ? categories[id.value] : functions[node.function.value - 1];
-        const std::uint64_t before_ns = sum_ns;
-        sum_ns += node.self_ns;
-        if (const std::uint64_t value = sum_ns / divisor - before_ns / divisor; value != 0) {
+        if (!node.function.is_none()) {
+            line += functions[node.function.value - 1];
+        } else if (categories[id.value] != nullptr) {
+            line += escaped(*categories[id.value]);
+        }
+        const std::uint64_t before = sum;
+        sum += node.self;
+        if (const std::uint64_t value = sum / divisor - before / divisor; value != 0) {
             out.put(line.empty() ? "<root>" : line, " ", value, "\n");
         }
         if (!out.is_good()) {

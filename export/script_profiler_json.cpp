@@ -24,6 +24,8 @@ using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 
+constexpr std::string_view kGcName = "GC";
+
 /// By function: true where a sibling with the same key and a lower number lies beside it somewhere.
 /// `first_of`: by function, the first one with its key.
 std::vector<bool> find_collisions(const Profile& profile,
@@ -88,7 +90,7 @@ void write_nodes(Writer& out, const Profile& profile, std::uint64_t unit) {
     const std::size_t count = std::max<std::size_t>(profile.nodes.size(), 1) - 1;
     json_list(out, count, "\n", ",\n", [&](std::size_t i) {
         const Node& node = profile.nodes[i + 1];
-        out.put("{\"TotalDuration\":", node.total_ns / unit);
+        out.put("{\"TotalDuration\":", node.total / unit);
         if (!node.children.empty()) {
             json_column(out, "FunctionIds", node.children.size(), [&](std::size_t child) {
                 return profile.node(node.children[child]).function.value;
@@ -104,7 +106,10 @@ void write_nodes(Writer& out, const Profile& profile, std::uint64_t unit) {
 }
 
 void write_functions(Writer& out, const Profile& profile, std::uint64_t unit) {
-    const std::vector<std::string> names = names_unique_among_siblings(profile);
+    std::vector<std::string> names = names_unique_among_siblings(profile);
+    if (profile.memory && profile.function(*profile.memory).name == callgraph::kMemoryName) {
+        names[profile.memory->value - 1] = kGcName;
+    }
     json_list(out, names.size(), "\n", ",\n", [&](std::size_t i) {
         const Function& function = profile.functions[i];
         out.put("{");
@@ -117,7 +122,7 @@ void write_functions(Writer& out, const Profile& profile, std::uint64_t unit) {
         if (function.line != 0) {
             out.put("\"Line\":", function.line, ",");
         }
-        out.put("\"TotalDuration\":", function.total_ns / unit);
+        out.put("\"TotalDuration\":", function.total / unit);
         json_known(out, "Flags", function.flags);
         json_known(out, "Samples", function.samples);
         out.put("}");
@@ -130,14 +135,14 @@ Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink
     Writer out{sink};
     out.put("{\"Version\":2,\n\"SessionStartTime\":", profile.start_unix_ms,
             ",\n\"SessionEndTime\":", profile.end_unix_ms);
-    if (profile.gc) {
-        out.put(",\n\"GCFuncId\":", profile.gc->value);
+    if (profile.memory) {
+        out.put(",\n\"GCFuncId\":", profile.memory->value);
     }
     if (!profile.event.empty()) {
         out.put(",\n\"Event\":", json_string(profile.event));
     }
     if (!profile.is_time()) {
-        out.put(",\n\"Unit\":", json_string(profile.unit));
+        out.put(",\n\"Unit\":", json_string(profile.metric.unit));
     }
     if (profile.scale != 1.0) {
         out.put(",\n\"Scale\":", scale_text(profile));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace {
 
 using callgraph::Profile;
 
-/// "app, worker-3 (pid 100, tid 101)".
-std::string name_of(const Track& track, Axis axis) {
+/// "app, worker-3 (pid 100, tid 101)"; of a further metric, "…: allocated".
+std::string name_of(const Track& track, const MetricView& view) {
     std::string name = track.process;
     if (!track.name.empty()) {
         name += (name.empty() ? "" : ", ") + track.name;
@@ -26,20 +27,21 @@ std::string name_of(const Track& track, Axis axis) {
     if (track.tid != 0) {
         name += fmt::format(" (pid {}, tid {})", track.pid, track.tid);
     }
-    if (axis != Axis::time) {
+    if (axis_of(view) != Axis::time) {
         name += name.empty() ? "(no times)" : " (no times)";
     }
-    return name;
+    return view.is_own() ? name : name + ": " + view.metric().name;
 }
 
-class Events {
+/// By the names that the format has.
+std::string_view format_unit(const callgraph::Metric& metric) {
+    return metric.unit.empty() ? "nanoseconds" : metric.unit == "bytes" ? "bytes" : "none";
+}
+
+class Profiles {
 public:
-    Events(Writer& out, const Profile& profile)
-        : out_{out},
-          profile_{profile},
-          axis_{axis_of(profile)},
-          changes_{profile},
-          tracks_{profile} {
+    Profiles(Writer& out, const Profile& profile)
+        : out_{out}, profile_{profile}, changes_{profile} {
         for (std::size_t frame = 0; frame <= profile.functions.size(); ++frame) {
             frames_.push_back(fmt::format(",\"frame\":{},\"at\":", frame));
         }
@@ -47,28 +49,30 @@ public:
 
     void write() {
         out_.put("\"profiles\":[");
-        for (const Track& track : tracks_.list()) {
-            write(track);
+        for (const MetricView& view : views_of(profile_)) {
+            const Tracks tracks{view};
+            for (const Track& track : tracks.list()) {
+                write(view, track, tracks.slices(track));
+            }
         }
         if (profiles_ == 0) {
-            begin_profile("no samples", 0);
+            begin_profile("no samples", profile_, 0);
             end_profile(0, 0);
         }
         out_.put("]");
     }
 
-    /// The index of the profile with the greatest weight.
+    /// The index of the profile with the greatest weight of the own metric.
     [[nodiscard]] std::uint64_t heaviest() const { return heaviest_; }
 
 private:
-    void write(const Track& track) {
-        SliceReader slices = tracks_.slices(track);
+    void write(const MetricView& view, const Track& track, SliceReader slices) {
         Slice slice;
         if (!slices.next(slice)) {
             return;
         }
         const std::int64_t start = std::min<std::int64_t>(slice.start, 0);
-        begin_profile(name_of(track, axis_), start);
+        begin_profile(name_of(track, view), view, start);
         std::uint64_t weight = 0;
         const std::int64_t end = walk_slices(
             slices, slice, changes_, out_, [&](std::int64_t time) { write_changes(time); },
@@ -76,17 +80,20 @@ private:
                 weight += static_cast<std::uint64_t>(seen.end - seen.start);
             });
         end_profile(start, end);
-        if (weight > most_) {
+        if (view.is_own() && weight > most_) {
             most_ = weight;
             heaviest_ = profiles_ - 1;
         }
     }
 
-    void begin_profile(const std::string& name, std::int64_t start) {
+    void begin_profile(const std::string& name, const MetricView& view, std::int64_t start) {
         out_.put(profiles_ == 0 ? "\n" : ",\n",
-                 "{\"type\":\"evented\",\"name\":", json_string(name),
-                 ",\"unit\":", axis_ == Axis::count ? "\"none\"" : "\"nanoseconds\"",
-                 ",\"startValue\":", start, ",\"events\":[");
+                 "{\"type\":\"evented\",\"name\":", json_string(name));
+        if (!view.is_own()) {
+            out_.put(",\"metric\":", json_string(view.metric().name));
+        }
+        out_.put(",\"unit\":\"", format_unit(view.metric()), "\",\"startValue\":", start,
+                 ",\"events\":[");
         before_ = "\n";
         ++profiles_;
     }
@@ -111,9 +118,7 @@ private:
 
     Writer& out_;
     const Profile& profile_;
-    Axis axis_;
     StackChanges changes_;
-    Tracks tracks_;
     std::vector<std::string> frames_;  ///< What stands before an event's time, by function.
     std::string_view before_;
     std::uint64_t profiles_ = 0;
@@ -136,10 +141,10 @@ Result<void> write_speedscope(const Profile& profile, const Sink& sink) {
         out.put(profile.functions.empty() ? "\n" : ",\n", "{\"name\":", json_string(kNoStack), "}");
     }
     out.put("]},\n");
-    Events events{out, profile};
-    events.write();
-    out.put(",\n\"activeProfileIndex\":", events.heaviest(), ",\n\"sample\":", facts_json(profile),
-            "}\n");
+    Profiles profiles{out, profile};
+    profiles.write();
+    out.put(",\n\"activeProfileIndex\":", profiles.heaviest(),
+            ",\n\"sample\":", facts_json(profile), "}\n");
     return out.finish();
 }
 

@@ -7,9 +7,6 @@ namespace {
 
 using callgraph::Inlining;
 
-constexpr std::string_view kAll = "all";
-constexpr std::string_view kUnknown = "[unknown]";
-
 struct Frame {
     FunctionKey function;
     Inlining inlining = Inlining::none;
@@ -86,7 +83,7 @@ Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
     }
     callgraph::Profile& profile = maker.profile();
     profile.event = "folded";
-    profile.unit = "counts";
+    profile.metric.unit = "counts";
     profile.stats.notes.emplace_back(
         "folded stacks do not say what their counts are: samples, as a rule, or microseconds");
     if (first == FirstFrame::function) {

@@ -15,7 +15,7 @@ namespace sample::imports {
 
 namespace {
 
-constexpr std::array<std::pair<Format, std::string_view>, 7> kNames{{
+constexpr std::array<std::pair<Format, std::string_view>, 9> kFormatNames{{
     {Format::json, "json"},
     {Format::speedscope, "speedscope"},
     {Format::pprof, "pprof"},
@@ -23,6 +23,8 @@ constexpr std::array<std::pair<Format, std::string_view>, 7> kNames{{
     {Format::folded, "folded"},
     {Format::folded_threads, "folded-threads"},
     {Format::luau, "luau"},
+    {Format::cpuprofile, "cpuprofile"},
+    {Format::callgrind, "callgrind"},
 }};
 
 /// Text has no control characters but tabs and line ends; every pprof has a zero.
@@ -53,28 +55,46 @@ Unexpected not_read(std::string_view what, std::string_view advice) {
                       std::string{what}.append(", which is not read: ").append(advice));
 }
 
+/// A field that only one kind of document has; no format: a kind that is not read.
+struct TellingField {
+    RootField field;
+    std::optional<Format> format;
+    std::string_view kind = {};
+    std::string_view advice = {};
+};
+
+constexpr std::string_view kFirefox = "a profile for the Firefox Profiler";
+constexpr std::string_view kFirefoxAdvice =
+    "save it in another format, or import what it was made from";
+constexpr std::string_view kChrome = "a trace for Chrome";
+constexpr std::string_view kChromeAdvice = "speedscope opens it and exports its own format";
+
+constexpr std::array kTellingFields{
+    TellingField{{"Version", ""}, Format::json},
+    TellingField{{"profiles", ""}, Format::speedscope},
+    TellingField{{"$schema", "speedscope"}, Format::speedscope},
+    TellingField{{"nodes", ""}, Format::cpuprofile},
+    TellingField{{"timeDeltas", ""}, Format::cpuprofile},
+    TellingField{{"profile", ""}, Format::cpuprofile},
+    TellingField{{"meta", ""}, {}, kFirefox, kFirefoxAdvice},
+    TellingField{{"threads", ""}, {}, kFirefox, kFirefoxAdvice},
+    TellingField{{"libs", ""}, {}, kFirefox, kFirefoxAdvice},
+    TellingField{{"traceEvents", ""}, {}, kChrome, kChromeAdvice},
+    TellingField{{kArrayRoot, ""}, {}, kChrome, kChromeAdvice},
+};
+
 Result<Format> detect_json(std::string_view text) {
-    const Result<JsonKind> kind = kind_of_json(text);
-    if (!kind) {
-        return unexpected(kind.error());
+    std::array<RootField, kTellingFields.size()> fields;
+    std::transform(kTellingFields.begin(), kTellingFields.end(), fields.begin(),
+                   [](const TellingField& each) { return each.field; });
+    SAMPLE_TRY(found, find_root_field(text, fields));
+    if (!found) {
+        return unexpected(ErrorCode::corrupt,
+                          "JSON, but neither of the script profiler (it has a field Version) nor "
+                          "of speedscope (it has profiles) nor a .cpuprofile (it has nodes)");
     }
-    switch (*kind) {
-        case JsonKind::script_profiler_1:
-        case JsonKind::script_profiler_2:
-            return Format::json;
-        case JsonKind::speedscope:
-            return Format::speedscope;
-        case JsonKind::firefox:
-            return not_read("a profile for the Firefox Profiler",
-                            "save it in another format, or import what it was made from");
-        case JsonKind::chrome:
-            return not_read("a trace for Chrome", "speedscope opens it and exports its own format");
-        case JsonKind::unknown:
-            break;
-    }
-    return unexpected(ErrorCode::corrupt,
-                      "JSON, but neither of the script profiler (it has a field Version) nor of "
-                      "speedscope (it has profiles)");
+    const TellingField& what = kTellingFields[*found];
+    return what.format ? Result<Format>{*what.format} : not_read(what.kind, what.advice);
 }
 
 /// A count, or what its place is taken by: a fraction, a negative number, one that is too large.
@@ -117,14 +137,16 @@ Result<Format> detect_lines(std::string_view text) {
     }
     return unexpected(ErrorCode::corrupt,
                       "text, but neither JSON nor what perf script prints nor folded stacks nor "
-                      "those of Luau: if it is one of them, --from FORMAT says what is wrong with "
+                      "those of Luau nor of callgrind: if it is one of them, --from FORMAT says "
+                      "what is wrong with "
                       "it; formats: " +
                           format_names());
 }
 
 bool is_version_1(std::string_view text) {
-    const Result<JsonKind> kind = kind_of_json(text);
-    return kind && *kind == JsonKind::script_profiler_1;
+    constexpr std::array<RootField, 2> kVersions{{{"Version", "1"}, {"Version", ""}}};
+    const auto found = find_root_field(text, kVersions);
+    return found && *found == std::size_t{0};
 }
 
 Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const Options& options) {
@@ -144,6 +166,10 @@ Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const 
             return read_folded(bytes, FirstFrame::thread, options);
         case Format::luau:
             return read_luau(bytes, options);
+        case Format::cpuprofile:
+            return read_cpu_profile(bytes, options);
+        case Format::callgrind:
+            return read_callgrind(bytes, options);
     }
     return unexpected(ErrorCode::invalid_argument, "no such format");
 }
@@ -151,19 +177,19 @@ Result<callgraph::Profile> read_as(Format format, std::string_view bytes, const 
 }  // namespace
 
 std::string_view name_of(Format format) {
-    return kNames[static_cast<std::size_t>(format)].second;
+    return kFormatNames[static_cast<std::size_t>(format)].second;
 }
 
 std::string format_names() {
     std::string list;
-    for (const auto& [format, name] : kNames) {
+    for (const auto& [format, name] : kFormatNames) {
         list.append(list.empty() ? "" : ", ").append(name);
     }
     return list;
 }
 
 Result<Format> find_format(std::string_view name) {
-    for (const auto& [format, its_name] : kNames) {
+    for (const auto& [format, its_name] : kFormatNames) {
         if (its_name == name) {
             return format;
         }
@@ -176,8 +202,7 @@ Result<Format> find_format(std::string_view name) {
 
 Result<Format> detect_format(std::string_view bytes) {
     const std::string_view text = without_byte_order_mark(bytes);
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
         return unexpected(ErrorCode::corrupt, "empty: there is nothing to import");
     }
     if (is_utf16(text)) {
@@ -200,8 +225,11 @@ Result<Format> detect_format(std::string_view bytes) {
             ErrorCode::corrupt,
             "neither text nor a profile of pprof: formats that are read are " + format_names());
     }
-    if (text[first] == '{' || text[first] == '[') {
+    if (is_like_json(text)) {
         return detect_json(text);
+    }
+    if (is_callgrind(text)) {
+        return Format::callgrind;
     }
     return is_perf_script(text) ? Result<Format>{Format::perf_script} : detect_lines(text);
 }

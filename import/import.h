@@ -20,6 +20,8 @@ enum class Format : std::uint8_t {
     folded,
     folded_threads,  ///< Folded; the first frame of each line is a thread's or process's name.
     luau,            ///< The stacks that `luau --profile` writes.
+    cpuprofile,      ///< Of V8: Node.js and Chrome's developer tools.
+    callgrind,
 };
 
 [[nodiscard]] std::string_view name_of(Format format);
@@ -30,8 +32,9 @@ enum class Format : std::uint8_t {
 
 /// What of a foreign file is wanted, and how much of it is borne.
 struct Options {
-    bool times = false;  ///< Profile::timeline, where the file has times.
-    bool lines = false;  ///< A node for each line of a function, where the file has lines.
+    bool times = false;    ///< Profile::timeline, where the file has times.
+    bool lines = false;    ///< A node for each line of a function, where the file has lines.
+    bool metrics = false;  ///< Profile::further, where the file has several.
     /// No compressed file that unpacks to more is read: a profile of a million nodes needs a tenth.
     std::size_t max_unpacked_bytes = std::size_t{1} << 30;
     /// A node costs about 200 bytes while the tree grows, and two bytes of some formats make one.

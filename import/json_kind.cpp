@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <array>
-#include <optional>
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,16 +11,6 @@ namespace sample::imports {
 namespace {
 
 using nlohmann::json;
-
-/// Fields of the root that say it all by being there.
-constexpr std::array<std::pair<std::string_view, JsonKind>, 6> kTellingFields{{
-    {"profiles", JsonKind::speedscope},
-    {"traceEvents", JsonKind::chrome},
-    {"timeDeltas", JsonKind::chrome},
-    {"meta", JsonKind::firefox},
-    {"threads", JsonKind::firefox},
-    {"libs", JsonKind::firefox},
-}};
 
 /// Receives nlohmann-json's events, and keeps what is wrong. Returning false stops the parser.
 struct Faults : nlohmann::detail::json_sax_acceptor<json> {
@@ -40,52 +29,71 @@ struct Faults : nlohmann::detail::json_sax_acceptor<json> {
     std::string fault;
 };
 
-struct KindFinder : Faults {
-    bool found(JsonKind what) {
-        kind = what;
-        return false;
-    }
-    bool number_unsigned(std::uint64_t value) {
-        const bool is_version = depth == 1 && last_key == "Version";
-        return !is_version ||
-               found(value == 1 ? JsonKind::script_profiler_1 : JsonKind::script_profiler_2);
-    }
-    bool string(const std::string& value) {
-        return depth != 1 || last_key != "$schema" ||
-               value.find("speedscope") == std::string::npos || found(JsonKind::speedscope);
-    }
-    bool key(const std::string& key) {
-        if (depth != 1) {
-            return true;
-        }
-        last_key = key;
-        for (const auto& [name, its_kind] : kTellingFields) {
-            if (key == name) {
-                return found(its_kind);
+struct FieldFinder : Faults {
+    explicit FieldFinder(std::span<const RootField> wanted) : fields{wanted} {}
+
+    /// A value begins, which is a scalar of this text, or none.
+    bool value(const std::string& scalar, bool is_text = false) {
+        const std::string_view key = depth == 0 ? kArrayRoot : std::string_view{last_key};
+        for (std::size_t i = 0; i < fields.size() && depth <= 1; ++i) {
+            const std::string_view asked = fields[i].value;
+            const bool is_value = asked.empty() || scalar == asked ||
+                                  (is_text && scalar.find(asked) != std::string::npos);
+            if (fields[i].key == key && is_value) {
+                found = i;
+                return false;
             }
         }
         return true;
     }
-    // The other form of a trace for Chrome is an array of events.
-    bool start_array(std::size_t /*size*/) { return depth++ != 0 || found(JsonKind::chrome); }
+    bool null() { return value({}); }
+    bool boolean(bool /*value*/) { return value({}); }
+    bool number_integer(std::int64_t /*value*/) { return value({}); }
+    bool number_unsigned(std::uint64_t number) { return value(std::to_string(number)); }
+    bool number_float(double /*value*/, const std::string& /*text*/) { return value({}); }
+    bool string(const std::string& text) { return value(text, true); }
+    bool key(const std::string& key) {
+        if (depth == 1) {
+            last_key = key;
+        }
+        return true;
+    }
+    bool start_array(std::size_t /*size*/) { return value({}) && ++depth != 0; }
     bool end_array() { return depth-- != 0; }
-    bool start_object(std::size_t /*size*/) { return ++depth != 0; }
+    bool start_object(std::size_t /*size*/) { return (depth == 0 || value({})) && ++depth != 0; }
     bool end_object() { return depth-- != 0; }
 
+    std::span<const RootField> fields;
     std::size_t depth = 0;
     std::string last_key;
-    std::optional<JsonKind> kind;
+    std::optional<std::size_t> found;
 };
 
 }  // namespace
 
-Result<JsonKind> kind_of_json(std::string_view text) {
-    KindFinder finder;
-    if (json::sax_parse(text, &finder)) {
-        return JsonKind::unknown;
+bool is_like_json(std::string_view text) {
+    const auto skip = [&text](std::string_view what) {
+        text.remove_prefix(std::min(text.find_first_not_of(what), text.size()));
+    };
+    constexpr std::string_view kSpaces = " \t\r\n";
+    skip(kSpaces);
+    const bool is_array = text.starts_with('[');
+    skip("[ \t\r\n");
+    const bool is_object = text.starts_with('{');
+    text.remove_prefix(is_object ? 1 : 0);
+    skip(kSpaces);
+    const std::string_view may_follow = is_object ? "\"}" : "\"]";
+    return (is_array || is_object) &&
+           (text.empty() || may_follow.find(text.front()) != std::string_view::npos);
+}
+
+Result<std::optional<std::size_t>> find_root_field(std::string_view text,
+                                                   std::span<const RootField> fields) {
+    FieldFinder finder{fields};
+    if (json::sax_parse(text, &finder) || finder.found) {
+        return finder.found;
     }
-    return finder.kind ? Result<JsonKind>{*finder.kind}
-                       : unexpected(ErrorCode::corrupt, finder.fault);
+    return unexpected(ErrorCode::corrupt, finder.fault);
 }
 
 Unexpected malformed_json(std::string_view text, std::string_view what) {

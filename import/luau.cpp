@@ -1,3 +1,4 @@
+#include "core/units.h"
 #include "import/readers.h"
 #include "import/text_lines.h"
 
@@ -7,9 +8,7 @@ namespace sample::imports {
 
 namespace {
 
-constexpr std::string_view kAll = "all";
 constexpr std::string_view kGc = "GC,GC,";
-constexpr std::uint64_t kNsPerUs = 1000;
 
 /// `take` takes each frame, the outermost first, until it returns false. True: it never did.
 template <class Take>
@@ -100,7 +99,7 @@ Result<callgraph::Profile> read_luau(std::string_view text, const Options& optio
             return lines.wrong(maker.problem());
         }
     }
-    maker.profile().gc = gc;
+    maker.profile().memory = gc;
     return std::move(maker).finish();
 }
 

@@ -1,15 +1,19 @@
 #include "import/perf_script_lines.h"
 
+#include "core/units.h"
 #include "import/text_lines.h"
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 namespace sample::imports {
 
 namespace {
 
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
+constexpr std::size_t kPeriodColumns = 10;
+constexpr std::string_view kOtherRecord = "PERF_RECORD_";
 
 /// Words between spaces and tabs.
 class Words {
@@ -31,6 +35,8 @@ public:
     /// From the word on that next() gave, and behind it.
     [[nodiscard]] std::string_view from_here() const { return text_.substr(begin_); }
     [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
+    /// How wide the first word is with its padding, behind the space that ends the field before.
+    [[nodiscard]] std::size_t columns() const { return at_ - std::min<std::size_t>(at_, 1); }
 
 private:
     std::string_view text_;
@@ -78,14 +84,14 @@ std::optional<std::int64_t> to_time(std::string_view word) {
     const auto seconds = to_number(word.substr(0, point));
     const auto digits = to_number(fraction);
     if (!seconds || !digits || fraction.size() > kMostDigits ||
-        *seconds >= std::numeric_limits<std::int64_t>::max() / 2 / kNsPerS) {
+        *seconds >= std::numeric_limits<std::int64_t>::max() / 2 / kNsPerSecond) {
         return std::nullopt;
     }
     std::uint64_t nanoseconds = *digits;
     for (std::size_t i = fraction.size(); i < kMostDigits; ++i) {
         nanoseconds *= 10;
     }
-    return static_cast<std::int64_t>(*seconds * kNsPerS + nanoseconds);
+    return static_cast<std::int64_t>(*seconds * kNsPerSecond + nanoseconds);
 }
 
 std::string_view without_modifiers(std::string_view event) {
@@ -101,15 +107,18 @@ std::string_view without_modifiers(std::string_view event) {
 /// "[period] event: rest", any of it left out.
 void read_event(Words words, PerfHead& head) {
     std::string_view word = words.next();
-    head.is_other_record = word.starts_with("PERF_RECORD_");
-    if (const auto period = to_number(word)) {
+    head.is_other_record = word.starts_with(kOtherRecord);
+    // A wider one is a field that perf pads to sixteen columns.
+    const bool is_padded_to_more = words.columns() > std::max(kPeriodColumns, word.size());
+    if (const auto period = to_number(word); period && !is_padded_to_more) {
         head.period = period;
         word = words.next();
     }
     if (word.size() > 1 && word.back() == ':') {
         head.event = without_modifiers(word.substr(0, word.size() - 1));
-        head.rest = trimmed(words.rest());
-    } else {
+        word = words.next();
+    }
+    if (!head.has_frame) {
         head.rest = trimmed(words.from_here());
     }
 }
@@ -117,6 +126,63 @@ void read_event(Words words, PerfHead& head) {
 bool is_hexadecimal(std::string_view text) {
     return !text.empty() &&
            text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+constexpr std::size_t kAddressColumns = 16;
+
+/// Whether the columns that end at `end` are a space or tab and an address padded to sixteen.
+bool is_address_before(std::string_view line, std::size_t end) {
+    if (end <= kAddressColumns || !is_space(line[end - kAddressColumns - 1])) {
+        return false;
+    }
+    std::string_view address = line.substr(end - kAddressColumns, kAddressColumns);
+    address.remove_prefix(std::min(address.find_first_not_of(' '), address.size()));
+    return is_hexadecimal(address);
+}
+
+/// Where the frame of a sample without a call chain begins; npos: there is none. The last place
+/// that looks so: other fields before it (addr, weight) may be numbers of as many columns.
+std::size_t find_frame(std::string_view line) {
+    for (std::size_t end = line.size(); end > kAddressColumns; --end) {
+        const bool is_word_end = end == line.size() || line[end] == ' ';
+        if (is_word_end && is_address_before(line, end)) {
+            return end - kAddressColumns;
+        }
+    }
+    return std::string_view::npos;
+}
+
+/// `text` without what perf prints behind it by other fields: registers, instructions, addresses.
+std::string_view without_other_fields(std::string_view text) {
+    for (const std::string_view behind : {" ABI:", " insn:", "  "}) {
+        text = text.substr(0, text.find(behind));
+    }
+    return text;
+}
+
+/// Takes off the frame of a sample without a call chain.
+std::string_view take_frame(std::string_view line, PerfHead& head) {
+    const std::size_t at = find_frame(line.substr(0, line.find(" ABI:")));
+    if (at == std::string_view::npos) {
+        return line;
+    }
+    head.has_frame = true;
+    head.rest = trimmed(line.substr(at));
+    for (const std::string_view dso : {" ([", " (/"}) {
+        const std::size_t begin = std::min(head.rest.rfind(dso), head.rest.size());
+        const std::size_t end = head.rest.find(") ", begin);
+        head.rest = head.rest.substr(0, end == std::string_view::npos ? end : end + 1);
+    }
+    head.rest = without_other_fields(head.rest);
+    return line.substr(0, at);
+}
+
+/// What stands before the last word, without the spaces between, and the word.
+std::pair<std::string_view, std::string_view> split_last(std::string_view text) {
+    text = text.substr(0, text.find_last_not_of(" \t") + 1);
+    const std::size_t space = text.find_last_of(" \t");
+    const std::string_view before = text.substr(0, space == std::string_view::npos ? 0 : space);
+    return {before.substr(0, before.find_last_not_of(" \t") + 1), text.substr(space + 1)};
 }
 
 /// Source: get_srcline() of srcline.c.
@@ -168,7 +234,8 @@ std::size_t find_dso(std::string_view text) {
 std::optional<PerfHead> perf_head(std::string_view line) {
     PerfHead head;
     bool has_ids = false;
-    Words words{trimmed(line)};
+    PerfHead frame;
+    Words words{trimmed(take_frame(line, frame))};
     for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
         const std::string_view before = trimmed(words.before());
         if (has_ids && is_cpu(word)) {
@@ -178,6 +245,8 @@ std::optional<PerfHead> perf_head(std::string_view line) {
             head.time_ns = to_time(word);
         }
         if (head.time_ns) {
+            head.has_frame = frame.has_frame;
+            head.rest = frame.rest;
             read_event(Words{words.rest()}, head);
             return head;
         }
@@ -191,21 +260,39 @@ std::optional<PerfHead> perf_head(std::string_view line) {
     return std::nullopt;
 }
 
-std::optional<PerfHead> perf_head_without_time(std::string_view line) {
+PerfHead perf_head_in_part(std::string_view line) {
     PerfHead head;
-    Words words{trimmed(line)};
-    for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-        head.comm = trimmed(words.before());
-        if (head.comm.empty() || !read_ids(word, head)) {
-            continue;
-        }
-        const std::string_view behind = words.rest();
-        const std::string_view next = words.next();
-        read_event(is_cpu(next) ? words : Words{behind}, head);
-        const bool is_whole = head.rest.empty() || !head.event.empty();
-        return is_whole ? std::optional{head} : std::nullopt;
+    const std::string_view fields = take_frame(line, head);
+    Words words{fields};
+    std::string_view word = words.next();
+    while (!word.empty() && word.back() != ':' && !word.starts_with(kOtherRecord)) {
+        word = words.next();
     }
-    return std::nullopt;
+    head.time_ns = to_time(word);
+    read_event(Words{head.time_ns ? words.rest() : words.from_here()}, head);
+    auto [before, last] = split_last(words.before());
+    const std::size_t columns =
+        words.before().find_last_not_of(" \t") + 1 - (before.empty() ? 0 : before.size() + 1);
+    const auto number = to_number(last);
+    PerfHead ids;
+    const bool is_padded = columns == std::max(kPeriodColumns, last.size());
+    // Without a time the period, too, stands before the event.
+    if (number && !head.time_ns &&
+        (is_padded || (!head.event.empty() && read_ids(split_last(before).second, ids)))) {
+        head.period = number;
+        std::tie(before, last) = split_last(before);
+    }
+    if (is_cpu(last)) {
+        std::tie(before, last) = split_last(before);
+    }
+    const auto end = static_cast<std::size_t>(last.data() + last.size() - fields.data());
+    head.comm = trimmed(read_ids(last, head) ? before : fields.substr(0, last.empty() ? 0 : end));
+    return head;
+}
+
+bool is_perf_frame_line(std::string_view line) {
+    const std::size_t end = std::min(line.find(' ', line.find_first_not_of(" \t")), line.size());
+    return line.starts_with('\t') && end == 1 + kAddressColumns && is_address_before(line, end);
 }
 
 std::optional<PerfFrame> perf_frame(std::string_view text) {
@@ -214,9 +301,8 @@ std::optional<PerfFrame> perf_frame(std::string_view text) {
         return std::nullopt;
     }
     PerfFrame frame;
-    const std::size_t space = text.find(' ');
-    if (space != std::string_view::npos && is_hexadecimal(text.substr(0, space)) &&
-        !text.substr(space).starts_with(" (inlined)")) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    if (is_hexadecimal(text.substr(0, space)) && !text.substr(space).starts_with(" (inlined)")) {
         frame.address = text.substr(0, space);
         text = trimmed(text.substr(space));
     }
@@ -234,7 +320,7 @@ std::optional<PerfFrame> perf_frame(std::string_view text) {
 }
 
 bool add_source_line(std::string_view text, PerfFrame& frame) {
-    text = trimmed(text);
+    text = without_other_fields(trimmed(text));
     if (says_no_source(text)) {
         return true;
     }

@@ -1,4 +1,5 @@
 #include "callgraph/categories.h"
+#include "core/units.h"
 #include "import/pprof_message.h"
 #include "import/readers.h"
 #include "import/text_lines.h"
@@ -18,10 +19,6 @@ namespace {
 
 using callgraph::Inlining;
 
-constexpr std::string_view kAll = "all";
-constexpr std::string_view kUnknown = "[unknown]";
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
 /// Where `address` is in the file of `mapping`; as it is, where that is not known.
 std::uint64_t offset_in(const PprofMapping& mapping, std::uint64_t address) {
     const bool is_inside = mapping.start != 0 && address >= mapping.start &&
@@ -29,13 +26,31 @@ std::uint64_t offset_in(const PprofMapping& mapping, std::uint64_t address) {
     return is_inside ? address - mapping.start + mapping.offset : address;
 }
 
-class Reader {
+/// One of a sample's values that weigh it.
+struct Value {
+    std::size_t index = 0;
+    std::uint64_t nanoseconds = 1;  ///< Of one; 1 for counts.
+
+    /// False if it overflows.
+    bool of(const PprofSample& sample, std::uint64_t& weight) const {
+        return !__builtin_mul_overflow(static_cast<std::uint64_t>(sample.values[index]),
+                                       nanoseconds, &weight);
+    }
+};
+
+/// As Metric::unit.
+std::string unit_of(std::string_view type, std::string_view unit) {
+    return std::string{nanoseconds_in(unit) ? "" : unit.empty() || unit == "count" ? type : unit};
+}
+
+class PprofReader {
 public:
-    Reader(const PprofMessage& message, std::string_view bytes, const Options& options)
+    PprofReader(const PprofMessage& message, std::string_view bytes, const Options& options)
         : message_{message},
           bytes_{bytes},
           maker_{options},
-          functions_of_location_(message.locations.size()) {}
+          functions_of_location_(message.locations.size()),
+          wants_metrics_{options.metrics} {}
 
     Result<callgraph::Profile> read() &&;
 
@@ -52,10 +67,11 @@ private:
     }
     void choose_types();
     void set_unit(std::string_view type, std::string_view unit);
-    void note_other_types(std::string_view type);
+    void take_other_types(std::string_view type);
     void read_facts();
     /// Empty, or what is wrong with the sample.
     std::string take(const PprofSample& sample);
+    std::string take_further(const PprofSample& sample, ProfileMaker::Place place);
     std::string take_stack(const PprofSample& sample, ProfileMaker::Place& place);
     Result<Labels> labels_of(const PprofSample& sample) const;
     static void set(Labels& labels, std::string_view name, std::string_view value,
@@ -68,37 +84,38 @@ private:
     std::string_view bytes_;
     ProfileMaker maker_;
     std::vector<std::vector<FunctionId>> functions_of_location_;  ///< Filled at the first use.
-    std::size_t weight_index_ = 0;
+    bool wants_metrics_ = false;
+    Value weight_;
     std::optional<std::size_t> count_index_;
-    std::uint64_t nanoseconds_ = 1;
+    std::vector<Value> further_;
     std::uint32_t call_line_ = 0;    ///< Of the frame that was added last.
     std::uint64_t frames_left_ = 0;  ///< See take_stack().
 };
 
-void Reader::choose_types() {
+void PprofReader::choose_types() {
     const auto& types = message_.types;
-    weight_index_ = types.size() - 1;
+    weight_.index = types.size() - 1;
     for (std::size_t i = 0; i < types.size(); ++i) {
-        if (message_.default_type != 0 && types[i].type == message_.default_type) {
-            weight_index_ = i;
-        }
         const std::string_view type = text(types[i].type);
+        if (message_.default_type != 0 && type == text(message_.default_type)) {
+            weight_.index = i;
+        }
         if (text(types[i].unit) == "count" && (type == "samples" || type == "sample")) {
             count_index_ = i;
         }
     }
-    const std::string_view type = text(types[weight_index_].type);
-    set_unit(type, text(types[weight_index_].unit));
-    note_other_types(type);
+    const std::string_view type = text(types[weight_.index].type);
+    set_unit(type, text(types[weight_.index].unit));
+    take_other_types(type);
 }
 
-void Reader::set_unit(std::string_view type, std::string_view unit) {
+void PprofReader::set_unit(std::string_view type, std::string_view unit) {
     callgraph::Profile& profile = maker_.profile();
     const auto nanoseconds = nanoseconds_in(unit);
-    nanoseconds_ = nanoseconds.value_or(1);
+    weight_.nanoseconds = nanoseconds.value_or(1);
     if (!nanoseconds) {
         profile.event = type.empty() ? "samples" : type;
-        profile.unit = unit.empty() || unit == "count" ? profile.event : unit;
+        profile.metric.unit = unit_of(profile.event, unit);
     } else if (type == "cpu" || type == "wall") {
         profile.stats.clock = type;
     } else if (type != "time") {
@@ -106,13 +123,22 @@ void Reader::set_unit(std::string_view type, std::string_view unit) {
     }
 }
 
-void Reader::note_other_types(std::string_view type) {
+void PprofReader::take_other_types(std::string_view type) {
     const auto& types = message_.types;
     std::string others;
     for (std::size_t i = 0; i < types.size(); ++i) {
-        if (i != weight_index_ && i != count_index_) {
+        if (i == weight_.index || i == count_index_) {
+            continue;
+        }
+        const std::string_view other = text(types[i].type);
+        if (wants_metrics_) {
+            const std::string_view unit = text(types[i].unit);
+            further_.push_back({i, nanoseconds_in(unit).value_or(1)});
+            maker_.profile().further.push_back(
+                {{std::string{other}, unit_of(other, unit), ""}, {}, {}});
+        } else {
             others += others.empty() ? "" : ", ";
-            others += text(types[i].type);
+            others += other;
         }
     }
     if (!others.empty()) {
@@ -121,7 +147,7 @@ void Reader::note_other_types(std::string_view type) {
     }
 }
 
-void Reader::read_facts() {
+void PprofReader::read_facts() {
     constexpr std::string_view kCommand = "command: ";
     callgraph::Profile& profile = maker_.profile();
     if (message_.time_ns > 0) {
@@ -140,13 +166,13 @@ void Reader::read_facts() {
     }
     const bool is_count = !profile.is_time();
     if (is_count && message_.period > 0 &&
-        message_.period_type.type == message_.types[weight_index_].type) {
+        message_.period_type.type == message_.types[weight_.index].type) {
         profile.stats.period = static_cast<std::uint64_t>(message_.period);
     }
 }
 
-void Reader::set(Labels& labels, std::string_view name, std::string_view value,
-                 const PprofLabel& label) {
+void PprofReader::set(Labels& labels, std::string_view name, std::string_view value,
+                      const PprofLabel& label) {
     std::string key{name};
     std::replace_if(
         key.begin(), key.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
@@ -170,7 +196,7 @@ void Reader::set(Labels& labels, std::string_view name, std::string_view value,
     labels.has_thread = labels.has_thread || key != "category";
 }
 
-Result<Reader::Labels> Reader::labels_of(const PprofSample& sample) const {
+Result<PprofReader::Labels> PprofReader::labels_of(const PprofSample& sample) const {
     Labels labels;
     for (const PprofLabel& label : sample.labels) {
         if (label.key >= message_.strings.size() || label.text >= message_.strings.size()) {
@@ -181,7 +207,7 @@ Result<Reader::Labels> Reader::labels_of(const PprofSample& sample) const {
     return labels;
 }
 
-FunctionId Reader::function_of(const PprofLocation& location, const PprofLine& line) {
+FunctionId PprofReader::function_of(const PprofLocation& location, const PprofLine& line) {
     FunctionKey key;
     std::uint64_t address = location.address;
     if (location.mapping != 0) {
@@ -191,7 +217,6 @@ FunctionId Reader::function_of(const PprofLocation& location, const PprofLine& l
     }
     const std::string_view module = maker_.profile().modules[key.module].name;
     if (line.function == 0) {
-        constexpr int kHexadecimal = 16;
         std::string name{module.empty() ? kUnknown : module};
         std::array<char, kHexadecimal> digits{};
         const auto end =
@@ -212,7 +237,7 @@ FunctionId Reader::function_of(const PprofLocation& location, const PprofLine& l
     return maker_.function(key);
 }
 
-const std::vector<FunctionId>& Reader::functions_of(std::uint32_t location) {
+const std::vector<FunctionId>& PprofReader::functions_of(std::uint32_t location) {
     std::vector<FunctionId>& functions = functions_of_location_[location];
     if (functions.empty()) {
         const PprofLocation& entry = message_.locations[location];
@@ -226,7 +251,7 @@ const std::vector<FunctionId>& Reader::functions_of(std::uint32_t location) {
     return functions;
 }
 
-ProfileMaker::Place Reader::add_location(ProfileMaker::Place place, std::uint32_t index) {
+ProfileMaker::Place PprofReader::add_location(ProfileMaker::Place place, std::uint32_t index) {
     const PprofLocation& location = message_.locations[index];
     const std::vector<FunctionId>& functions = functions_of(index);
     for (std::size_t i = functions.size(); i-- > 0;) {
@@ -241,7 +266,7 @@ ProfileMaker::Place Reader::add_location(ProfileMaker::Place place, std::uint32_
     return place;
 }
 
-std::string Reader::take_stack(const PprofSample& sample, ProfileMaker::Place& place) {
+std::string PprofReader::take_stack(const PprofSample& sample, ProfileMaker::Place& place) {
     call_line_ = 0;
     for (std::size_t i = sample.locations.size(); i-- > 0;) {
         const auto found = message_.location_of_id.find(sample.locations[i]);
@@ -258,7 +283,7 @@ std::string Reader::take_stack(const PprofSample& sample, ProfileMaker::Place& p
     return maker_.problem();
 }
 
-std::string Reader::take(const PprofSample& sample) {
+std::string PprofReader::take(const PprofSample& sample) {
     if (sample.values.size() != message_.types.size()) {
         return "has " + std::to_string(sample.values.size()) + " values for " +
                std::to_string(message_.types.size()) + " sample types";
@@ -268,8 +293,7 @@ std::string Reader::take(const PprofSample& sample) {
         return "has a negative value: a difference of profiles is none";
     }
     std::uint64_t weight = 0;
-    if (__builtin_mul_overflow(static_cast<std::uint64_t>(sample.values[weight_index_]),
-                               nanoseconds_, &weight)) {
+    if (!weight_.of(sample, weight)) {
         return "its time overflows 64-bit nanoseconds";
     }
     const std::uint64_t samples =
@@ -293,10 +317,21 @@ std::string Reader::take(const PprofSample& sample) {
     } else {
         maker_.add(place, weight, samples);
     }
+    return take_further(sample, place);
+}
+
+std::string PprofReader::take_further(const PprofSample& sample, ProfileMaker::Place place) {
+    for (std::size_t i = 0; i < further_.size(); ++i) {
+        std::uint64_t weight = 0;
+        if (!further_[i].of(sample, weight)) {
+            return "its time overflows 64-bit nanoseconds";
+        }
+        maker_.add_further(i, place, weight);
+    }
     return maker_.problem();
 }
 
-Result<callgraph::Profile> Reader::read() && {
+Result<callgraph::Profile> PprofReader::read() && {
     // A byte names a location of up to 256 lines: without a bound small files take hours.
     constexpr std::uint64_t kFramesPerByte = 16;
     constexpr std::uint64_t kFramesAtLeast = 1U << 20U;
@@ -315,7 +350,7 @@ Result<callgraph::Profile> Reader::read() && {
 
 Result<callgraph::Profile> read_pprof(std::string_view bytes, const Options& options) {
     const Result<PprofMessage> message = read_pprof_message(bytes);
-    return message ? Reader{*message, bytes, options}.read() : unexpected(message.error());
+    return message ? PprofReader{*message, bytes, options}.read() : unexpected(message.error());
 }
 
 }  // namespace sample::imports

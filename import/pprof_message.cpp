@@ -187,8 +187,6 @@ private:
     std::string problem_;
 };
 
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-
 template <class Entry, class... Texts>
 bool Checker::check_table(const std::vector<Entry>& table, std::string_view what, Indices* indices,
                           Texts... texts) {

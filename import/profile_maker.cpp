@@ -2,6 +2,7 @@
 
 #include "callgraph/categories.h"
 #include "core/text.h"
+#include "symbolize/names/demangle.h"
 
 #include <algorithm>
 #include <functional>
@@ -18,7 +19,7 @@ using callgraph::Profile;
 using callgraph::SampleSeries;
 using callgraph::TimedWeight;
 
-constexpr std::string_view kUnknown = "[unknown]";
+constexpr std::string_view kTooMuch = "the sum of all weights needs more than 64 bits";
 
 std::uint64_t hash_of(std::string_view text) {
     return std::hash<std::string_view>{}(text);
@@ -60,6 +61,12 @@ FunctionId ProfileMaker::function(const FunctionKey& key) {
         function.name = key.name;
         function.source = key.source;
         function.linkage_name = key.linkage_name;
+        if (key.name.starts_with('_') && (key.flags & callgraph::kNative) == 0) {
+            function.name = symbolize::demangle(key.name);
+            if (function.linkage_name.empty() && function.name != key.name) {
+                function.linkage_name = key.name;
+            }
+        }
         function.line = key.line;
         function.module = key.module;
         function.flags = key.flags;
@@ -145,11 +152,21 @@ ProfileMaker::Place ProfileMaker::child(Place parent, FunctionId function,
 void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples) {
     if (__builtin_add_overflow(total_, weight, &total_) ||
         __builtin_add_overflow(samples_, samples, &samples_)) {
-        problem_ = "the sum of all weights needs more than 64 bits";
+        problem_ = kTooMuch;
     }
     if (problem_.empty()) {
         tree_.add_self(place, weight, samples);
         ++untimed_;
+    }
+}
+
+void ProfileMaker::add_further(std::size_t metric, Place place, std::uint64_t weight) {
+    further_totals_.resize(profile_.further.size());
+    if (__builtin_add_overflow(further_totals_[metric], weight, &further_totals_[metric])) {
+        problem_ = kTooMuch;
+    }
+    if (problem_.empty()) {
+        tree_.add_further(metric, place, weight);
     }
 }
 
@@ -159,7 +176,7 @@ void ProfileMaker::add(Place place, std::uint64_t weight, std::uint64_t samples,
     if (!problem_.empty()) {
         return;
     }
-    profile_.threads[thread].cpu_ns += weight;
+    profile_.threads[thread].total += weight;
     profile_.threads[thread].samples += samples;
     if (time_ns) {
         constexpr std::uint64_t kMostWeight = std::uint64_t{1} << 62;
@@ -272,8 +289,9 @@ void ProfileMaker::name_processes() {
 
 void ProfileMaker::fill_stats(std::int64_t start_ns) {
     callgraph::Stats& stats = profile_.stats;
-    stats.sampled_ns = total_;
+    stats.sampled = total_;
     stats.samples = samples_;
+    stats.counts_samples = samples_ != 0 || total_ == 0;
     stats.threads = static_cast<std::uint32_t>(profile_.threads.size());
     std::set<std::uint32_t> pids;
     for (const callgraph::ThreadTotals& thread : profile_.threads) {

@@ -11,8 +11,10 @@
 #include "callgraph/tree.h"
 #include "import/import.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +26,14 @@
 
 namespace sample::imports {
 
-/// What tells functions apart. Views may end with the call that takes them.
+/// Categories: of all samples where a format knows no threads, and of those that name none.
+inline constexpr std::string_view kAll = "all";
+inline constexpr std::string_view kUnknown = "[unknown]";
+/// No index.
+inline constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+/// What tells functions apart. Views may end with the call that takes them. A name that is one for
+/// linkers becomes Function::linkage_name, beside the readable one.
 struct FunctionKey {
     std::string_view name;
     std::string_view source;
@@ -83,6 +92,9 @@ public:
     void add(Place place, std::uint64_t weight, std::uint64_t samples, std::uint32_t thread,
              std::optional<std::int64_t> time_ns);
 
+    /// `weight` at `place` alone, of Profile::further[metric].
+    void add_further(std::size_t metric, Place place, std::uint64_t weight);
+
     /// Why the profile cannot be made; empty: it can.
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -129,6 +141,7 @@ private:
     std::deque<std::string> kept_;  ///< What the keys above view.
     std::uint64_t total_ = 0;
     std::uint64_t samples_ = 0;
+    std::vector<std::uint64_t> further_totals_;
     std::uint64_t untimed_ =
         0;  ///< Weights without a time: a timeline has all of them, or is none.
     std::optional<std::int64_t> first_ns_;  ///< Where the earliest sample begins.

@@ -72,11 +72,13 @@ namespace sample::imports {
 
 /// What `perf script` prints. A sample weighs its period, or 1 where none is printed; periods of
 /// cpu-clock and task-clock are nanoseconds. Only samples of the first event are kept, and a note
-/// counts the others. Times are counted from the first sample's begin. Errors, with the line:
-/// neither the head of a sample nor a frame nor a comment; no sample at all.
+/// counts the others. Times are counted from the first sample's begin. A frame without a symbol is
+/// called by its address. Errors, with the line: neither the head of a sample nor a frame nor a
+/// comment; no sample at all.
 [[nodiscard]] Result<callgraph::Profile> read_perf_script(std::string_view text,
                                                           const Options& options);
-/// Whether the first line that is no comment is the head of a sample with its time.
+/// Whether the first line that is no comment is the head of a sample with its ids and time, or has
+/// or is above a frame as perf prints it.
 [[nodiscard]] bool is_perf_script(std::string_view text);
 
 // folded.cpp
@@ -108,5 +110,29 @@ enum class FirstFrame : std::uint8_t { function, thread };
 /// A function as Luau's tools write it. Name and line may be empty; a source may have commas. None
 /// if there are not three parts, or the line is no number of 32 bits. The views are into `text`.
 [[nodiscard]] std::optional<FunctionKey> source_name_line(std::string_view text);
+
+// cpu_profile.cpp
+
+/// A .cpuprofile of V8, as Node.js and Chrome's developer tools write it, also inside of `profile`,
+/// as the protocol has it. A sample lasts until the next one, by the wall clock; without timeDeltas
+/// the hits of the nodes are counted. "(program)", "(idle)" and "(garbage collector)" are
+/// functions,
+/// "(root)" is none. Errors, with the place (nodes[7], samples[3], node 4): a wrong type, a missing
+/// field, ids that come twice or are not there, two parents, a circle, more samples than
+/// timeDeltas. Source: the types Profile and ProfileNode of the Chrome DevTools Protocol's Profiler
+/// domain.
+[[nodiscard]] Result<callgraph::Profile> read_cpu_profile(std::string_view text,
+                                                          const Options& options);
+
+// callgrind.cpp
+
+/// What callgrind and cachegrind write. Of several events Ir is kept, else the first; a note counts
+/// the others. The stacks are estimated, as callgrind.cpp says, and a note says so; lines are not
+/// kept. Errors, with the line: costs that are no numbers, names that were not given, what is
+/// neither. Source: "Callgrind Format Specification" of Valgrind.
+[[nodiscard]] Result<callgraph::Profile> read_callgrind(std::string_view text,
+                                                        const Options& options);
+/// Whether it begins with the format's name, or its first lines have events and then a function.
+[[nodiscard]] bool is_callgrind(std::string_view text);
 
 }  // namespace sample::imports

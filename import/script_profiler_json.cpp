@@ -1,6 +1,7 @@
 // The script-profiler JSON, version 2: read as it stands, with ids of nodes and functions not
 // looked up; then references are followed, and whatever does not make one tree is refused.
 #include "callgraph/tree.h"
+#include "core/units.h"
 #include "import/json_reader.h"
 #include "import/readers.h"
 #include "import/text_lines.h"
@@ -20,10 +21,7 @@ using callgraph::Function;
 using callgraph::Node;
 using callgraph::Profile;
 
-constexpr std::uint64_t kNsPerUs = 1000;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 
 std::string node_name(std::size_t id) {
     return "node " + std::to_string(id);
@@ -82,7 +80,7 @@ bool read_node_ids(JsonReader& reader, std::string_view key, JsonValue value, No
 
 bool read_node(JsonReader& reader, JsonObject object, Document& document) {
     constexpr std::array kFields{
-        JsonField<NodeFields>{"TotalDuration", &NodeFields::total_ns, true},
+        JsonField<NodeFields>{"TotalDuration", &NodeFields::total, true},
         JsonField<NodeFields>{"Samples", &NodeFields::samples},
         JsonField<NodeFields>{"Inlined", read_inlined},
         JsonField<NodeFields>{"CallLine", &NodeFields::call_line},
@@ -115,7 +113,7 @@ bool read_nodes(JsonReader& reader, std::string_view key, JsonValue value, Docum
 
 bool read_functions(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
     constexpr std::array kFields{
-        JsonField<Function>{"TotalDuration", &Function::total_ns, true},
+        JsonField<Function>{"TotalDuration", &Function::total, true},
         JsonField<Function>{"Samples", &Function::samples},
         JsonField<Function>{"Name", &Function::name},
         JsonField<Function>{"Source", &Function::source},
@@ -160,14 +158,18 @@ bool read_scale(JsonReader& reader, std::string_view key, JsonValue value, Docum
            (document.scale > 0 || reader.fail("Scale must be greater than 0"));
 }
 
-constexpr std::array kFields{
+bool read_unit(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    return reader.read(key, value, document.metric.unit);
+}
+
+constexpr std::array kDocumentFields{
     JsonField<Document>{"Version", read_version, true},
     JsonField<Document>{"SessionStartTime", &Document::start_unix_ms},
     JsonField<Document>{"SessionEndTime", &Document::end_unix_ms},
     JsonField<Document>{"GCFuncId", read_gc},
     JsonField<Document>{"Scale", read_scale},
     JsonField<Document>{"Event", &Document::event},
-    JsonField<Document>{"Unit", &Document::unit},
+    JsonField<Document>{"Unit", read_unit},
     JsonField<Document>{"Categories", read_categories, true},
     JsonField<Document>{"Nodes", read_nodes, true},
     JsonField<Document>{"Functions", read_functions, true},
@@ -218,7 +220,7 @@ template <class Entry>
 bool Linker::scale_totals(std::vector<Entry>& entries, std::string_view what,
                           std::size_t first_id) {
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (__builtin_mul_overflow(entries[i].total_ns, kNsPerUs, &entries[i].total_ns)) {
+        if (__builtin_mul_overflow(entries[i].total, kNsPerUs, &entries[i].total)) {
             return fail(numbered(what, i + first_id - 1) + ": TotalDuration overflows");
         }
     }
@@ -338,24 +340,24 @@ bool Linker::fill_self() {
     std::size_t raised = 0;
     for (std::size_t i = parents_first.size(); i-- > 0;) {
         Node& node = nodes()[parents_first[i].value];
-        std::uint64_t children_ns = 0;
+        std::uint64_t children = 0;
         std::uint64_t children_samples = 0;
         for (const NodeId child_id : node.children) {
             const Node& child = nodes()[child_id.value];
-            if (__builtin_add_overflow(children_ns, child.total_ns, &children_ns) ||
+            if (__builtin_add_overflow(children, child.total, &children) ||
                 __builtin_add_overflow(children_samples, child.samples, &children_samples)) {
                 return fail(node_name(parents_first[i].value) +
                             ": the sum of its children overflows");
             }
         }
-        raised += children_ns > node.total_ns && i != 0 ? 1U : 0U;
-        node.total_ns = std::max(node.total_ns, children_ns);
+        raised += children > node.total && i != 0 ? 1U : 0U;
+        node.total = std::max(node.total, children);
         node.samples = std::max(node.samples, children_samples);
-        node.self_ns = node.total_ns - children_ns;
+        node.self = node.total - children;
         node.self_samples = node.samples - children_samples;
         std::stable_sort(node.children.begin(), node.children.end(),
                          [&](NodeId left, NodeId right) {
-                             return nodes()[left.value].total_ns > nodes()[right.value].total_ns;
+                             return nodes()[left.value].total > nodes()[right.value].total;
                          });
     }
     note_count(raised,
@@ -368,17 +370,22 @@ void Linker::fill_functions() {
     callgraph::recompute_functions(document_);
     // The document's own totals were floored once, not once a node.
     for (std::size_t i = 0; i < given.size(); ++i) {
-        document_.functions[i].total_ns = given[i].total_ns;
+        document_.functions[i].total = given[i].total;
         document_.functions[i].samples = given[i].samples;
     }
 }
 
 void Linker::fill_session() {
     if (document_.gc_function != 0) {
-        document_.gc = FunctionId{static_cast<std::uint32_t>(document_.gc_function)};
+        document_.memory = FunctionId{static_cast<std::uint32_t>(document_.gc_function)};
+        // The format's word for it.
+        if (std::string& name = document_.functions[document_.gc_function - 1].name; name == "GC") {
+            name = callgraph::kMemoryName;
+        }
     }
-    document_.stats.sampled_ns = nodes()[0].total_ns;
+    document_.stats.sampled = nodes()[0].total;
     document_.stats.samples = nodes()[0].samples;
+    document_.stats.counts_samples = nodes()[0].samples != 0 || nodes()[0].total == 0;
     if (document_.end_unix_ms > document_.start_unix_ms) {
         document_.stats.wall_ns = (document_.end_unix_ms - document_.start_unix_ms) * kNsPerMs;
     }
@@ -386,8 +393,8 @@ void Linker::fill_session() {
 
 Result<Profile> Linker::link() && {
     // A document that names an event counts it; all others have microseconds.
-    const bool is_count = !document_.event.empty() && !document_.unit.empty();
-    document_.unit = is_count ? document_.unit : "";
+    const bool is_count = !document_.event.empty() && !document_.metric.unit.empty();
+    document_.metric.unit = is_count ? document_.metric.unit : "";
     const bool is_scaled = is_count || (scale_totals(nodes(), "node ", 0) &&
                                         scale_totals(document_.functions, "function ", 1));
     if (!is_scaled || !check_session() || !link_categories() || !link_nodes() || !find_reached()) {
@@ -408,8 +415,8 @@ Result<Profile> read_script_profiler_json(std::string_view text) {
     Document document;
     document.nodes.emplace_back();
     JsonReader reader{text};
-    const bool is_read =
-        reader.document([&](JsonObject root) { return reader.read(root, document, kFields); });
+    const bool is_read = reader.document(
+        [&](JsonObject root) { return reader.read(root, document, kDocumentFields); });
     return is_read ? Linker{document}.link() : unexpected(reader.error());
 }
 

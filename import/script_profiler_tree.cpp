@@ -1,3 +1,4 @@
+#include "core/units.h"
 #include "import/json_reader.h"
 #include "import/readers.h"
 #include "import/text_lines.h"
@@ -11,10 +12,6 @@
 namespace sample::imports {
 
 namespace {
-
-constexpr std::string_view kAll = "all";
-constexpr std::uint64_t kNsPerUs = 1000;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 class TreeReader {
 public:
@@ -32,8 +29,8 @@ private:
         simdjson::simdjson_result<simdjson::ondemand::object_iterator> field;
         bool is_begun = false;  ///< `field` is one that was read.
         std::string key;        ///< Of that field.
-        std::optional<std::uint64_t> total_ns;
-        std::uint64_t children_ns = 0;
+        std::optional<std::uint64_t> total;
+        std::uint64_t children = 0;
         bool has_children = false;
     };
 
@@ -129,10 +126,10 @@ bool TreeReader::read_field(JsonValue value) {
 
 bool TreeReader::read_duration(JsonValue value) {
     Level& level = levels_.back();
-    if (level.total_ns) {
+    if (level.total) {
         return reader_.fail("TotalDuration appears twice");
     }
-    std::uint64_t& total = level.total_ns.emplace();
+    std::uint64_t& total = level.total.emplace();
     return reader_.read(level.key, value, total) &&
            (!__builtin_mul_overflow(total, kNsPerUs, &total) ||
             reader_.fail("TotalDuration overflows 64-bit nanoseconds"));
@@ -165,21 +162,21 @@ bool TreeReader::leave() {
     const Level ended = std::move(levels_.back());
     levels_.pop_back();
     if (ended.in == In::children) {
-        levels_.back().children_ns = ended.children_ns;
+        levels_.back().children = ended.children;
         return true;
     }
     return levels_.empty() || end_node(ended);
 }
 
 bool TreeReader::end_node(const Level& node) {
-    if (!node.total_ns) {
+    if (!node.total) {
         return reader_.fail("TotalDuration is missing");
     }
-    const std::uint64_t total_ns = std::max(*node.total_ns, node.children_ns);
-    raised_ += total_ns != *node.total_ns ? 1U : 0U;
-    maker_.add(node.place, total_ns - node.children_ns, 0);
+    const std::uint64_t total = std::max(*node.total, node.children);
+    raised_ += total != *node.total ? 1U : 0U;
+    maker_.add(node.place, total - node.children, 0);
     Level& siblings = levels_.back();
-    if (__builtin_add_overflow(siblings.children_ns, total_ns, &siblings.children_ns) ||
+    if (__builtin_add_overflow(siblings.children, total, &siblings.children) ||
         !maker_.problem().empty()) {
         return reader_.fail("the sum of the durations overflows 64-bit nanoseconds");
     }

@@ -20,9 +20,8 @@ namespace {
 using Place = ProfileMaker::Place;
 
 constexpr double kMaxWeight = 4.6e18;  // Below 2^62.
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 
-struct Frame {
+struct SharedFrame {
     std::string name;
     std::string file;
     std::uint64_t line = 0;
@@ -39,8 +38,13 @@ struct Header {
     bool is_evented = false;
     std::string name;
     std::string unit;
+    std::string metric;  ///< Ours: another than the session's own; empty: that one.
     double start = 0;
     double end = 0;
+
+    [[nodiscard]] bool is_like(const Header& other) const {
+        return unit == other.unit && metric == other.metric;
+    }
 };
 
 struct File {
@@ -54,7 +58,7 @@ struct File {
     std::uint64_t active = 0;
     std::vector<FunctionId> functions;  ///< By frame.
     std::vector<Header> profiles;
-    std::string_view unit;  ///< Of the profiles that are kept.
+    Header kept;  ///< Profiles like this one are kept.
     bool is_time = false;
     double factor = 1;
     double start = 0;  ///< The earliest begin of a profile that is kept.
@@ -129,7 +133,7 @@ bool read_type(JsonReader& reader, JsonValue value, std::string_view first, std:
                        std::string{second} + "\"");
 }
 
-bool read_line(JsonReader& reader, std::string_view key, JsonValue value, Frame& frame) {
+bool read_line(JsonReader& reader, std::string_view key, JsonValue value, SharedFrame& frame) {
     // Below 0 or with a fraction: there is no such line.
     double other = 0;
     return value.get_uint64().get(frame.line) == simdjson::SUCCESS ||
@@ -138,12 +142,12 @@ bool read_line(JsonReader& reader, std::string_view key, JsonValue value, Frame&
 
 bool read_frames(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
     constexpr std::array kFields{
-        JsonField<Frame>{"name", &Frame::name, true},
-        JsonField<Frame>{"file", &Frame::file},
-        JsonField<Frame>{"line", read_line},
+        JsonField<SharedFrame>{"name", &SharedFrame::name, true},
+        JsonField<SharedFrame>{"file", &SharedFrame::file},
+        JsonField<SharedFrame>{"line", read_line},
     };
     return reader.objects(key, value, "shared.frames[", [&](JsonObject each) {
-        Frame frame;
+        SharedFrame frame;
         const bool is_read = reader.read(each, frame, kFields);
         FunctionKey function;
         function.name = frame.name;
@@ -170,6 +174,7 @@ bool read_headers(JsonReader& reader, std::string_view key, JsonValue value, Fil
         JsonField<Header>{"type", read_profile_type, true},
         JsonField<Header>{"name", &Header::name, true},
         JsonField<Header>{"unit", &Header::unit, true},
+        JsonField<Header>{"metric", &Header::metric},
         JsonField<Header>{"startValue", &Header::start, true},
         JsonField<Header>{"endValue", &Header::end, true},
     };
@@ -182,21 +187,21 @@ void choose_unit(File& file) {
     if (file.profiles.empty()) {
         return;
     }
-    file.unit = file.profiles[file.active < file.profiles.size() ? file.active : 0].unit;
+    file.kept = file.profiles[file.active < file.profiles.size() ? file.active : 0];
+    const std::string& unit = file.kept.unit;
     // The format has no singular and no short forms.
-    const auto nanoseconds =
-        file.unit.ends_with("seconds") ? nanoseconds_in(file.unit) : std::nullopt;
+    const auto nanoseconds = unit.ends_with("seconds") ? nanoseconds_in(unit) : std::nullopt;
     file.is_time = nanoseconds.has_value();
     file.factor = static_cast<double>(nanoseconds.value_or(1));
     callgraph::Profile& profile = file.maker.profile();
     if (!file.is_time) {
-        profile.event = file.unit == "bytes" ? "bytes" : "speedscope";
-        profile.unit = file.unit == "bytes" ? "bytes" : "counts";
+        profile.event = unit == "bytes" ? "bytes" : "speedscope";
+        profile.metric.unit = unit == "bytes" ? "bytes" : "counts";
     }
     std::optional<double> start;
     std::size_t others = 0;
     for (const Header& each : file.profiles) {
-        if (each.unit == file.unit) {
+        if (each.is_like(file.kept)) {
             start = std::min(start.value_or(each.start), each.start);
             file.end = std::max(file.end, each.end);
         } else {
@@ -204,8 +209,8 @@ void choose_unit(File& file) {
         }
     }
     file.start = start.value_or(0);
-    file.maker.note_count(
-        others, "profiles with other units than " + std::string{file.unit} + " were left out");
+    file.maker.note_count(others,
+                          "profiles of other metrics or units than " + unit + " were left out");
 }
 
 bool read_sample(JsonReader& reader, std::string_view key, JsonValue value, Contents& contents) {
@@ -353,7 +358,7 @@ bool read_contents(JsonReader& reader, JsonObject object, File& file) {
         JsonField<Contents>{"events", read_events},
     };
     const Header& header = file.profiles[file.read++];
-    Contents contents{file, header, header.unit == file.unit, 0, 0, {}, {}, {}, {}};
+    Contents contents{file, header, header.is_like(file.kept), 0, 0, {}, {}, {}, {}};
     if (contents.is_kept) {
         if (std::abs(file.scaled(header.start)) > kMaxWeight ||
             std::abs(file.scaled(header.end)) > kMaxWeight) {

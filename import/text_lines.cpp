@@ -22,6 +22,12 @@ bool Lines::next(std::string_view& line) {
     return true;
 }
 
+std::string_view Lines::peek() const {
+    Lines ahead = *this;
+    std::string_view line;
+    return ahead.next(line) ? line : std::string_view{};
+}
+
 Unexpected Lines::wrong(std::string_view what) const {
     return unexpected(ErrorCode::corrupt, numbered("line ", number_ - 1).append(": ").append(what));
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ public:
 
     /// False behind the last line.
     bool next(std::string_view& line);
+    /// The line that next() will give; empty behind the last.
+    [[nodiscard]] std::string_view peek() const;
     /// An error of the line that next() gave; the first is 1.
     [[nodiscard]] Unexpected wrong(std::string_view what) const;
 
@@ -29,6 +32,8 @@ private:
     std::string_view rest_;
     std::size_t number_ = 0;
 };
+
+inline constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 
 /// All of `text` as a decimal number; none for anything else, also one of more bits.
 template <class Number = std::uint64_t>

@@ -10,6 +10,8 @@
 #include "symbolize/runtime/runtime_code.h"
 #include "symbolize/symbols_builder.h"
 
+#include <gelf.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -254,6 +256,25 @@ ModuleSymbols name_all(const ModuleImage& image, const ModuleIdentity& module,
 }
 
 }  // namespace
+
+std::uint64_t first_address(const ModuleIdentity& module, const Options& options) {
+    const MappedReading reading;
+    const auto image = ModuleImage::open(module, options);
+    std::size_t count = 0;
+    if (!image || elf_getphdrnum(image->elf(), &count) != 0) {
+        return 0;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        GElf_Phdr segment{};
+        // They are in the order of their addresses.
+        if (gelf_getphdr(image->elf(), static_cast<int>(i), &segment) != nullptr &&
+            segment.p_type == PT_LOAD) {
+            constexpr std::uint64_t kPage = 4096;
+            return reading.is_broken() ? 0 : segment.p_vaddr / kPage * kPage;
+        }
+    }
+    return 0;
+}
 
 ModuleSymbols symbolize(const ModuleIdentity& module, std::span<const std::uint64_t> addresses,
                         const Options& options) {

@@ -41,6 +41,9 @@ struct ModuleSymbols {
 struct Options {
     /// Where separate debug files are installed, the first to be looked at first.
     std::vector<std::string> debug_roots = {"/usr/lib/debug"};
+    /// Whether debuginfod's servers (DEBUGINFOD_URLS) are asked for what is not installed, and keep
+    /// the caller waiting: by libdw, if it has libdebuginfod.
+    bool asks_servers = false;
 };
 
 /// Names `addresses`, ELF virtual addresses of `module` (for other kinds of code see
@@ -54,5 +57,10 @@ struct Options {
 [[nodiscard]] ModuleSymbols symbolize(const ModuleIdentity& module,
                                       std::span<const std::uint64_t> addresses,
                                       const Options& options = {});
+
+/// The ELF virtual address of the first byte of `module` that is mapped: what addresses that count
+/// from there lack. 0 if its file can't be read, as of nearly all that can.
+[[nodiscard]] std::uint64_t first_address(const ModuleIdentity& module,
+                                          const Options& options = {});
 
 }  // namespace sample::symbolize

@@ -1,11 +1,12 @@
 #include "trace/batch_codec.h"
 
+#include "core/units.h"
+
 #include <algorithm>
 
 namespace sample::trace {
 namespace {
 
-constexpr std::uint64_t kNsPerUs = 1000;
 constexpr std::uint64_t kMaxWeight = (std::uint64_t{1} << 62) - 1;
 
 // A batch, its event's fixed fields and framing fit into one packet of 4096 bytes.

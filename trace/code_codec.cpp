@@ -11,42 +11,9 @@
 namespace sample::trace {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kCodeVersion = 1;
 constexpr std::uint64_t kMostLines = 1'000'000;
 constexpr std::uint64_t kLastLine = std::numeric_limits<std::uint32_t>::max();
-
-void append_text(std::vector<std::byte>& out, const std::string& text) {
-    append_varint(out, text.size());
-    wire::append(out, std::as_bytes(std::span{text}));
-}
-
-/// Takes pieces off the front of a span. After the first that is not there, all are empty and ok()
-/// is false.
-class PieceReader {
-public:
-    explicit PieceReader(std::span<const std::byte> bytes) : varints_{bytes} {}
-
-    std::uint64_t number() { return varints_.next(); }
-    std::span<const std::byte> bytes(std::uint64_t size) {
-        const std::span<const std::byte> rest = varints_.rest();
-        if (!ok() || size > rest.size()) {
-            ok_ = false;
-            return {};
-        }
-        varints_ = VarintReader{rest.subspan(size)};
-        return rest.first(size);
-    }
-    std::string text() {
-        const std::span<const std::byte> found = bytes(number());
-        return {static_cast<const char*>(static_cast<const void*>(found.data())), found.size()};
-    }
-    [[nodiscard]] std::span<const std::byte> rest() const { return varints_.rest(); }
-    [[nodiscard]] bool ok() const { return ok_ && varints_.ok(); }
-
-private:
-    VarintReader varints_;
-    bool ok_ = true;
-};
 
 /// Where the next piece of something begins: `distance` behind `end`; nullopt past `last`.
 std::optional<std::uint64_t> start_behind(std::uint64_t end, std::uint64_t distance,
@@ -110,7 +77,7 @@ bool read_pieces(PieceReader& in, SourceText& source, std::uint64_t& lines) {
 
 std::vector<std::byte> encode_code(const ModuleCode& code) {
     std::vector<std::byte> out;
-    append_varint(out, kVersion);
+    append_varint(out, kCodeVersion);
     append_varint(out, code.machine);
     append_varint(out, code.blocks.size());
     std::uint64_t end = 0;
@@ -131,7 +98,7 @@ std::optional<ModuleCode> decode_code(std::span<const std::byte> bytes) {
     ModuleCode code;
     const std::uint64_t version = in.number();
     const std::uint64_t machine = in.number();
-    if (version != kVersion || machine > std::numeric_limits<std::uint16_t>::max() ||
+    if (version != kCodeVersion || machine > std::numeric_limits<std::uint16_t>::max() ||
         !read_blocks(in, code.blocks)) {
         return std::nullopt;
     }
@@ -154,10 +121,10 @@ std::optional<ModuleCode> decode_code(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> encode_sources(std::span<const SourceText> sources) {
     std::vector<std::byte> out;
-    append_varint(out, kVersion);
+    append_varint(out, kCodeVersion);
     append_varint(out, sources.size());
     for (const SourceText& source : sources) {
-        append_text(out, source.file);
+        append_piece(out, source.file);
         append_varint(out, static_cast<std::uint64_t>(source.match));
         append_varint(out, source.pieces.size());
         std::uint64_t end = 1;
@@ -165,7 +132,7 @@ std::vector<std::byte> encode_sources(std::span<const SourceText> sources) {
             append_varint(out, piece.first_line - end);
             append_varint(out, piece.lines.size());
             for (const std::string& line : piece.lines) {
-                append_text(out, line);
+                append_piece(out, line);
             }
             end = piece.first_line + piece.lines.size();
         }
@@ -175,7 +142,7 @@ std::vector<std::byte> encode_sources(std::span<const SourceText> sources) {
 
 std::optional<std::vector<SourceText>> decode_sources(std::span<const std::byte> bytes) {
     PieceReader in{bytes};
-    if (in.number() != kVersion) {
+    if (in.number() != kCodeVersion) {
         return std::nullopt;
     }
     std::vector<SourceText> sources;

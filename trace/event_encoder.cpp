@@ -1,7 +1,5 @@
 #include "trace/event_encoder.h"
 
-#include "trace/text.h"
-
 #include <cassert>
 
 namespace sample::trace {
@@ -28,9 +26,6 @@ EventEncoder& EventEncoder::bytes(std::span<const std::byte> value) {
     const std::uint64_t uid = spec_.is_important() ? wire::kAuxUid : wire::kAuxUid << 1;
     wire::append(out_, uid | (std::uint64_t{next_field_++} << 8) | (value.size() << 13), 4);
     wire::append(out_, value);
-    if (spec_.is_important()) {
-        wire::append(out_, wire::kAuxEndUid, 1);
-    }
     return *this;
 }
 
@@ -38,19 +33,16 @@ EventEncoder& EventEncoder::text(std::string_view value) {
     return bytes(std::as_bytes(std::span{value}));
 }
 
-EventEncoder& EventEncoder::wide_text(std::string_view value) {
-    return bytes(utf16_from_utf8(value));
-}
-
 void EventEncoder::finish() {
     assert(next_field_ == spec_.fields.size());
+    if (spec_.has_aux()) {
+        wire::append(out_, spec_.is_important() ? wire::kAuxEndUid : wire::kAuxEndUid << 1, 1);
+    }
     if (spec_.is_important()) {
         const std::size_t size = out_.size() - start_ - 4;
         assert(size <= wire::kMaxRecordBytes);
         out_[start_ + 2] = static_cast<std::byte>(size);
         out_[start_ + 3] = static_cast<std::byte>(size >> 8);
-    } else if (spec_.has_aux()) {
-        wire::append(out_, wire::kAuxEndUid << 1, 1);
     }
 }
 

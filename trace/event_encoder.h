@@ -21,8 +21,7 @@ public:
 
     EventEncoder& number(std::uint64_t value);
     EventEncoder& bytes(std::span<const std::byte> value);
-    EventEncoder& text(std::string_view value);       ///< A field of type text.
-    EventEncoder& wide_text(std::string_view value);  ///< UTF-8 in, a field of type wide_text.
+    EventEncoder& text(std::string_view value);  ///< A field of type text.
     void finish();
 
 private:

@@ -1,8 +1,10 @@
 #include "trace/event_reader.h"
 
+#include "trace/text.h"
 #include "trace/wire.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sample::trace {
 namespace {
@@ -10,14 +12,16 @@ namespace {
 constexpr std::size_t kMaxEventBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxUnfinishedBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxDeclared = std::size_t{1} << 16;
+constexpr std::size_t kMaxOpenScopes = std::size_t{1} << 16;
 
 constexpr std::size_t kRecordHeaderBytes = 4;
 constexpr std::size_t kAuxHeaderBytes = 4;
-constexpr std::size_t kSerialBytes = 3;
 
-// Well-known events of thread streams: scopes entered and left, without and with a time.
+// Well-known events of thread streams: scopes entered (even) and left (odd), without a time, with
+// one of the stream's clock, and with one relative to the thread's base.
 constexpr std::uint8_t kFirstScopeUid = 4;
 constexpr std::uint8_t kFirstTimedScopeUid = 6;
+constexpr std::uint8_t kFirstRelativeScopeUid = 8;
 constexpr std::uint8_t kLastScopeUid = 9;
 constexpr std::size_t kTimedScopeBytes = 8;
 
@@ -38,92 +42,201 @@ void EventReader::subscribe(std::string_view name, Handler handler) {
 }
 
 bool EventReader::is_declared(std::string_view name) const {
-    return std::any_of(types_.begin(), types_.end(),
-                       [name](const auto& declared) { return declared.second.type.name == name; });
+    return std::any_of(declared_.begin(), declared_.end(),
+                       [name](const Declared& declared) { return declared.type.name == name; });
+}
+
+std::vector<TypeUse> EventReader::types() const {
+    std::map<std::string_view, TypeUse> by_name;  // A type may be declared again.
+    for (const Declared& declared : declared_) {
+        TypeUse& use = by_name[declared.type.name];
+        use.type = &declared.type;
+        use.events += declared.events;
+        use.bytes += declared.bytes;
+    }
+    std::vector<TypeUse> uses;
+    uses.reserve(by_name.size());
+    for (const auto& [name, use] : by_name) {
+        uses.push_back(use);
+    }
+    return uses;
+}
+
+const StreamThread* EventReader::thread(std::uint16_t stream) const {
+    const auto found = threads_.find(stream);
+    return found != threads_.end() ? &found->second : nullptr;
 }
 
 EventReader::Step EventReader::damaged(std::string problem) {
+    is_damaged_ = true;
     outcome_.problem = std::move(problem);
-    return Step::damaged;
+    return Step::broken_off;
 }
 
-Result<StreamOutcome> EventReader::run(std::span<const std::byte> file) {
-    auto packets = PacketReader::open(file);
-    if (!packets) {
-        return unexpected(packets.error());
+void EventReader::skip(std::string_view what, std::uint64_t count) {
+    const auto found = skipped_.find(what);
+    if (found != skipped_.end()) {
+        found->second += count;
+    } else {
+        skipped_.emplace(what, count);
     }
-    outcome_ = StreamOutcome{};
-    for (;;) {
+}
+
+Result<StreamOutcome> EventReader::run(std::span<const std::byte> file, const Passed& passed) {
+    if (file.empty()) {
+        return unexpected(ErrorCode::truncated,
+                          "the file is empty: nothing was recorded into it; record again");
+    }
+    constexpr std::size_t kAtOnce = std::size_t{4} << 20;
+    std::span<const std::byte> left = file;
+    while (!left.empty() && !is_over()) {
+        std::span<const std::byte> bytes = left.first(std::min(left.size(), kAtOnce));
+        const std::size_t before = bytes.size();
+        SAMPLE_CHECK(take(bytes));
+        const std::size_t used = before - bytes.size();
+        if (used == 0) {
+            // No more than a packet, unless it is damaged.
+            rest_.assign(bytes.begin(), bytes.end());
+            break;
+        }
+        if (passed) {
+            passed(left.first(used));
+        }
+        left = left.subspan(used);
+    }
+    return finish();
+}
+
+Result<void> EventReader::take(std::span<const std::byte>& bytes) {
+    if (!has_header_) {
+        const std::size_t before = bytes.size();
+        SAMPLE_TRY(is_whole, PacketReader::take_header(bytes, header_));
+        has_header_ = is_whole;
+        position_ += before - bytes.size();
+    }
+    if (has_header_) {
+        take_packets(bytes);
+    }
+    return {};
+}
+
+Result<bool> EventReader::feed(std::span<const std::byte> bytes) {
+    const bool is_joined = !rest_.empty();
+    if (is_joined) {
+        wire::append(rest_, bytes);
+        bytes = rest_;
+    }
+    SAMPLE_CHECK(take(bytes));
+    if (is_over()) {
+        rest_.clear();
+    } else if (is_joined) {
+        rest_.erase(rest_.begin(), rest_.end() - static_cast<std::ptrdiff_t>(bytes.size()));
+    } else {
+        rest_.assign(bytes.begin(), bytes.end());
+    }
+    return !is_over();
+}
+
+void EventReader::take_packets(std::span<const std::byte>& bytes) {
+    while (!is_over()) {
+        const std::size_t before = bytes.size();
         Packet packet;
-        const PacketStatus status = packets->next(packet);
-        if (status == PacketStatus::packet && take_packet(packet)) {
-            outcome_.bytes_used = packets->bytes_used();
-            continue;
+        const PacketStatus status = packets_.next(bytes, packet);
+        if (status == PacketStatus::damaged) {
+            damaged("a packet is damaged");
+        } else if (status == PacketStatus::verified) {
+            damaged("its packets have verification numbers, which sample does not read");
         }
-        if (status == PacketStatus::cut_off) {
-            outcome_.problem = "the file ends in the middle of a packet";
-        } else if (status == PacketStatus::damaged) {
-            outcome_.problem = "a packet is damaged";
-        } else if (status == PacketStatus::end && unfinished_bytes_ != 0) {
-            outcome_.problem = "the file ends in the middle of an event";
+        if (status != PacketStatus::packet) {
+            return;
         }
-        return outcome_;
+        position_ += before - bytes.size();
+        if (take_packet(packet)) {
+            outcome_.bytes_used = position_;
+        }
     }
+}
+
+void EventReader::settle() {
+    while (order_.is_waiting() && !is_stopped_) {
+        give_up_waiting();
+    }
+}
+
+StreamOutcome EventReader::finish() {
+    if (!is_over() && (!has_header_ || !rest_.empty())) {
+        outcome_.problem = "the file ends in the middle of a packet";
+    } else if (!is_over() && unfinished_bytes_ != 0) {
+        outcome_.problem = "the file ends in the middle of an event";
+    }
+    settle();
+    for (const Declared& declared : declared_) {
+        if (declared.handler == nullptr && declared.events != 0) {
+            skip(declared.type.name, declared.events);
+        }
+    }
+    if (outcome_.lost_serials != 0) {
+        skip("(events in order that never came)", outcome_.lost_serials);
+    }
+    for (const auto& [what, count] : skipped_) {
+        outcome_.skipped.push_back(Skipped{what, count});
+    }
+    return std::move(outcome_);
 }
 
 bool EventReader::take_packet(const Packet& packet) {
-    if (packet.tid > wire::kLastThreadStream || packet.payload.empty()) {
-        return true;
+    if (packet.tid == wire::kSyncStream) {
+        on_sync();
+        return !is_over();
     }
-    const auto found = unfinished_.find(packet.tid);
-    if (found == unfinished_.end()) {
-        std::span<const std::byte> bytes = packet.payload;
-        std::size_t scanned = 0;
-        if (take_events(packet.tid, bytes, scanned) == Step::damaged) {
-            return false;
-        }
-        if (!bytes.empty()) {
-            unfinished_.emplace(packet.tid, Unfinished{{bytes.begin(), bytes.end()}, scanned});
-            unfinished_bytes_ += bytes.size();
-        }
+    Stream& stream = streams_[packet.tid];
+    std::span<const std::byte> bytes = packet.payload;
+    std::vector<std::byte> joined;
+    if (!stream.bytes.empty()) {
+        unfinished_bytes_ -= stream.bytes.size();
+        joined = std::move(stream.bytes);
+        wire::append(joined, packet.payload);
+        bytes = joined;
+    }
+    if (take_events(packet.tid, stream, bytes) == Step::broken_off) {
+        return packet.tid == wire::kThreadListStream && forgive();
+    }
+    if (bytes.size() == joined.size()) {
+        stream.bytes = std::move(joined);  // Not copied again for each packet of a long event.
     } else {
-        Unfinished& unfinished = found->second;
-        unfinished_bytes_ -= unfinished.bytes.size();
-        wire::append(unfinished.bytes, packet.payload);
-        std::span<const std::byte> bytes = unfinished.bytes;
-        if (take_events(packet.tid, bytes, unfinished.scanned) == Step::damaged) {
-            return false;
-        }
-        if (bytes.empty()) {
-            unfinished_.erase(found);
-        } else {
-            const auto taken = static_cast<std::ptrdiff_t>(unfinished.bytes.size() - bytes.size());
-            unfinished.bytes.erase(unfinished.bytes.begin(), unfinished.bytes.begin() + taken);
-            unfinished_bytes_ += unfinished.bytes.size();
-            if (unfinished.bytes.size() > kMaxEventBytes) {
-                damaged("an event is larger than 1 MiB");
-                return false;
-            }
-        }
+        stream.bytes.assign(bytes.begin(), bytes.end());
     }
-    if (unfinished_bytes_ > kMaxUnfinishedBytes) {
+    unfinished_bytes_ += stream.bytes.size();
+    if (stream.bytes.size() > kMaxEventBytes) {
+        damaged("an event is larger than 1 MiB");
+    } else if (unfinished_bytes_ > kMaxUnfinishedBytes) {
         damaged("more than 64 MiB of unfinished events");
+    }
+    return !is_over();
+}
+
+/// The threads' names are told in stream 1, too: what does not parse here is worth no file.
+bool EventReader::forgive() {
+    if (is_stopped_) {
         return false;
     }
+    is_damaged_ = false;
+    outcome_.problem.clear();
+    skip("(lists of threads that do not parse)");
     return true;
 }
 
-/// Takes whole events off the front of `bytes`. `scanned` belongs to the first event only.
-EventReader::Step EventReader::take_events(std::uint16_t tid, std::span<const std::byte>& bytes,
-                                           std::size_t& scanned) {
+/// Takes whole events off the front of `bytes`.
+EventReader::Step EventReader::take_events(std::uint16_t tid, Stream& stream,
+                                           std::span<const std::byte>& bytes) {
     while (!bytes.empty()) {
         const Step step = tid < wire::kFirstThreadStream
                               ? take_record(tid == wire::kSchemaStream, bytes)
-                              : take_thread_event(bytes, scanned);
+                              : take_thread_event(tid, stream, bytes);
         if (step != Step::done) {
             return step;
         }
-        scanned = 0;
+        stream.scanned = 0;
     }
     return Step::done;
 }
@@ -146,7 +259,7 @@ EventReader::Step EventReader::take_record(bool is_schema, std::span<const std::
 }
 
 EventReader::Step EventReader::declare(std::span<const std::byte> payload) {
-    auto type = parse_declaration(payload);
+    auto type = parse_declaration(payload, header_.protocol);
     if (!type) {
         return damaged("the declaration of an event type is damaged");
     }
@@ -154,29 +267,53 @@ EventReader::Step EventReader::declare(std::span<const std::byte> payload) {
     if (declared_fields_ > kMaxDeclared) {
         return damaged("too many event types are declared");
     }
-    const auto handler = handlers_.find(type->name);
-    const std::uint16_t uid = type->uid;
-    types_[uid] =
-        Declared{*std::move(type), handler == handlers_.end() ? nullptr : &handler->second};
+    static const std::map<std::string_view, void (EventReader::*)(const EventView&)> noted_types = {
+        {"$Trace.NewTrace", &EventReader::note_new_trace},
+        {"$Trace.ThreadInfo", &EventReader::note_thread},
+        {"$Trace.ThreadTiming", &EventReader::note_timing},
+    };
+    Declared& declared = declared_.emplace_back();
+    declared.type = *std::move(type);
+    if (const auto handler = handlers_.find(declared.type.name); handler != handlers_.end()) {
+        declared.handler = &handler->second;
+    } else if (others_) {
+        declared.handler = &others_;
+    }
+    const auto noted = noted_types.find(declared.type.name);
+    declared.note = noted != noted_types.end() ? noted->second : nullptr;
+    types_[declared.type.uid] = &declared;
     return Step::done;
 }
 
 EventReader::Step EventReader::important(std::uint16_t uid, std::span<const std::byte> payload) {
-    const auto declared = types_.find(uid);
-    if (declared == types_.end()) {
+    const auto found = types_.find(uid);
+    if (found == types_.end()) {
         ++outcome_.unknown_events;  // Its size is known: it can be skipped.
+        skip("(events of types that are not declared)");
         return Step::done;
     }
-    const std::size_t fixed_bytes = declared->second.type.fixed_bytes;
+    Declared& declared = *found->second;
+    const std::size_t fixed_bytes = declared.type.fixed_bytes;
     if (payload.size() < fixed_bytes) {
         return damaged("an event is shorter than its type");
     }
     aux_.clear();
-    std::size_t at = fixed_bytes;
+    if (!declared.type.has_variable_fields()) {
+        aux_.push_back(AuxBlock{declared.type.fields.size(), payload.subspan(fixed_bytes)});
+    } else if (take_important_aux(payload, fixed_bytes) != Step::done) {
+        return Step::broken_off;
+    }
+    ++declared.events;
+    declared.bytes += kRecordHeaderBytes + payload.size();
+    return dispatch(declared, wire::kImportantStream, payload.first(fixed_bytes), {});
+}
+
+EventReader::Step EventReader::take_important_aux(std::span<const std::byte> payload,
+                                                  std::size_t at) {
     while (at < payload.size()) {
         const auto aux_uid = std::to_integer<std::uint16_t>(payload[at]);
         if (aux_uid == wire::kAuxEndUid) {
-            ++at;
+            ++at;  // Some write one behind each field.
             continue;
         }
         if (aux_uid != wire::kAuxUid || payload.size() - at < kAuxHeaderBytes) {
@@ -190,7 +327,7 @@ EventReader::Step EventReader::important(std::uint16_t uid, std::span<const std:
         aux_.push_back(AuxBlock{header.field, payload.subspan(at, header.size)});
         at += header.size;
     }
-    return dispatch(declared->second, payload.first(fixed_bytes));
+    return Step::done;
 }
 
 /// Moves `at`, the begin of an aux block, behind the event's last one.
@@ -221,22 +358,12 @@ EventReader::Step EventReader::find_aux_end(std::span<const std::byte> bytes, st
     return Step::needs_more;
 }
 
-EventReader::Step EventReader::take_thread_event(std::span<const std::byte>& bytes,
-                                                 std::size_t& scanned) {
-    const auto first = std::to_integer<std::uint8_t>(bytes.front());
-    if ((first & 1) == 0) {
-        const unsigned uid = first >> 1;
-        if (uid < kFirstScopeUid || uid > kLastScopeUid) {
-            return damaged("an event of an unknown kind");
-        }
-        const std::size_t size = uid >= kFirstTimedScopeUid ? kTimedScopeBytes : 1;
-        if (bytes.size() < size) {
-            return Step::needs_more;
-        }
-        ++outcome_.unknown_events;
-        bytes = bytes.subspan(size);
-        return Step::done;
+EventReader::Step EventReader::take_thread_event(std::uint16_t tid, Stream& stream,
+                                                 std::span<const std::byte>& bytes) {
+    if ((std::to_integer<std::uint8_t>(bytes.front()) & 1) == 0) {
+        return take_scope(tid, stream, bytes);
     }
+    stream.zero_may_follow = false;
     if (bytes.size() < 2) {
         return Step::needs_more;
     }
@@ -245,8 +372,10 @@ EventReader::Step EventReader::take_thread_event(std::span<const std::byte>& byt
     if (found == types_.end()) {
         return damaged("an event of a type that was not declared");
     }
-    const EventType& type = found->second.type;
-    const std::size_t fixed_at = 2 + ((type.flags & wire::kNoSync) != 0 ? 0 : kSerialBytes);
+    Declared& declared = *found->second;
+    const EventType& type = declared.type;
+    const bool has_serial = (type.flags & wire::kNoSync) == 0;
+    const std::size_t fixed_at = 2 + (has_serial ? wire::kSerialBytes : 0);
     const std::size_t fixed_end = fixed_at + type.fixed_bytes;
     if (bytes.size() < fixed_end) {
         return Step::needs_more;
@@ -256,30 +385,221 @@ EventReader::Step EventReader::take_thread_event(std::span<const std::byte>& byt
     if ((type.flags & wire::kMaybeHasAux) != 0) {
         // First where it ends, from where an earlier search gave up; so the time is linear in the
         // event's size, however many packets it comes in.
-        end = scanned != 0 ? scanned : fixed_end;
+        end = stream.scanned != 0 ? stream.scanned : fixed_end;
         if (const Step step = find_aux_end(bytes, end, false); step != Step::done) {
-            scanned = end;
+            stream.scanned = end;
             return step;
         }
         std::size_t at = fixed_end;
         find_aux_end(bytes, at, true);
     }
+    ++declared.events;
+    declared.bytes += end;
     const std::span<const std::byte> fixed = bytes.subspan(fixed_at, type.fixed_bytes);
+    std::optional<std::uint32_t> serial;
+    if (has_serial) {
+        serial = wire::load<std::uint16_t>(bytes.data() + 2) |
+                 std::to_integer<std::uint32_t>(bytes[4]) << 16;
+    }
     bytes = bytes.subspan(end);
-    return dispatch(found->second, fixed);
+    return in_order(declared, tid, stream, fixed, serial);
 }
 
-EventReader::Step EventReader::dispatch(const Declared& declared,
-                                        std::span<const std::byte> fixed) {
-    if (declared.handler == nullptr) {
-        ++outcome_.unknown_events;
+/// Writers differ in how many bytes a scope's time has: 7, or 8 where it is absolute. The eighth is
+/// 0 then, and no event begins with a 0.
+EventReader::Step EventReader::take_scope(std::uint16_t tid, Stream& stream,
+                                          std::span<const std::byte>& bytes) {
+    const unsigned uid = std::to_integer<unsigned>(bytes.front()) >> 1;
+    if (std::exchange(stream.zero_may_follow, false) && bytes.front() == std::byte{0}) {
+        bytes = bytes.subspan(1);
         return Step::done;
     }
-    const EventView event{declared.type, fixed, aux_, scratch_};
-    if (auto problem = (*declared.handler)(event)) {
-        return damaged(*std::move(problem));
+    if (uid < kFirstScopeUid || uid > kLastScopeUid) {
+        return damaged("an event of an unknown kind");
+    }
+    const bool has_time = uid >= kFirstTimedScopeUid;
+    const std::size_t size = has_time ? kTimedScopeBytes : 1;
+    if (bytes.size() < size) {
+        return Step::needs_more;
+    }
+    std::optional<std::uint64_t> cycle;
+    if (has_time) {
+        cycle = wire::load<std::uint64_t>(bytes.data()) >> 8;
+        if (uid >= kFirstRelativeScopeUid) {
+            *cycle += stream.base_cycle.value_or(clock_.start());
+        }
+        stream.zero_may_follow = uid < kFirstRelativeScopeUid;
+    }
+    bytes = bytes.subspan(size);
+    if (uid % 2 == 0) {
+        if (std::exchange(stream.is_entering, true)) {
+            skip("(scopes that begin without an event)");
+        }
+        stream.cycle = cycle;
+        return Step::done;
+    }
+    return end_scope(tid, stream, cycle);
+}
+
+EventReader::Step EventReader::end_scope(std::uint16_t tid, Stream& stream,
+                                         std::optional<std::uint64_t> cycle) {
+    if (std::exchange(stream.is_entering, false)) {
+        skip("(scopes that begin without an event)");
+        return Step::done;
+    }
+    if (stream.scopes.empty()) {
+        skip("(scopes that end without a begin)");
+        return Step::done;
+    }
+    const OpenScope scope = stream.scopes.back();
+    stream.scopes.pop_back();
+    --open_scopes_;
+    if (scope.kept_as) {
+        KeptEvent* kept = order_.find(stream.last_kept);
+        if (kept == nullptr) {
+            kept = order_.find(*scope.kept_as);
+        }
+        if (kept != nullptr) {
+            kept->leaves.push_back({scope.declared, cycle});
+            return Step::done;
+        }
+    }
+    aux_.clear();
+    return dispatch(*scope.declared, tid, {}, {EventStyle::leave, cycle, std::nullopt});
+}
+
+EventReader::Step EventReader::in_order(Declared& declared, std::uint16_t tid, Stream& stream,
+                                        std::span<const std::byte> fixed,
+                                        std::optional<std::uint32_t> serial) {
+    Occurrence occurrence{EventStyle::plain, std::nullopt, serial};
+    if (stream.is_entering) {
+        if (++open_scopes_ > kMaxOpenScopes) {
+            return damaged("more than 64 Ki scopes are open");
+        }
+        stream.is_entering = false;
+        stream.scopes.push_back({&declared, std::nullopt});
+        occurrence.style = EventStyle::enter;
+        occurrence.cycle = stream.cycle;
+    }
+    if (!serial) {
+        return dispatch(declared, tid, fixed, occurrence);
+    }
+    const SerialOrder::Place place = order_.place(*serial);
+    if (place.turn == SerialOrder::Turn::now) {
+        order_.pass(place.number);
+        const Step step = dispatch(declared, tid, fixed, occurrence);
+        return step == Step::done && order_.is_waiting() ? hand_out_kept() : step;
+    }
+    if (place.turn == SerialOrder::Turn::late) {
+        skip("(events that came too late for their order)");
+        return dispatch(declared, tid, fixed, occurrence);
+    }
+    KeptEvent event{&declared, tid, occurrence, 0, {}, {}, {}};
+    if (declared.handler != nullptr || declared.note != nullptr) {
+        event.fixed_bytes = fixed.size();
+        event.bytes.assign(fixed.begin(), fixed.end());
+        for (const AuxBlock& block : aux_) {
+            wire::append(event.bytes, block.data);
+            event.pieces.push_back({block.field, block.data.size()});
+        }
+    }
+    order_.keep(place.number, std::move(event));
+    stream.last_kept = place.number;
+    if (occurrence.style == EventStyle::enter) {
+        stream.scopes.back().kept_as = place.number;
+    }
+    while (order_.is_full()) {
+        if (give_up_waiting() != Step::done) {
+            return Step::broken_off;
+        }
     }
     return Step::done;
+}
+
+void EventReader::on_sync() {
+    if (order_.is_waiting() && ++syncs_waited_ >= kSyncsWaited) {
+        give_up_waiting();
+    }
+}
+
+EventReader::Step EventReader::give_up_waiting() {
+    outcome_.lost_serials += order_.give_up();
+    return hand_out_kept();
+}
+
+EventReader::Step EventReader::hand_out_kept() {
+    while (auto event = order_.take_next()) {
+        syncs_waited_ = 0;
+        if (hand_out(*event) != Step::done) {
+            return Step::broken_off;
+        }
+    }
+    return Step::done;
+}
+
+EventReader::Step EventReader::hand_out(const KeptEvent& event) {
+    const std::span<const std::byte> bytes = event.bytes;
+    std::size_t at = event.fixed_bytes;
+    aux_.clear();
+    for (const KeptEvent::Piece& piece : event.pieces) {
+        aux_.push_back(AuxBlock{piece.field, bytes.subspan(at, piece.size)});
+        at += piece.size;
+    }
+    Step step = dispatch(*static_cast<Declared*>(event.owner), event.stream,
+                         bytes.first(event.fixed_bytes), event.occurrence);
+    aux_.clear();
+    for (const KeptEvent::Leave& leave : event.leaves) {
+        if (step == Step::done) {
+            step = dispatch(*static_cast<Declared*>(leave.owner), event.stream, {},
+                            {EventStyle::leave, leave.cycle, std::nullopt});
+        }
+    }
+    return step;
+}
+
+EventReader::Step EventReader::dispatch(Declared& declared, std::uint16_t tid,
+                                        std::span<const std::byte> fixed,
+                                        const Occurrence& occurrence) {
+    const bool is_leave = occurrence.style == EventStyle::leave;
+    if (declared.handler == nullptr && !is_leave) {
+        ++outcome_.unknown_events;
+    }
+    if (declared.handler == nullptr && declared.note == nullptr) {
+        return Step::done;
+    }
+    const EventView event{declared.type, tid, fixed, aux_, scratch_, occurrence};
+    if (declared.note != nullptr && !is_leave) {
+        (this->*declared.note)(event);
+    }
+    if (declared.handler != nullptr) {
+        if (auto problem = (*declared.handler)(event)) {
+            is_stopped_ = true;
+            return damaged(*std::move(problem));
+        }
+    }
+    return is_stopped_ ? Step::broken_off : Step::done;
+}
+
+void EventReader::note_new_trace(const EventView& event) {
+    clock_ = CycleClock{event.number<std::uint64_t>("StartCycle"),
+                        event.number<std::uint64_t>("CycleFrequency")};
+}
+
+void EventReader::note_thread(const EventView& event) {
+    const auto id = event.number<std::uint64_t>("ThreadId");
+    if (id >= wire::kFirstThreadStream && id <= wire::kLastThreadStream) {
+        threads_.insert_or_assign(static_cast<std::uint16_t>(id),
+                                  StreamThread{event.number<std::uint32_t>("SystemId"),
+                                               bounded_text(event.text("Name"), kMaxThreadName)});
+    }
+}
+
+/// Writers differ in what the base is relative to: nothing, or the stream's start. What lies before
+/// that start cannot be absolute.
+void EventReader::note_timing(const EventView& event) {
+    const auto base = event.number<std::uint64_t>("BaseTimestamp");
+    const bool is_absolute = base >= clock_.start() && static_cast<std::int64_t>(base) >= 0;
+    streams_[event.stream()].base_cycle = is_absolute ? base : clock_.start() + base;
 }
 
 }  // namespace sample::trace

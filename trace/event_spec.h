@@ -23,10 +23,13 @@ enum class FieldType : std::uint8_t {
     u32 = 0x02,
     u64 = 0x03,
     i32 = 0x12,
+    i64 = 0x13,
+    f64 = 0x43,
     text = 0x88,       ///< Bytes; ours are UTF-8.
     wide_text = 0x89,  ///< UTF-16.
     bytes = 0x80,
     u32_array = 0x82,
+    u64_array = 0x83,
 };
 
 [[nodiscard]] constexpr bool is_variable(FieldType type) noexcept {
@@ -54,6 +57,9 @@ struct EventSpec {
 
     [[nodiscard]] constexpr bool is_important() const noexcept {
         return (flags & wire::kImportant) != 0;
+    }
+    [[nodiscard]] constexpr bool has_serial() const noexcept {
+        return (flags & wire::kNoSync) == 0;
     }
     [[nodiscard]] constexpr bool has_aux() const noexcept {
         return (flags & wire::kMaybeHasAux) != 0;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace sample::trace {
+namespace {
+
+/// Of thread streams, each of which has up to 4 KB of memory.
+constexpr std::size_t kMostFilling = 4096;
+
+}  // namespace
 
 void EventWriter::declare(std::span<const EventSpec> specs) {
     std::vector<std::byte> payload;
@@ -19,15 +25,13 @@ void EventWriter::declare(std::span<const EventSpec> specs) {
     packets_.packet(wire::kSchemaStream, payload);
 }
 
-void EventWriter::add(const EventSpec& spec, std::span<const std::byte> event) {
-    if (packets_.has_failed()) {
+void EventWriter::add(const EventSpec& spec, std::span<const std::byte> event,
+                      std::uint16_t stream) {
+    if (!spec.is_important()) {
+        add_to_thread(stream, event);
         return;
     }
-    if (!spec.is_important()) {
-        if (data_.size() + event.size() > wire::kMaxPayloadBytes) {
-            close_all();
-        }
-        wire::append(data_, event);
+    if (packets_.has_failed()) {
         return;
     }
     if (importants_.size() + event.size() > wire::kMaxPayloadBytes) {
@@ -36,22 +40,59 @@ void EventWriter::add(const EventSpec& spec, std::span<const std::byte> event) {
     wire::append(importants_, event);
 }
 
-void EventWriter::close_importants() {
-    std::span<const std::byte> rest{importants_};
+std::vector<std::byte>& EventWriter::waiting(std::uint16_t stream) {
+    const std::size_t index = std::size_t{stream} - wire::kFirstThreadStream;
+    if (index >= threads_.size()) {
+        threads_.resize(index + 1);
+    }
+    return threads_[index];
+}
+
+void EventWriter::add_to_thread(std::uint16_t stream, std::span<const std::byte> events) {
+    if (packets_.has_failed()) {
+        return;
+    }
+    std::vector<std::byte>& its = waiting(stream);
+    if (its.empty()) {
+        if (filling_.size() >= kMostFilling) {
+            close_all();
+        }
+        filling_.push_back(stream);
+    } else if (its.size() + events.size() > wire::kMaxPayloadBytes) {
+        close_thread(stream);
+    }
+    wire::append(its, events);
+}
+
+/// Makes packets of `events`, which are gone then.
+void EventWriter::write(std::uint16_t stream, std::vector<std::byte>& events) {
+    std::span<const std::byte> rest{events};
     while (!rest.empty()) {
         const std::size_t size = std::min(rest.size(), wire::kMaxPayloadBytes);
-        packets_.packet(wire::kImportantStream, rest.first(size));
+        packets_.packet(stream, rest.first(size));
         rest = rest.subspan(size);
     }
-    importants_.clear();
+    events.clear();
+}
+
+/// It stays in filling_.
+void EventWriter::close_thread(std::uint16_t stream) {
+    close_importants();
+    write(stream, waiting(stream));
+}
+
+void EventWriter::close_importants() {
+    write(wire::kImportantStream, importants_);
 }
 
 void EventWriter::close_all() {
     close_importants();
-    if (!data_.empty()) {
-        packets_.packet(kDataStream, data_);
-        data_.clear();
+    for (const std::uint16_t stream : filling_) {
+        std::vector<std::byte>& its = waiting(stream);
+        write(stream, its);
+        its.shrink_to_fit();
     }
+    filling_.clear();
 }
 
 }  // namespace sample::trace

@@ -23,20 +23,22 @@ char* as_text(std::byte* bytes) {
 
 }  // namespace
 
-std::vector<std::byte> pack(std::span<const std::byte> bytes) {
+std::vector<std::byte> pack(std::span<const std::byte> bytes, Packing packing) {
     std::vector<std::byte> out;
     if (bytes.size() <= kMaxUnpackedBytes) {
         append_varint(out, (std::uint64_t{bytes.size()} << 1) | 1);
         const std::size_t head = out.size();
         out.resize(head + bytes.size());
+        const char* const from = as_text(bytes.data());
+        char* const to = as_text(out.data() + head);
+        const int size = static_cast<int>(bytes.size());
         // 0 where the block would not be smaller.
-        const int size = bytes.empty()
-                             ? 0
-                             : LZ4_compress_HC(as_text(bytes.data()), as_text(out.data() + head),
-                                               static_cast<int>(bytes.size()),
-                                               static_cast<int>(bytes.size()) - 1, kLevel);
-        if (size > 0) {
-            out.resize(head + static_cast<std::size_t>(size));
+        const int packed_size = bytes.empty() ? 0
+                                : packing == Packing::small
+                                    ? LZ4_compress_HC(from, to, size, size - 1, kLevel)
+                                    : LZ4_compress_default(from, to, size, size - 1);
+        if (packed_size > 0) {
+            out.resize(head + static_cast<std::size_t>(packed_size));
             return out;
         }
         out.clear();

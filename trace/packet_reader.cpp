@@ -23,12 +23,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<PacketReader> PacketReader::open(std::span<const std::byte> file) {
-    if (file.empty()) {
-        return unexpected(ErrorCode::truncated,
-                          "the file is empty: nothing was recorded into it; record again");
-    }
-    const std::string_view start = as_text(file.first(std::min(file.size(), kMagicBytes)));
+Result<bool> PacketReader::take_header(std::span<const std::byte>& bytes, ContainerHeader& header) {
+    const std::string_view start = as_text(bytes.first(std::min(bytes.size(), kMagicBytes)));
     if (start == "TRC2" || start == "TRCE") {
         return unexpected(ErrorCode::unsupported, "a big-endian trace, which sample does not read");
     }
@@ -39,28 +35,28 @@ Result<PacketReader> PacketReader::open(std::span<const std::byte> file) {
                           "that sample has written");
     }
     std::size_t at = kMagicBytes;
-    if (has_metadata && file.size() >= at + 2) {
-        at += 2 + wire::load<std::uint16_t>(file.data() + at);
+    if (has_metadata && bytes.size() >= at + 2) {
+        at += 2 + wire::load<std::uint16_t>(bytes.data() + at);
     }
-    if (file.size() < at + 2 || (has_metadata && at == kMagicBytes)) {
-        return PacketReader{file, 0, false};
+    if (bytes.size() < at + 2 || (has_metadata && at == kMagicBytes)) {
+        return false;
     }
-    const auto transport = std::to_integer<std::uint8_t>(file[at]);
-    const auto protocol = std::to_integer<std::uint8_t>(file[at + 1]);
-    if (transport != wire::kTransportTidPacketSync || protocol != wire::kProtocol) {
-        return unexpected(ErrorCode::unsupported, "a .utrace file of transport " +
-                                                      std::to_string(transport) + " and protocol " +
-                                                      std::to_string(protocol) +
-                                                      "; sample reads transport 4 and protocol 7");
+    header.transport = std::to_integer<std::uint8_t>(bytes[at]);
+    header.protocol = std::to_integer<std::uint8_t>(bytes[at + 1]);
+    if ((header.transport != wire::kTransportTidPacket &&
+         header.transport != wire::kTransportTidPacketSync) ||
+        header.protocol < wire::kFirstProtocol || header.protocol > wire::kProtocol) {
+        return unexpected(ErrorCode::unsupported,
+                          "a .utrace file of transport " + std::to_string(header.transport) +
+                              " and protocol " + std::to_string(header.protocol) +
+                              "; sample reads transports 3 and 4 and protocols 5 to 7");
     }
-    return PacketReader{file, at + 2, true};
+    bytes = bytes.subspan(at + 2);
+    return true;
 }
 
-PacketStatus PacketReader::next(Packet& packet) {
-    if (!has_header_) {
-        return PacketStatus::cut_off;
-    }
-    const std::span<const std::byte> rest = file_.subspan(used_);
+PacketStatus PacketReader::next(std::span<const std::byte>& bytes, Packet& packet) {
+    const std::span<const std::byte> rest = bytes;
     if (rest.empty()) {
         return PacketStatus::end;
     }
@@ -71,8 +67,11 @@ PacketStatus PacketReader::next(Packet& packet) {
     const auto tid = wire::load<std::uint16_t>(rest.data() + 2);
     const bool is_lz4 = (tid & wire::kLz4Bit) != 0;
     const std::size_t header = is_lz4 ? wire::kLz4HeaderBytes : wire::kPacketHeaderBytes;
-    if (size < header || (tid & wire::kSerialBit) != 0) {
+    if (size < header) {
         return PacketStatus::damaged;
+    }
+    if ((tid & wire::kSerialBit) != 0) {
+        return PacketStatus::verified;
     }
     if (size > rest.size()) {
         return PacketStatus::cut_off;
@@ -92,7 +91,7 @@ PacketStatus PacketReader::next(Packet& packet) {
         }
         packet.payload = std::span{decoded_}.first(decoded_size);
     }
-    used_ += size;
+    bytes = rest.subspan(size);
     return PacketStatus::packet;
 }
 

@@ -15,9 +15,10 @@ namespace sample::trace {
 
 enum class PacketStatus : std::uint8_t {
     packet,
-    end,      ///< The file ends after a whole packet.
-    cut_off,  ///< The file ends inside of the header or of a packet.
-    damaged,  ///< Bytes that cannot be a packet.
+    end,       ///< The bytes end after a whole packet.
+    cut_off,   ///< They end inside of a packet.
+    verified,  ///< A packet with a verification number, which we don't read.
+    damaged,   ///< Bytes that cannot be a packet.
 };
 
 struct Packet {
@@ -25,24 +26,23 @@ struct Packet {
     std::span<const std::byte> payload;  ///< Valid until the next call of next().
 };
 
-/// Reads a file in memory. Never reads beyond it, whatever its bytes are; 64 KiB of memory.
+struct ContainerHeader {
+    std::uint8_t transport = 0;
+    std::uint8_t protocol = 0;
+};
+
+/// Takes the container's parts off the front of bytes, as they come. Never reads beyond them,
+/// whatever they are; 64 KiB of memory.
 class PacketReader {
 public:
-    /// Reads the header. Errors: empty, not this container, or one of a kind that we don't read. A
-    /// file that ends within its header is no error: next() says cut_off.
-    static Result<PacketReader> open(std::span<const std::byte> file);
+    /// False: the header is not there as a whole yet, and nothing is taken. Errors: not this
+    /// container, or one of a kind that we don't read.
+    static Result<bool> take_header(std::span<const std::byte>& bytes, ContainerHeader& header);
 
-    PacketStatus next(Packet& packet);
-    /// Where the packets read so far end in the file.
-    [[nodiscard]] std::uint64_t bytes_used() const noexcept { return used_; }
+    /// Nothing is taken unless it is a packet.
+    PacketStatus next(std::span<const std::byte>& bytes, Packet& packet);
 
 private:
-    PacketReader(std::span<const std::byte> file, std::size_t used, bool has_header)
-        : file_{file}, used_{used}, has_header_{has_header} {}
-
-    std::span<const std::byte> file_;
-    std::size_t used_;
-    bool has_header_;
     std::vector<std::byte> decoded_;
 };
 

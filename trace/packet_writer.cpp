@@ -74,10 +74,13 @@ void PacketWriter::packet(std::uint16_t tid, std::span<const std::byte> payload)
     int size = 0;
     if (payload.size() >= wire::kMinCompressedBytes) {
         // 0 when the block would not be smaller than the payload.
-        size = LZ4_compress_HC_extStateHC(
-            lz4_state_.get(), reinterpret_cast<const char*>(payload.data()),
-            reinterpret_cast<char*>(block.data()), static_cast<int>(payload.size()),
-            static_cast<int>(payload.size() - saved), kLz4Level);
+        const auto* const from = reinterpret_cast<const char*>(payload.data());
+        auto* const to = reinterpret_cast<char*>(block.data());
+        const auto bytes = static_cast<int>(payload.size());
+        const auto most = static_cast<int>(payload.size() - saved);
+        size = prefers_speed_
+                   ? LZ4_compress_default(from, to, bytes, most)
+                   : LZ4_compress_HC_extStateHC(lz4_state_.get(), from, to, bytes, most, kLz4Level);
     }
     if (size > 0) {
         const auto bytes = static_cast<std::size_t>(size);

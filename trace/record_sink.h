@@ -3,8 +3,10 @@
 #pragma once
 
 #include "core/result.h"
+#include "trace/instrumentation.h"
 #include "trace/records.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -29,6 +31,16 @@ public:
     virtual void record(const Record& record) = 0;
     virtual void node(const StackNode& node) = 0;
     virtual void sample(const Sample& sample) = 0;
+    /// What programs say of themselves; a sink may have no use for it.
+    virtual void zone(const ZoneEdge& /*edge*/) {}
+    /// Of a sink without use for edges, who has them as bytes may say instead how many zones begin.
+    [[nodiscard]] virtual bool wants_edges() const { return true; }
+    virtual void zones(std::uint64_t /*begun*/) {}
+    virtual void instrumentation(const Instrumentation& /*said*/) {}
+    virtual void memory(const MemoryEvent& /*event*/) {}
+    /// So many samples more were dropped: said about once a second, while a session goes on. In the
+    /// end ProcessEnd has the sum, so a file has no use for it.
+    virtual void lost(std::uint64_t /*samples*/) {}
     /// Errors: the first failure of the sink, ever; what came after it was dropped.
     virtual Result<void> flush(FlushMode /*mode*/) { return {}; }
 
@@ -58,6 +70,35 @@ public:
     void sample(const Sample& sample) override {
         for (RecordSink* sink : sinks_) {
             sink->sample(sample);
+        }
+    }
+    void zone(const ZoneEdge& edge) override {
+        for (RecordSink* sink : sinks_) {
+            sink->zone(edge);
+        }
+    }
+    [[nodiscard]] bool wants_edges() const override {
+        return std::any_of(sinks_.begin(), sinks_.end(),
+                           [](const RecordSink* sink) { return sink->wants_edges(); });
+    }
+    void zones(std::uint64_t begun) override {
+        for (RecordSink* sink : sinks_) {
+            sink->zones(begun);
+        }
+    }
+    void instrumentation(const Instrumentation& said) override {
+        for (RecordSink* sink : sinks_) {
+            sink->instrumentation(said);
+        }
+    }
+    void memory(const MemoryEvent& event) override {
+        for (RecordSink* sink : sinks_) {
+            sink->memory(event);
+        }
+    }
+    void lost(std::uint64_t samples) override {
+        for (RecordSink* sink : sinks_) {
+            sink->lost(samples);
         }
     }
     /// Errors: the first sink's that has one.

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,17 +45,27 @@ struct NumberField {
     std::string_view name;
     Number Record::*member;
     static constexpr FieldType type =  // NOLINT(readability-identifier-naming): as other fields'
-        std::is_same_v<Number, std::int32_t> ? FieldType::i32
-        : sizeof(Number) == 1                ? FieldType::u8
-        : sizeof(Number) == 2                ? FieldType::u16
-        : sizeof(Number) == 4                ? FieldType::u32
-                                             : FieldType::u64;
+        std::is_same_v<Number, std::int32_t>   ? FieldType::i32
+        : std::is_same_v<Number, std::int64_t> ? FieldType::i64
+        : std::is_same_v<Number, double>       ? FieldType::f64
+        : sizeof(Number) == 1                  ? FieldType::u8
+        : sizeof(Number) == 2                  ? FieldType::u16
+        : sizeof(Number) == 4                  ? FieldType::u32
+                                               : FieldType::u64;
 
     void put(EventEncoder& event, const Record& record) const {
-        event.number(static_cast<std::uint64_t>(record.*member));
+        if constexpr (std::is_same_v<Number, double>) {
+            event.number(std::bit_cast<std::uint64_t>(record.*member));
+        } else {
+            event.number(static_cast<std::uint64_t>(record.*member));
+        }
     }
     void take(const EventView& event, Record& record) const {
-        record.*member = event.number<Number>(name);
+        if constexpr (std::is_same_v<Number, double>) {
+            record.*member = event.real(name);
+        } else {
+            record.*member = event.number<Number>(name);
+        }
     }
 };
 
@@ -101,12 +112,7 @@ struct TextField {
     FieldType type = FieldType::text;
 
     void put(EventEncoder& event, const Record& record) const {
-        const std::string text = bounded_text(record.*member, limit);
-        if (type == FieldType::wide_text) {
-            event.wide_text(text);
-        } else {
-            event.text(text);
-        }
+        event.text(bounded_text(record.*member, limit));
     }
     void take(const EventView& event, Record& record) const { record.*member = event.text(name); }
 };
@@ -155,12 +161,6 @@ constexpr auto text(std::string_view name, std::string Record::*member,
                     std::size_t limit = kMaxTextBytes) {
     return TextField<Record>{name, member, limit};
 }
-/// A field that other people's readers expect in UTF-16.
-template <class Record>
-constexpr auto wide_text(std::string_view name, std::string Record::*member,
-                         std::size_t limit = kMaxTextBytes) {
-    return TextField<Record>{name, member, limit, FieldType::wide_text};
-}
 template <class Record, class Bytes>
 constexpr auto bytes(std::string_view name, Bytes Record::*member,
                      std::size_t limit = wire::kMaxPayloadBytes) {
@@ -172,6 +172,13 @@ template <class Record>
 constexpr auto words(std::string_view name, std::vector<std::uint8_t> Record::*member) {
     return BytesField<Record, std::vector<std::uint8_t>>{name, member, wire::kMaxPayloadBytes,
                                                          FieldType::u32_array};
+}
+
+/// The same of eight bytes each.
+template <class Record>
+constexpr auto long_words(std::string_view name, std::vector<std::uint8_t> Record::*member) {
+    return BytesField<Record, std::vector<std::uint8_t>>{name, member, wire::kMaxPayloadBytes,
+                                                         FieldType::u64_array};
 }
 
 template <class... Fields>
@@ -191,16 +198,29 @@ constexpr auto event_type(std::uint16_t uid, std::string_view logger, std::strin
     const unsigned flags = wire::kImportant | wire::kNoSync | (has_aux ? wire::kMaybeHasAux : 0U);
     return RecordType<Fields...>{uid, static_cast<std::uint8_t>(flags), logger, name, {fields...}};
 }
+/// The same in a thread's stream.
+template <class... Fields>
+constexpr auto thread_event_type(std::uint16_t uid, std::string_view logger, std::string_view name,
+                                 const Fields&... fields) {
+    const bool has_aux = (is_variable(fields.type) || ...);
+    const unsigned flags = wire::kNoSync | (has_aux ? wire::kMaybeHasAux : 0U);
+    return RecordType<Fields...>{uid, static_cast<std::uint8_t>(flags), logger, name, {fields...}};
+}
 /// A record of ours.
 template <class... Fields>
 constexpr auto record_type(std::uint16_t uid, std::string_view name, const Fields&... fields) {
     return event_type(uid, "Sample", name, fields...);
 }
-/// The same in a thread's stream: what there is much of.
+/// A record of ours in a thread's stream: what there is much of.
 template <class... Fields>
 constexpr auto stream_type(std::uint16_t uid, std::string_view name, const Fields&... fields) {
-    auto type = record_type(uid, name, fields...);
-    type.flags = wire::kNoSync | wire::kMaybeHasAux;
+    return thread_event_type(uid, "Sample", name, fields...);
+}
+
+/// The same with a serial number.
+template <class Type>
+constexpr Type ordered(Type type) {
+    type.flags = static_cast<std::uint8_t>(type.flags & ~wire::kNoSync);
     return type;
 }
 

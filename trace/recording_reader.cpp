@@ -1,7 +1,8 @@
 #include "trace/recording_reader.h"
 
 #include "trace/batch_codec.h"
-#include "trace/event_reader.h"
+#include "trace/foreign_recording.h"
+#include "trace/instrumentation_reader.h"
 #include "trace/node_codec.h"
 #include "trace/standard_events.h"
 
@@ -21,17 +22,23 @@ std::string full_name(const EventSpec& spec) {
 class RecordingAnalyzer {
 public:
     RecordingAnalyzer(RecordSink& sink, const AttachmentReceiver& receive)
-        : sink_{sink}, attachments_{[&receive](Attachment&& one) {
+        : sink_{sink},
+          attachments_{[&receive](Attachment&& one) {
               if (receive) {
                   receive(std::move(one));
               }
-          }} {}
+          }},
+          instrumentation_{sink,
+                           {true, [this](std::uint32_t number) { return thread(number); },
+                            [this](ProcessId process) { return ids_.knows(process); },
+                            [this] { return has_session_; }}} {}
 
     void subscribe(EventReader& reader);
     [[nodiscard]] bool has_session() const noexcept { return has_session_; }
     [[nodiscard]] bool has_end() const noexcept { return has_end_; }
     [[nodiscard]] bool is_too_new() const noexcept { return is_too_new_; }
     [[nodiscard]] bool lacks_attachments() const { return attachments_.is_incomplete(); }
+    [[nodiscard]] const InstrumentationReader& instrumentation() const { return instrumentation_; }
 
 private:
     template <class... Records>
@@ -54,6 +61,11 @@ private:
         });
     }
 
+    /// Of a stream, or of $Trace.ThreadInfo's number.
+    [[nodiscard]] ThreadId thread(std::uint32_t number) const {
+        const ThreadId id{number - EventWriter::kDataStream};
+        return ids_.knows(id) ? id : ThreadId{};
+    }
     Problem take(const SessionStart& session);
     Problem take(const StackNodes& nodes);
     Problem take(const SampleBatch& batch);
@@ -71,6 +83,7 @@ private:
     DefinedIds ids_;
     NodeCodec nodes_;
     AttachmentJoiner attachments_;
+    InstrumentationReader instrumentation_;
 };
 
 void RecordingAnalyzer::subscribe(EventReader& reader) {
@@ -90,6 +103,12 @@ void RecordingAnalyzer::subscribe(EventReader& reader) {
         // Known, and for others: all that they say is in our own events too.
         reader.subscribe(full_name(spec), [](const EventView&) -> Problem { return std::nullopt; });
     }
+    instrumentation_.subscribe_definitions(reader);
+    instrumentation_.subscribe_events(reader);
+    reader.subscribe("$Trace.ThreadInfo", [this](const EventView& event) -> Problem {
+        instrumentation_.take_thread_info(event.number<std::uint32_t>("ThreadId"));
+        return std::nullopt;
+    });
 }
 
 Problem RecordingAnalyzer::take(const SessionStart& session) {
@@ -131,14 +150,51 @@ Problem RecordingAnalyzer::take(const SampleBatch& batch) {
     return std::nullopt;
 }
 
+enum class FileKind : std::uint8_t { ours, foreign, without_events };
+
+/// Ours declares all its types before the first event.
+FileKind kind_of(std::span<const std::byte> file) {
+    EventReader reader;
+    bool has_events = false;
+    reader.subscribe_to_others([&](const EventView&) -> Problem {
+        has_events = true;
+        reader.stop();
+        return std::nullopt;
+    });
+    static_cast<void>(reader.run(file));
+    return reader.is_declared(full_name(kSpec<SessionStart>)) ? FileKind::ours
+           : has_events                                       ? FileKind::foreign
+                                                              : FileKind::without_events;
+}
+
+Result<ReadOutcome> read_of_others(std::span<const std::byte> file, RecordSink& sink,
+                                   const Passed& passed) {
+    auto foreign = read_foreign(file, sink, passed);
+    if (!foreign) {
+        return unexpected(foreign.error());
+    }
+    ReadOutcome outcome;
+    outcome.is_foreign = true;
+    outcome.problem = std::move(foreign->stream.problem);
+    outcome.whole = outcome.problem.empty();
+    outcome.bytes_used = foreign->stream.bytes_used;
+    outcome.unknown_events = foreign->stream.unknown_events;
+    outcome.instrumentation_problem = std::move(foreign->instrumentation_problem);
+    return outcome;
+}
+
 }  // namespace
 
 Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordSink& sink,
-                                   const AttachmentReceiver& receive) {
+                                   const AttachmentReceiver& receive, const Passed& passed) {
+    const FileKind kind = kind_of(file);
+    if (kind == FileKind::foreign) {
+        return read_of_others(file, sink, passed);
+    }
     RecordingAnalyzer analyzer{sink, receive};
     EventReader reader;
     analyzer.subscribe(reader);
-    auto stream = reader.run(file);
+    auto stream = reader.run(file, passed);
     if (!stream) {
         return unexpected(stream.error());
     }
@@ -146,15 +202,14 @@ Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordSink& 
         return unexpected(ErrorCode::unsupported,
                           "the recording was made by a newer version of sample; use that one");
     }
-    if (stream->problem.empty() && stream->bytes_used > 0 &&
-        !reader.is_declared(full_name(kSpec<SessionStart>))) {
-        return unexpected(ErrorCode::unsupported,
-                          "a .utrace file, but not one that sample has recorded");
+    if (stream->problem.empty() && stream->bytes_used > 0 && kind != FileKind::ours) {
+        return unexpected(ErrorCode::unsupported, "a .utrace file without any events");
     }
     ReadOutcome outcome;
     outcome.problem = std::move(stream->problem);
     outcome.bytes_used = stream->bytes_used;
-    outcome.unknown_events = stream->unknown_events;
+    outcome.unknown_events = stream->unknown_events + analyzer.instrumentation().unknown_events();
+    outcome.instrumentation_problem = analyzer.instrumentation().problem();
     if (analyzer.has_end()) {
         outcome.attachments_problem = std::move(outcome.problem);
         outcome.problem.clear();

@@ -1,8 +1,9 @@
-// Reads a recording back into records.
+// Reads a recording back into records, ours and, without samples, those of other programs.
 #pragma once
 
 #include "core/result.h"
 #include "trace/attachments.h"
+#include "trace/event_reader.h"
 #include "trace/record_sink.h"
 
 #include <cstddef>
@@ -15,8 +16,11 @@ namespace sample::trace {
 
 struct ReadOutcome {
     bool whole = false;               ///< Read to the end of the session.
+    bool is_foreign = false;          ///< Another program's: it has no samples.
     std::string problem;              ///< Why it is not whole, for people; empty if it is.
     std::string attachments_problem;  ///< Why attachments are missing, for people; empty: none is.
+    /// What of the instrumentation could not be made sense of, for people; empty: nothing.
+    std::string instrumentation_problem;
     std::uint64_t bytes_used = 0;
     std::uint64_t unknown_events = 0;  ///< Of types that this version does not know: skipped.
 };
@@ -31,10 +35,18 @@ using AttachmentReceiver = std::function<void(Attachment&&)>;
 /// up to the last good packet is delivered, and the outcome is not whole, or lacks attachments if
 /// the end of the session came before that.
 ///
-/// Errors: empty; not a recording (another kind of file, or a .utrace file without our events);
-/// made by a newer version. Hostile bytes never crash or hang it, and its memory is bounded but
-/// for 40 bytes a stack node and the largest attachment. O(decoded size).
+/// A .utrace file of another program is read as a session of one process without samples
+/// (trace/foreign_recording.h); it is whole if it could be read to its end.
+///
+/// Errors: empty; not a recording (another kind of file, or a .utrace file without events); made by
+/// a newer version. Hostile bytes never crash or hang it, and its memory is bounded (trace/
+/// event_reader.h, trace/instrumentation_reader.h) but for 40 bytes a stack node and the largest
+/// attachment. O(decoded size).
+///
+/// `passed` is told of parts of the file that may be given back (core/mapped_file.h) until it is
+/// read again; a foreign one is read twice.
 Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordSink& sink,
-                                   const AttachmentReceiver& receive = {});
+                                   const AttachmentReceiver& receive = {},
+                                   const Passed& passed = {});
 
 }  // namespace sample::trace

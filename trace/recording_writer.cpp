@@ -1,6 +1,7 @@
 #include "trace/recording_writer.h"
 
 #include "trace/event_writer.h"
+#include "trace/instrumentation_writer.h"
 #include "trace/sample_stream.h"
 #include "trace/standard_events.h"
 
@@ -35,16 +36,21 @@ public:
     void add(const ProcessEnd& end) {
         if (admit(end)) {
             open_->samples.close_process(end.id);
+            open_->instrumentation.end_process(end.id, end.end_ns);
             write(end);
         }
     }
     void add(const Thread& thread) {
         if (admit(thread)) {
             open_->samples.add_thread(thread.process);
+            open_->instrumentation.add_thread(thread.process);
             write(thread);
         }
     }
     void add(const SessionEnd& end) {
+        if (open_) {
+            open_->instrumentation.finish();
+        }
         static_cast<void>(flush(FlushMode::everything));
         if (admit(end)) {
             write(end);
@@ -58,6 +64,9 @@ public:
     }
     void node(const StackNode& node);
     void sample(const Sample& sample);
+    void zone(const ZoneEdge& edge);
+    void instrumentation(const Instrumentation& said);
+    void memory(const MemoryEvent& event);
     Result<void> flush(FlushMode mode);
 
     /// False after a failure; makes one of it if a condition that the caller owes us is broken.
@@ -70,10 +79,14 @@ public:
 private:
     struct Open {
         Open(PacketWriter packets, std::uint64_t period)
-            : events{std::move(packets)}, samples{events, period}, standard{events} {}
+            : events{std::move(packets)},
+              samples{events, period},
+              standard{events},
+              instrumentation{events, standard} {}
         EventWriter events;
         SampleStream samples;
         StandardEvents standard;
+        InstrumentationWriter instrumentation;
         DefinedIds ids;
     };
 
@@ -150,11 +163,48 @@ void RecordingWriter::Impl::sample(const Sample& sample) {
     }
 }
 
+void RecordingWriter::Impl::zone(const ZoneEdge& edge) {
+    if (require(true, "") &&
+        require(open_->ids.knows(edge.thread) && open_->instrumentation.admits(edge), "ZoneEdge")) {
+        open_->instrumentation.add(edge);
+    }
+}
+
+void RecordingWriter::Impl::instrumentation(const Instrumentation& said) {
+    const auto knows_origin = [this](const auto& one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, RaisedEvent>) {
+            return one.thread.is_none() || open_->ids.knows(one.thread);
+        } else if constexpr (requires { one.thread; }) {
+            return open_->ids.knows(one.thread);
+        } else if constexpr (requires { one.process; }) {
+            return open_->ids.knows(one.process);
+        } else {
+            return true;
+        }
+    };
+    if (require(true, "") &&
+        require(std::visit(knows_origin, said) && open_->instrumentation.admits(said),
+                "definition or value of the program's")) {
+        open_->instrumentation.add(said);
+    }
+}
+
+void RecordingWriter::Impl::memory(const MemoryEvent& event) {
+    if (require(true, "") &&
+        require(open_->ids.knows(event.thread) && open_->instrumentation.admits(event),
+                "MemoryEvent")) {
+        open_->instrumentation.add(event);
+    }
+}
+
 Result<void> RecordingWriter::Impl::flush(FlushMode mode) {
     if (!open_) {
         return failure_ ? Result<void>{unexpected(*failure_)} : Result<void>{};
     }
-    if (mode == FlushMode::everything || open_->samples.is_overdue()) {
+    open_->instrumentation.release(mode);
+    if (mode == FlushMode::everything || open_->samples.is_overdue() ||
+        open_->instrumentation.is_overdue()) {
+        open_->instrumentation.close_all();
         open_->samples.close_all();
     } else {
         events().close_importants();
@@ -176,16 +226,16 @@ void RecordingWriter::sample(const Sample& sample) {
     impl_->sample(sample);
 }
 
-void RecordingWriter::declare(const EventSpec& spec) {
-    if (impl_->require(spec.uid >= kFirstForeignUid, spec.name)) {
-        impl_->events().declare({&spec, 1});
-    }
+void RecordingWriter::zone(const ZoneEdge& edge) {
+    impl_->zone(edge);
 }
 
-void RecordingWriter::event(const EventSpec& spec, std::span<const std::byte> bytes) {
-    if (impl_->require(spec.uid >= kFirstForeignUid, spec.name)) {
-        impl_->events().add(spec, bytes);
-    }
+void RecordingWriter::instrumentation(const Instrumentation& said) {
+    impl_->instrumentation(said);
+}
+
+void RecordingWriter::memory(const MemoryEvent& event) {
+    impl_->memory(event);
 }
 
 Result<void> RecordingWriter::flush(FlushMode mode) {

@@ -16,12 +16,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace sample::trace {
 
-/// Movable; not thread-safe. Not async-signal-safe. Memory: some 20 bytes a node, and at most 4 KB
-/// for each thread and metric that was sampled within the last second.
+/// Movable; not thread-safe. Not async-signal-safe. Memory: some 20 bytes a node, at most 4 KB for
+/// each thread and metric that was sampled within the last second, and what InstrumentationWriter
+/// says.
 class RecordingWriter final : public RecordSink {
 public:
     /// Takes `file`, open for writing at the recording's first byte: a regular file, pipe or socket
@@ -42,16 +42,18 @@ public:
     /// Times come back floored to whole microseconds, weights (below 2^62) exactly. Hot: no system
     /// call but when a buffer of 64 KiB is full.
     void sample(const Sample& sample) override;
-
-    /// Declares a type of event that is known at run time only; its uid is kFirstForeignUid or
-    /// more. Once it has returned, `spec` is needed no longer but for events of the type.
-    void declare(const EventSpec& spec);
-    /// Adds an event of a declared type, made by EventEncoder.
-    void event(const EventSpec& spec, std::span<const std::byte> bytes);
-    static constexpr std::uint16_t kFirstForeignUid = 64;
+    /// Times come back exactly. Hot, as sample().
+    void zone(const ZoneEdge& edge) override;
+    /// Long texts are cut to 1 KiB, paths to 4 KiB, arguments of messages and notes to 32 KiB. What
+    /// the container cannot hold is counted in the file: what threads beyond the 16,379th say;
+    /// values of counters beyond the 65,535th; an event of the program's own of more than 512 KiB
+    /// (64 KiB if it is important), or whose bytes are not its type's.
+    void instrumentation(const Instrumentation& said) override;
+    void memory(const MemoryEvent& event) override;
 
     /// Writes whole packets to the file. With `worthwhile`, a killed writer loses at most the
-    /// samples of the last second before its last flush().
+    /// samples and the instrumentation of the last second before its last flush(). Call it whenever
+    /// all threads have been asked: events with serial numbers wait for the one after the next.
     Result<void> flush(FlushMode mode = FlushMode::worthwhile) override;
 
     /// The size of the recording in the file; what waits for a flush() is not counted.

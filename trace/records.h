@@ -77,6 +77,14 @@ inline constexpr auto kType<Metric> = record_type(46, "Metric", defined("MetricI
                                                   text("Unit", &Metric::unit),
                                                   text("Meaning", &Metric::meaning));
 
+/// Process::source of one without an agent: what it spent is booked.
+inline constexpr const char* kNoSource = "none";
+/// The source of a session, or of a process in it, that is not to be sampled.
+inline constexpr const char* kSourceOff = "off";
+
+/// The source of a session, or of a process, that was watched from outside.
+inline constexpr const char* kAttachSource = "attach";
+
 /// One image of a process. An exec makes a new ProcessId for the same pid.
 struct Process {
     ProcessId id;
@@ -120,6 +128,7 @@ struct ProcessEnd {
         0;  ///< Memory that the agent added to the process, at its highest.
     std::uint64_t unwind_table_bytes =
         0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
+    std::uint64_t agent_cpu_ns = 0;  ///< Of a thread of the agent's own, which is not in cpu_ns.
 };
 template <>
 inline constexpr auto kType<ProcessEnd> =
@@ -131,7 +140,8 @@ inline constexpr auto kType<ProcessEnd> =
                 number("HandlerSum", &ProcessEnd::handler_sum_ns),
                 number("HandlerP99", &ProcessEnd::handler_p99_ns),
                 number("AgentRss", &ProcessEnd::agent_rss_bytes),
-                number("UnwindTables", &ProcessEnd::unwind_table_bytes));
+                number("UnwindTables", &ProcessEnd::unwind_table_bytes),
+                number("AgentCpu", &ProcessEnd::agent_cpu_ns));
 
 /// A program that ran without the agent, and so without samples.
 struct UnprofiledProgram {
@@ -249,11 +259,13 @@ struct SessionEnd {
     bool stopped_early =
         false;         ///< By --time, Ctrl-C, or because the command ended before its descendants.
     std::string note;  ///< Lines that a person should see, separated by '\n'; empty mostly.
+    std::uint64_t handler_p99_ns = 0;  ///< Of all processes' samples together; 0 if unknown.
 };
 template <>
 inline constexpr auto kType<SessionEnd> =
     record_type(33, "SessionEnd", number("EndTime", &SessionEnd::end_ns),
                 number("StoppedEarly", &SessionEnd::stopped_early),
+                number("HandlerP99", &SessionEnd::handler_p99_ns),
                 text("Note", &SessionEnd::note, kMaxPathBytes));
 
 /// Any record but nodes and samples, of which there are so many that they travel by themselves.
@@ -289,6 +301,8 @@ inline constexpr auto kType<SampleBatch> = stream_type(41, "SampleBatch",
 /// The names of pseudo modules.
 inline constexpr const char* kNotSampled =
     "[not sampled]";  ///< A clock's rest: shorter than a period.
+/// CPU time of threads that came when no more could be sampled.
+inline constexpr const char* kTooManyThreads = "[not sampled: too many threads]";
 inline constexpr const char* kBeforeStart = "[before sampling]";  ///< exec, the loader.
 inline constexpr const char* kKernelUnseen = "[kernel, caller unseen]";
 /// Root of stacks that broke off; its address is the StackBreak.
@@ -300,8 +314,10 @@ inline constexpr const char* kFramesElided = "[frames elided]";
 // For the wall clock: ready to run, and asleep in a place that nobody has seen.
 inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
 inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
-/// CPU time of ours inside the program.
+/// CPU time of ours inside the program, in older recordings.
 inline constexpr const char* kSamplingThread = "[sampling thread]";
+/// With the program's name and "]" behind it: time of a process without an agent.
+inline constexpr const char* kNotProfiled = "[not profiled: ";
 /// What code made at run time is shown as being part of: the files that name it are many.
 inline constexpr const char* kJitCode = "[jit]";
 inline constexpr const char* kUnknownCode = "[unknown]";  ///< An address in no known module.

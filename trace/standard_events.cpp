@@ -1,7 +1,9 @@
 #include "trace/standard_events.h"
 
 #include "core/text.h"
+#include "core/units.h"
 #include "trace/hash.h"
+#include "trace/instrumentation_events.h"
 
 #include <array>
 #include <cstring>
@@ -9,8 +11,6 @@
 
 namespace sample::trace {
 namespace {
-
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 struct NewTrace {
     std::uint64_t start_cycle = 0;
@@ -65,14 +65,14 @@ inline constexpr auto kType<ThreadInfo> = event_type(17, "$Trace", "ThreadInfo",
                                                      number("SortHint", &ThreadInfo::sort_hint),
                                                      text("Name", &ThreadInfo::name));
 template <>
-inline constexpr auto kType<Session2> = event_type(
-    18, "Diagnostics", "Session2", number("Changelist", &Session2::changelist),
-    number("ConfigurationType", &Session2::configuration_type),
-    number("TargetType", &Session2::target_type), text("Platform", &Session2::platform),
-    text("AppName", &Session2::app_name), wide_text("ProjectName", &Session2::project_name),
-    wide_text("CommandLine", &Session2::command_line, kMaxCommandLineBytes),
-    wide_text("Branch", &Session2::branch), wide_text("BuildVersion", &Session2::build_version),
-    words("InstanceId", &Session2::instance_id));
+inline constexpr auto kType<Session2> =
+    event_type(18, "Diagnostics", "Session2", number("Changelist", &Session2::changelist),
+               number("ConfigurationType", &Session2::configuration_type),
+               number("TargetType", &Session2::target_type), text("Platform", &Session2::platform),
+               text("AppName", &Session2::app_name), text("ProjectName", &Session2::project_name),
+               text("CommandLine", &Session2::command_line, kMaxCommandLineBytes),
+               text("Branch", &Session2::branch), text("BuildVersion", &Session2::build_version),
+               words("InstanceId", &Session2::instance_id));
 template <>
 inline constexpr auto kType<ModuleInit> =
     event_type(19, "Diagnostics", "ModuleInit", number("ModuleBaseShift", &ModuleInit::base_shift),
@@ -81,7 +81,7 @@ template <>
 inline constexpr auto kType<DiagnosticsModuleLoad> =
     event_type(20, "Diagnostics", "ModuleLoad", number("Base", &DiagnosticsModuleLoad::base),
                number("Size", &DiagnosticsModuleLoad::size),
-               wide_text("Name", &DiagnosticsModuleLoad::name, kMaxPathBytes),
+               text("Name", &DiagnosticsModuleLoad::name, kMaxPathBytes),
                bytes("ImageId", &DiagnosticsModuleLoad::image_id, kMaxBuildIdBytes));
 
 Guid make_guid(const SessionStart& session, std::uint64_t salt) {
@@ -118,21 +118,35 @@ void StandardEvents::beside(const SessionStart& session) {
     events_.add(ModuleInit{});
 }
 
-void StandardEvents::name_thread(ThreadId id, const std::string& name) {
+void StandardEvents::name_thread(ThreadId id) {
     // Readers number threads from 2 up, with 14 bits.
     const std::uint32_t number = std::uint32_t{EventWriter::kDataStream} + id.value;
-    if (number <= wire::kLastThreadStream) {
-        events_.add(ThreadInfo{number, tids_[id.value - 1], 0, name});
+    if (number > wire::kLastThreadStream) {
+        return;
+    }
+    const ThreadNames& its = threads_[id.value - 1];
+    if (!its.group.empty()) {
+        events_.add(ThreadGroupBeginEvent{its.group});
+    }
+    events_.add(ThreadInfo{number, its.tid, 0, its.name});
+    if (!its.group.empty()) {
+        events_.add(ThreadGroupEndEvent{});
     }
 }
 
 void StandardEvents::beside(const Thread& thread) {
-    tids_.push_back(thread.tid);
-    name_thread(thread.id, thread.name);
+    threads_.push_back({thread.tid, thread.name});
+    name_thread(thread.id);
 }
 
 void StandardEvents::beside(const ThreadName& name) {
-    name_thread(name.id, name.name);
+    threads_[name.id.value - 1].name = name.name;
+    name_thread(name.id);
+}
+
+void StandardEvents::beside(const ThreadGroup& group) {
+    threads_[group.thread.value - 1].group = group.name;
+    name_thread(group.thread);
 }
 
 void StandardEvents::beside(const ModuleLoad& load) {

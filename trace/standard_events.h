@@ -3,11 +3,13 @@
 #pragma once
 
 #include "trace/event_writer.h"
+#include "trace/instrumentation.h"
 #include "trace/packet_writer.h"
 #include "trace/records.h"
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sample::trace {
@@ -27,17 +29,25 @@ public:
     void beside(const SessionStart& session);
     void beside(const Thread& thread);
     void beside(const ThreadName& name);
+    /// Declared by the caller: ThreadGroupBeginEvent and ThreadGroupEndEvent.
+    void beside(const ThreadGroup& group);
     void beside(const Module& module) { modules_.push_back(module); }
     void beside(const ModuleLoad& load);
     template <class Record>
     void beside(const Record& /*record*/) {}
 
 private:
-    void name_thread(ThreadId id, const std::string& name);
+    struct ThreadNames {
+        std::uint32_t tid = 0;
+        std::string name = {};
+        std::string group = {};
+    };
+
+    void name_thread(ThreadId id);
 
     EventWriter& events_;
-    std::vector<std::uint32_t> tids_;  ///< By ThreadId - 1.
-    std::vector<Module> modules_;      ///< By id - 1.
+    std::vector<ThreadNames> threads_;  ///< By ThreadId - 1.
+    std::vector<Module> modules_;       ///< By id - 1.
 };
 
 }  // namespace sample::trace

@@ -12,7 +12,7 @@
 namespace sample::trace {
 namespace {
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kSymbolsVersion = 1;
 
 // How a function's linkage name is told.
 constexpr std::uint64_t kNoLink = 0;
@@ -154,7 +154,7 @@ std::uint64_t Encoder::file(std::string_view name) {
 std::vector<std::byte> Encoder::finish() {
     std::vector<std::byte> out;
     for (const std::uint64_t number :
-         {kVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
+         {kSymbolsVersion, addresses_, std::uint64_t{runs_.size()}, frames_,
           std::uint64_t{function_count_}, std::uint64_t{files_.size()}}) {
         append_varint(out, number);
     }
@@ -213,7 +213,7 @@ private:
 
 /// False: there cannot be as many of them in so few bytes.
 bool Decoder::read_head() {
-    const bool is_ours = in_.next() == kVersion;
+    const bool is_ours = in_.next() == kSymbolsVersion;
     std::uint64_t needed = 0;
     const auto count = [&](std::uint64_t least_bytes) {
         const std::uint64_t claimed = std::min(in_.next(), kNumbers);

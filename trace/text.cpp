@@ -1,6 +1,5 @@
 #include "trace/text.h"
 
-#include "core/text.h"
 #include "trace/wire.h"
 
 #include <utf8.h>
@@ -32,18 +31,6 @@ std::string bounded_text(std::string_view text, std::size_t limit) {
         }
     }
     return std::string{text.substr(0, end)}.append(kEllipsis);
-}
-
-std::vector<std::byte> utf16_from_utf8(std::string_view text) {
-    const std::string valid = to_utf8(text);
-    std::u16string units;
-    utf8::unchecked::utf8to16(valid.begin(), valid.end(), std::back_inserter(units));
-    std::vector<std::byte> out;
-    out.reserve(2 * units.size());
-    for (const char16_t unit : units) {
-        wire::append(out, unit, 2);
-    }
-    return out;
 }
 
 std::string utf8_from_utf16(std::span<const std::byte> text) {

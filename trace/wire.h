@@ -17,13 +17,16 @@ namespace sample::trace::wire {
 
 static_assert(std::endian::native == std::endian::little, "the container is little-endian");
 
+inline constexpr std::uint8_t kTransportTidPacket = 3;  ///< The same without sync packets.
 inline constexpr std::uint8_t kTransportTidPacketSync = 4;
+inline constexpr std::uint8_t kFirstProtocol = 5;  ///< Of those that we read.
 inline constexpr std::uint8_t kProtocol = 7;
 
 inline constexpr std::uint16_t kSchemaStream = 0;
 inline constexpr std::uint16_t kImportantStream = 1;
 inline constexpr std::uint16_t kFirstThreadStream = 2;
 inline constexpr std::uint16_t kLastThreadStream = 0x3ffd;
+inline constexpr std::uint16_t kThreadListStream = 0x3ffe;  ///< Importants, framed as a thread's.
 inline constexpr std::uint16_t kSyncStream = 0x3fff;
 inline constexpr std::uint16_t kTidMask = 0x3fff;
 inline constexpr std::uint16_t kSerialBit = 0x4000;
@@ -37,6 +40,11 @@ inline constexpr std::size_t kMinCompressedBytes = 385;
 inline constexpr std::uint16_t kNewEventUid = 0;
 inline constexpr std::uint16_t kAuxUid = 1;
 inline constexpr std::uint16_t kAuxEndUid = 3;
+// Scopes of a thread: entered and left, without and with a time since $Trace.ThreadTiming's.
+inline constexpr std::uint8_t kEnterScopeUid = 4;
+inline constexpr std::uint8_t kLeaveScopeUid = 5;
+inline constexpr std::uint8_t kEnterTimedScopeUid = 8;
+inline constexpr std::uint8_t kLeaveTimedScopeUid = 9;
 inline constexpr std::uint16_t kFirstUserUid = 16;
 inline constexpr std::size_t kMaxRecordBytes = 0xffff;  ///< Of streams 0 and 1: a u16 size.
 
@@ -44,6 +52,9 @@ inline constexpr std::size_t kMaxRecordBytes = 0xffff;  ///< Of streams 0 and 1:
 inline constexpr std::uint8_t kImportant = 1;    ///< Travels in stream 1, framed by its size.
 inline constexpr std::uint8_t kMaybeHasAux = 2;  ///< Fields of variable size follow fixed ones.
 inline constexpr std::uint8_t kNoSync = 4;       ///< No serial number.
+
+/// Of an event that has one, behind its uid.
+inline constexpr std::size_t kSerialBytes = 3;
 
 /// Reads a T from the first bytes of `in`, which has sizeof(T) of them.
 template <class T>

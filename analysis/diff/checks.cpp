@@ -1,6 +1,7 @@
 // Whether two profiles can be compared, and whether one is worse than a gate allows.
 #include "analysis/diff/diff.h"
 #include "core/text.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 
@@ -16,8 +17,34 @@ using callgraph::Stats;
 
 class Warnings {
 public:
-    std::vector<std::string> make(const callgraph::Profile& before, const callgraph::Profile& after,
-                                  bool scales_are_chosen) && {
+    std::vector<std::string> make(Profiles before, Profiles after, bool scales_are_chosen) && {
+        add_side('A', before);
+        add_side('B', after);
+        for (std::size_t i = 1; i < profiles_.size(); ++i) {
+            compare(profiles_[0], profiles_[i], scales_are_chosen);
+        }
+        for (const Named& each : profiles_) {
+            add_own(each.name, each.profile->stats);
+        }
+        return std::move(lines_);
+    }
+
+private:
+    struct Named {
+        std::string name;
+        const callgraph::Profile* profile;
+    };
+
+    void add_side(char side, Profiles profiles) {
+        for (std::size_t i = 0; i < profiles.size(); ++i) {
+            profiles_.push_back({run_name(side, i, profiles.size()), profiles[i]});
+        }
+    }
+
+    void compare(const Named& one, const Named& other, bool scales_are_chosen) {
+        names_ = one.name + " and " + other.name;
+        const callgraph::Profile& before = *one.profile;
+        const callgraph::Profile& after = *other.profile;
         const Stats& a = before.stats;
         const Stats& b = after.stats;
         differ("clock", a.clock, b.clock, "one counts waiting and the other does not");
@@ -26,21 +53,17 @@ public:
         differ("period", period(a), period(b), "the longer one misses more of what is rare");
         if (before.event != after.event) {
             lines_.push_back(fmt::format(
-                "A and B sampled different events ({}, {}): they do not count the same thing",
+                "{} sampled different events ({}, {}): they do not count the same thing", names_,
                 event(before), event(after)));
         }
         if (before.scale != after.scale && !scales_are_chosen) {
-            lines_.push_back(fmt::format(
-                "durations are multiplied by {:.4g} in A, by {:.4g} in B: use --average for both, "
-                "or --normalize",
-                before.scale, after.scale));
+            lines_.push_back(
+                fmt::format("durations are multiplied by {:.4g} in {}, by {:.4g} in {}: use "
+                            "--average for both, or --normalize",
+                            before.scale, one.name, after.scale, other.name));
         }
-        add_own("A", a);
-        add_own("B", b);
-        return std::move(lines_);
     }
 
-private:
     static std::string event(const callgraph::Profile& profile) {
         return profile.event.empty() ? "the clock" : printable(profile.event);
     }
@@ -54,7 +77,7 @@ private:
     /// Says so if both are known and differ.
     void differ(const char* what, const std::string& a, const std::string& b, const char* why) {
         if (a != b && !a.empty() && !b.empty()) {
-            lines_.push_back(fmt::format("A and B differ in the {} ({}, {}): {}", what,
+            lines_.push_back(fmt::format("{} differ in the {} ({}, {}): {}", names_, what,
                                          printable(a), printable(b), why));
         }
     }
@@ -67,29 +90,33 @@ private:
         if (stats.lost > stats.samples / kPart) {
             lines_.push_back(side + " lost " + counted(stats.lost, "sample") + " of " +
                              grouped(stats.lost + stats.samples) +
-                             ": their time is at other places");
+                             ": their time was counted with the next sample of the thread");
         }
         if (stats.incomplete_stacks > stats.samples / kPart) {
             lines_.push_back(side + " has " + counted(stats.incomplete_stacks, "incomplete stack") +
-                             ": totals of callers lack their time");
+                             ": the totals of their callers are too small");
         }
     }
 
+    std::vector<Named> profiles_;
+    std::string names_;  ///< Of the two that are being compared.
     std::vector<std::string> lines_;
 };
 
 }  // namespace
 
-std::vector<std::string> comparability_warnings(const callgraph::Profile& before,
-                                                const callgraph::Profile& after,
+std::string run_name(char side, std::size_t index, std::size_t runs) {
+    return runs == 1 ? std::string{side} : side + std::to_string(index + 1);
+}
+
+std::vector<std::string> comparability_warnings(Profiles before, Profiles after,
                                                 bool scales_are_chosen) {
     return Warnings{}.make(before, after, scales_are_chosen);
 }
 
 std::vector<GateFailure> gate_failures(const Diff& diff, double percent) {
-    constexpr double kHundred = 100;
     std::vector<GateFailure> failures;
-    const double whole = diff.value_before(diff.whole);
+    const double whole = diff.whole.before.value;
     const auto check = [&](const Compared& compared, std::optional<std::size_t> index) {
         if (compared.verdict == Verdict::worse &&
             compared.interval->low > percent / kHundred * whole) {

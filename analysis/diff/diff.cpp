@@ -1,9 +1,9 @@
 #include "analysis/diff/diff.h"
 
-#include "analysis/diff/function_match.h"
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
 #include "callgraph/tree.h"
+#include "core/units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,10 +14,6 @@
 namespace sample::analysis {
 
 namespace {
-
-double share(const Amount& part, const Amount& whole) noexcept {
-    return whole.ns == 0 ? 0 : static_cast<double>(part.ns) / static_cast<double>(whole.ns);
-}
 
 /// What the samples of a timeline weigh, by node.
 void add_weights(std::vector<Amount>& self, const callgraph::Timeline& timeline) {
@@ -39,9 +35,9 @@ void add_even_weights(std::vector<Amount>& self, const callgraph::Profile& profi
     for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
         const callgraph::Node& node = profile.nodes[i];
         if (node.self_samples != 0 && self[i].squares == 0) {
-            const auto ns = static_cast<double>(node.self_ns);
-            self[i].sampled = ns;
-            self[i].squares = ns * ns / static_cast<double>(node.self_samples);
+            const auto weight = static_cast<double>(node.self);
+            self[i].sampled = weight;
+            self[i].squares = weight * weight / static_cast<double>(node.self_samples);
         }
     }
 }
@@ -51,18 +47,31 @@ void scale_by(std::vector<Amount>& amounts, double scale) {
         return;
     }
     for (Amount& amount : amounts) {
-        amount.ns = static_cast<std::uint64_t>(static_cast<long double>(amount.ns) *
-                                               static_cast<long double>(scale));
+        amount.weight = static_cast<std::uint64_t>(static_cast<long double>(amount.weight) *
+                                                   static_cast<long double>(scale));
         amount.sampled *= scale;
         amount.squares *= scale * scale;
     }
 }
 
 void add_amount(Amount& to, const Amount& amount) noexcept {
-    to.ns += amount.ns;
+    to.weight += amount.weight;
     to.samples += amount.samples;
     to.sampled += amount.sampled;
     to.squares += amount.squares;
+}
+
+/// Adds a run's amount to its side's, divided by `divisor`; 0: there is nothing to divide by.
+void add_run(Amount& side, const Amount& run, double divisor) noexcept {
+    side.weight += run.weight;
+    side.samples += run.samples;
+    if (divisor > 0) {
+        const double value = static_cast<double>(run.weight) / divisor;
+        side.value += value;
+        side.sampled += run.sampled / divisor;
+        side.squares += run.squares / (divisor * divisor);
+        side.run_squares += value * value;
+    }
 }
 
 struct NodeAmounts {
@@ -81,7 +90,7 @@ NodeAmounts node_amounts(const callgraph::Profile& profile, double scale) {
     }
     add_even_weights(result.self, profile);
     for (std::size_t i = 0; i < profile.nodes.size(); ++i) {
-        result.self[i].ns = profile.nodes[i].self_ns;
+        result.self[i].weight = profile.nodes[i].self;
         result.self[i].samples = profile.nodes[i].self_samples;
     }
     result.totals = result.self;
@@ -142,51 +151,74 @@ std::string stable_name(std::string_view category, std::string_view program) {
     return std::string{category};
 }
 
-/// Either side of the comparison while it is made.
-struct Side {
+/// A run while the comparison is made.
+struct Recorded {
     const callgraph::Profile& profile;
     const std::vector<std::uint32_t>& functions;  ///< [FunctionId - 1]: index into Diff::functions.
-    Amount Compared::*amount;
-    NodeAmounts nodes;
+    Amount Compared::*side;
+    double scale;       ///< To what the run adds to the mean of its side.
+    NodeAmounts nodes;  ///< Scaled.
+    Amount reference;   ///< Likewise: what its amounts are divided by.
+    double divisor;     ///< To the value that is compared.
 };
 
-/// The two trees as one.
+/// All trees as one.
 class Merger {
 public:
-    Merger(Diff& result, const callgraph::Profile& before, const callgraph::Profile& after)
-        : result_{result} {
+    Merger(Diff& result, std::span<const Recorded> runs) : result_{result} {
+        std::size_t most = 0;
+        std::size_t sum = 1;
+        for (const Recorded& run : runs) {
+            most = std::max(most, run.profile.nodes.size());
+            sum += run.profile.nodes.size();
+        }
         // As many as there can be: what is not used is never touched, and nothing is ever moved.
-        result_.nodes.reserve(1 + before.nodes.size() + after.nodes.size());
+        result_.nodes.reserve(sum);
         result_.nodes.resize(1);
-        children_.reserve(std::max(before.nodes.size(), after.nodes.size()));
+        children_.reserve(most);
     }
 
-    void add(const Side& side) {
+    void add(const Recorded& run) {
+        const std::vector<std::uint32_t> index_of = indices(run);
+        std::vector<Amount> self(result_.nodes.size());
+        std::vector<Amount> totals(result_.nodes.size());
+        for (const NodeId id : run.nodes.order) {
+            const std::uint32_t index = index_of[id.value];
+            add_amount(self[index], run.nodes.self[id.value]);
+            // A node that has become one with its parent is in its total already.
+            if (id.value == 0 || index != index_of[run.profile.node(id).parent.value]) {
+                add_amount(totals[index], run.nodes.totals[id.value]);
+            }
+        }
+        for (std::size_t i = 0; i < result_.nodes.size(); ++i) {
+            add_run(result_.nodes[i].self.*run.side, self[i], run.divisor);
+            add_run(result_.nodes[i].total.*run.side, totals[i], run.divisor);
+        }
+    }
+
+private:
+    /// Of Diff::nodes, by a NodeId's value.
+    std::vector<std::uint32_t> indices(const Recorded& run) {
         std::unordered_map<std::uint32_t, const std::string*> categories;
-        for (const callgraph::Category& category : side.profile.categories) {
+        for (const callgraph::Category& category : run.profile.categories) {
             categories.emplace(category.node.value, &category.name);
         }
-        const std::string_view program = program_of(side.profile);
-        std::vector<std::uint32_t> index_of(side.profile.nodes.size());
-        for (const NodeId id : side.nodes.order) {
-            const callgraph::Node& node = side.profile.node(id);
+        const std::string_view program = program_of(run.profile);
+        std::vector<std::uint32_t> index_of(run.profile.nodes.size());
+        for (const NodeId id : run.nodes.order) {
+            const callgraph::Node& node = run.profile.node(id);
             std::uint32_t& index = index_of[id.value];
             if (const auto category = categories.find(id.value); category != categories.end()) {
                 index = category_node(*category->second, program);
             } else if (id.value != 0) {
                 index = node.function.is_none() ? index_of[node.parent.value]
                                                 : child(index_of[node.parent.value],
-                                                        side.functions[node.function.value - 1]);
-            }
-            add_amount(result_.nodes[index].self.*side.amount, side.nodes.self[id.value]);
-            // A node that has become one with its parent is in its total already.
-            if (id.value == 0 || index != index_of[node.parent.value]) {
-                add_amount(result_.nodes[index].total.*side.amount, side.nodes.totals[id.value]);
+                                                        run.functions[node.function.value - 1]);
             }
         }
+        return index_of;
     }
 
-private:
     std::uint32_t add_node(std::uint32_t parent) {
         result_.nodes.emplace_back().parent = parent;
         return static_cast<std::uint32_t>(result_.nodes.size() - 1);
@@ -217,61 +249,72 @@ private:
     std::unordered_map<std::uint64_t, std::uint32_t> children_;
 };
 
-/// Fills Diff::nodes; what the sides know of nodes is used up.
-void merge_paths(Diff& result, Side& first, Side& second) {
-    Merger merger{result, first.profile, second.profile};
-    for (Side* side : {&first, &second}) {
-        merger.add(*side);
-        side->nodes = {};
+/// Fills Diff::nodes; what the runs know of nodes is used up.
+void merge_paths(Diff& result, std::span<Recorded> runs) {
+    Merger merger{result, runs};
+    for (Recorded& run : runs) {
+        merger.add(run);
+        run.nodes = {};
     }
 }
 
-void add_functions(Diff& result, const Side& side) {
+void add_functions(Diff& result, const Recorded& run) {
     std::vector<std::uint64_t> heaviest(result.functions.size());
-    for (std::size_t i = 0; i < side.profile.functions.size(); ++i) {
-        const callgraph::Function& function = side.profile.functions[i];
-        FunctionDiff& diff = result.functions[side.functions[i]];
-        std::uint64_t& most = heaviest[side.functions[i]];
-        if (most != 0 && function.total_ns <= most) {
+    for (std::size_t i = 0; i < run.profile.functions.size(); ++i) {
+        const callgraph::Function& function = run.profile.functions[i];
+        FunctionDiff& diff = result.functions[run.functions[i]];
+        std::uint64_t& most = heaviest[run.functions[i]];
+        if (most != 0 && function.total <= most) {
             continue;
         }
-        most = std::max<std::uint64_t>(function.total_ns, 1);
+        most = std::max<std::uint64_t>(function.total, 1);
         diff.name = callgraph::label(function);
         diff.source = function.source;
         diff.line = function.line;
         diff.flags = function.flags;
-        diff.module = side.profile.module_of(function).name;
+        diff.module = run.profile.module_of(function).name;
     }
     const FunctionAmounts amounts =
-        function_amounts(side.profile, side.nodes, side.functions, result.functions.size());
+        function_amounts(run.profile, run.nodes, run.functions, result.functions.size());
     for (std::size_t i = 0; i < result.functions.size(); ++i) {
-        result.functions[i].self.*side.amount = amounts.self[i];
-        result.functions[i].total.*side.amount = amounts.totals[i];
+        add_run(result.functions[i].self.*run.side, amounts.self[i], run.divisor);
+        add_run(result.functions[i].total.*run.side, amounts.totals[i], run.divisor);
     }
 }
 
-/// What a sample stands for where nothing is special.
-struct Periods {
-    double before = 0;
-    double after = 0;
+/// What is known of a side as a whole.
+struct Side {
+    double runs = 0;
+    double period = 0;  ///< What a sample adds to a value where nothing is special.
+    Amount reference;   ///< What values are shares of.
 };
 
-double period_of(const callgraph::Profile& profile, const Amount& whole, double scale) {
-    constexpr double kNsPerSecond = 1e9;
-    if (profile.stats.requested_hz != 0) {
-        return scale * kNsPerSecond / profile.stats.requested_hz;
+Amount whole_of(const NodeAmounts& nodes) {
+    return nodes.totals.empty() ? Amount{} : nodes.totals.front();
+}
+
+double period_of(const Recorded& run) {
+    const callgraph::Stats& stats = run.profile.stats;
+    if (stats.requested_hz != 0) {
+        return run.scale * kNsPerSecond / stats.requested_hz / run.divisor;
     }
-    if (profile.stats.period != 0) {
-        return scale * static_cast<double>(profile.stats.period);
+    if (stats.period != 0) {
+        return run.scale * static_cast<double>(stats.period) / run.divisor;
     }
-    return whole.sampled / static_cast<double>(whole.samples);
+    const Amount whole = whole_of(run.nodes);
+    return whole.sampled / static_cast<double>(whole.samples) / run.divisor;
 }
 
 /// Turns amounts into estimates, and estimates into verdicts.
 class Judge {
 public:
-    Judge(Diff& result, double error, Periods periods)
-        : result_{result}, error_{error}, periods_{periods} {}
+    Judge(const Diff& result, const DiffOptions& options, bool is_share_of_whole,
+          const Side& before, const Side& after)
+        : result_{result},
+          error_{options.error},
+          is_share_of_whole_{is_share_of_whole},
+          before_{before},
+          after_{after} {}
 
     /// Judges a family of differences; returns the level at which their intervals are. Without
     /// `all_intervals` only what is worse or better gets one.
@@ -286,6 +329,10 @@ public:
                 telling.push_back(each);
             }
         }
+        const UsualSpread usual = usual_spread(differences);
+        for (Difference& difference : differences) {
+            moderate(difference, usual, error_);
+        }
         const Called called = call(differences, error_);
         for (const std::size_t i : called.indices) {
             telling[i]->interval = interval_of(differences[i], called.level.error);
@@ -293,7 +340,9 @@ public:
         }
         for (Compared* each : family) {
             if (all_intervals && !each->interval) {
-                each->interval = interval_of(difference_of(*each), called.level.error);
+                Difference difference = difference_of(*each);
+                moderate(difference, usual, error_);
+                each->interval = interval_of(difference, called.level.error);
             }
         }
         return called.level;
@@ -304,7 +353,7 @@ public:
         if (!is_chosen || !result_.is_judged) {
             each.verdict = Verdict::not_judged;
         } else if (each.before.samples == 0 && each.after.samples == 0) {
-            const bool is_nothing = each.before.ns == 0 && each.after.ns == 0;
+            const bool is_nothing = each.before.weight == 0 && each.after.weight == 0;
             each.verdict = is_nothing ? Verdict::within_noise : Verdict::by_clock;
         } else {
             each.verdict = Verdict::within_noise;
@@ -321,45 +370,56 @@ private:
     [[nodiscard]] Difference difference_of(const Compared& each) const {
         // Whether some samples are heavy is seen on both sides together: with few of them, one side
         // may by chance have none. Weights are compared in periods, which need not be the same.
-        const double before = periods_.before;
-        const double after = periods_.after;
+        const double before = before_.period;
+        const double after = after_.period;
         const double heaviness =
             (each.before.squares / (before * before) + each.after.squares / (after * after)) /
             (each.before.sampled / before + each.after.sampled / after);
         const double least = std::isfinite(heaviness) && heaviness > 0 ? heaviness : 1;
-        return {estimate(each.before, result_.whole.before,
-                         std::max(weight_of(each.before), least * before)),
-                estimate(each.after, result_.whole.after,
-                         std::max(weight_of(each.after), least * after))};
+        return {
+            estimate(each.before, before_.reference,
+                     std::max(weight_of(each.before), least * before)),
+            estimate(each.after, after_.reference, std::max(weight_of(each.after), least * after)),
+            spread_of_difference(spread(each.before, before_.runs),
+                                 spread(each.after, after_.runs))};
     }
 
     /// `weight`: of a sample.
-    [[nodiscard]] Estimate estimate(const Amount& amount, const Amount& whole,
+    [[nodiscard]] Estimate estimate(const Amount& amount, const Amount& reference,
                                     double weight) const {
-        const double clock = static_cast<double>(amount.ns) - amount.sampled;
-        Estimate estimate{amount.sampled / weight, weight, std::max(clock, 0.0), 0};
-        if (result_.is_normalized) {
-            const auto all = static_cast<double>(whole.ns);
-            estimate.of = whole.sampled / weight;
-            estimate.unit /= all;
-            estimate.fixed /= all;
+        const double clock = std::max(amount.value - amount.sampled, 0.0);
+        if (is_share_of_whole_) {
+            return {amount.sampled / weight, weight, clock, reference.sampled / weight};
         }
-        return estimate;
+        if (result_.is_normalized && amount.sampled > 0) {
+            // The reference's noise adds to it, as if both were of other samples: that errs on the
+            // safe side where they are of the same ones.
+            weight += amount.value * amount.value * reference.squares / amount.sampled;
+        }
+        return {amount.sampled / weight, weight, clock, 0};
     }
 
-    Diff& result_;
+    /// Of the mean.
+    static Spread spread(const Amount& amount, double runs) {
+        const double squares = amount.run_squares - amount.value * amount.value / runs;
+        return runs > 1 ? Spread{std::max(squares, 0.0) * runs / (runs - 1), runs - 1} : Spread{};
+    }
+
+    const Diff& result_;
     double error_;
-    Periods periods_;
+    bool is_share_of_whole_;
+    const Side& before_;
+    const Side& after_;
 };
 
 /// Leaves only what has `text` in its name or source to be judged, and shown.
-void choose(Diff& result, const std::string& text, const Side& before, const Side& after) {
+void choose(Diff& result, const std::string& text, std::span<const Recorded> runs) {
     for (FunctionDiff& function : result.functions) {
         function.is_chosen = false;
     }
-    for (const Side* side : {&before, &after}) {
-        for (const FunctionId id : find_functions(side->profile, text)) {
-            result.functions[side->functions[id.value - 1]].is_chosen = true;
+    for (const Recorded& run : runs) {
+        for (const FunctionId id : find_functions(run.profile, text)) {
+            result.functions[run.functions[id.value - 1]].is_chosen = true;
         }
     }
 }
@@ -372,9 +432,9 @@ void choose_nodes(Diff& result) {
     }
 }
 
-void judge_functions(Diff& result, const Judge& judge) {
+void judge_functions(Diff& result, const Judge& judge, bool has_constant_whole) {
     std::vector<Compared*> family;
-    judge.add(family, result.whole, !result.is_normalized);
+    judge.add(family, result.whole, !has_constant_whole);
     for (FunctionDiff& function : result.functions) {
         judge.add(family, function.self, function.is_chosen);
         judge.add(family, function.total, function.is_chosen);
@@ -393,47 +453,70 @@ void judge_nodes(Diff& result, const Judge& judge, bool all_intervals) {
     result.nodes_level = judge.judge(family, all_intervals);
 }
 
+/// The runs of both sides; `match` must outlive them.
+std::vector<Recorded> recorded(std::span<const Run> before, std::span<const Run> after,
+                               const FunctionMatch& match, bool normalize) {
+    std::vector<Recorded> result;
+    const auto add = [&](std::span<const Run> side, Amount Compared::*amount) {
+        const auto runs = static_cast<double>(side.size());
+        for (const Run& run : side) {
+            const double scale = run.scale / runs;
+            NodeAmounts nodes = node_amounts(*run.profile, scale);
+            const Amount reference =
+                whole_of(run.reference == nullptr ? nodes : node_amounts(*run.reference, scale));
+            const double divisor = normalize ? runs * static_cast<double>(reference.weight) : 1;
+            result.push_back({*run.profile, match.numbers[result.size()], amount, scale,
+                              std::move(nodes), reference, divisor});
+        }
+    };
+    add(before, &Compared::before);
+    add(after, &Compared::after);
+    return result;
+}
+
+Side side_of(std::span<const Recorded> runs) {
+    Side side{static_cast<double>(runs.size()), 0, {}};
+    for (const Recorded& run : runs) {
+        side.period += period_of(run) / side.runs;
+        add_run(side.reference, run.reference, run.divisor);
+    }
+    return side;
+}
+
 }  // namespace
 
-double Diff::value_before(const Compared& compared) const noexcept {
-    return is_normalized ? share(compared.before, whole.before)
-                         : static_cast<double>(compared.before.ns);
-}
-
-double Diff::value_after(const Compared& compared) const noexcept {
-    return is_normalized ? share(compared.after, whole.after)
-                         : static_cast<double>(compared.after.ns);
-}
-
-Diff diff(const callgraph::Profile& before, const callgraph::Profile& after,
-          const DiffOptions& options) {
-    const FunctionMatch match = match_functions(before, after);
-    Side first{before, match.before, &Compared::before, node_amounts(before, options.before_scale)};
-    Side second{after, match.after, &Compared::after, node_amounts(after, options.after_scale)};
+Diff diff(std::span<const Run> before, std::span<const Run> after, const DiffOptions& options) {
+    const auto profiles = [](std::span<const Run> runs) {
+        std::vector<const callgraph::Profile*> result;
+        for (const Run& run : runs) {
+            result.push_back(run.profile);
+        }
+        return result;
+    };
+    const FunctionMatch match = match_functions(profiles(before), profiles(after));
+    std::vector<Recorded> runs = recorded(before, after, match, options.normalize);
     Diff result;
     result.is_normalized = options.normalize;
     result.functions.resize(match.count);
-    for (const Side* side : {&first, &second}) {
-        if (!side->nodes.totals.empty()) {
-            result.whole.*side->amount = side->nodes.totals.front();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const Amount whole = whole_of(runs[i].nodes);
+        add_run(result.whole.*runs[i].side, whole, runs[i].divisor);
+        add_functions(result, runs[i]);
+        if (!result.without_samples && (whole.samples == 0 || !(whole.squares > 0))) {
+            result.without_samples = i;
         }
-        add_functions(result, *side);
     }
-    const auto says_its_samples = [](const Amount& whole) {
-        return whole.samples != 0 && whole.squares > 0;
-    };
-    result.is_judged =
-        says_its_samples(result.whole.before) && says_its_samples(result.whole.after);
+    result.is_judged = !result.without_samples;
     if (!options.search.empty()) {
-        choose(result, options.search, first, second);
+        choose(result, options.search, runs);
     }
-    const Judge judge{result,
-                      options.error,
-                      {period_of(before, result.whole.before, options.before_scale),
-                       period_of(after, result.whole.after, options.after_scale)}};
-    judge_functions(result, judge);
+    const bool is_share_of_whole = options.normalize && before.front().reference == nullptr;
+    const Side first = side_of(std::span{runs}.first(before.size()));
+    const Side second = side_of(std::span{runs}.subspan(before.size()));
+    const Judge judge{result, options, is_share_of_whole, first, second};
+    judge_functions(result, judge, is_share_of_whole);
     if (options.paths) {
-        merge_paths(result, first, second);
+        merge_paths(result, runs);
         if (!options.search.empty()) {
             choose_nodes(result);
         }

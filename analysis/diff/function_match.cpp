@@ -1,6 +1,6 @@
 #include "analysis/diff/function_match.h"
 
-#include "callgraph/rename.h"
+#include "callgraph/transforms.h"
 #include "core/text.h"
 
 #include <algorithm>
@@ -231,11 +231,17 @@ std::string_view program_of(const callgraph::Profile& profile) {
     return !word.empty() && is_module(profile, word) ? word : module_of_main(profile);
 }
 
-FunctionMatch match_functions(const callgraph::Profile& before, const callgraph::Profile& after) {
+FunctionMatch match_functions(Profiles before, Profiles after) {
     std::vector<Item> items;
-    items.reserve(before.functions.size() + after.functions.size());
-    add_items(items, before, false);
-    add_items(items, after, true);
+    FunctionMatch match;
+    const auto add = [&](Profiles side, bool is_after) {
+        for (const callgraph::Profile* profile : side) {
+            add_items(items, *profile, is_after);
+            match.numbers.emplace_back(profile->functions.size());
+        }
+    };
+    add(before, false);
+    add(after, true);
     Sets sets{items.size()};
     std::sort(items.begin(), items.end(), [](const Item& left, const Item& right) {
         return std::tuple_cat(left.key(), std::tie(left.index)) <
@@ -247,15 +253,14 @@ FunctionMatch match_functions(const callgraph::Profile& before, const callgraph:
         Namesakes{std::span{first, last}, sets}.match();
         first = last;
     }
-    FunctionMatch match;
-    match.before.resize(before.functions.size());
-    match.after.resize(after.functions.size());
     std::unordered_map<std::uint32_t, std::uint32_t> number_of_set;
-    for (std::uint32_t index = 0; index < items.size(); ++index) {
-        const auto [found, is_new] = number_of_set.try_emplace(sets.find(index), match.count);
-        match.count += is_new ? 1 : 0;
-        (index < match.before.size() ? match.before[index]
-                                     : match.after[index - match.before.size()]) = found->second;
+    std::uint32_t index = 0;
+    for (std::vector<std::uint32_t>& numbers : match.numbers) {
+        for (std::uint32_t& number : numbers) {
+            const auto [found, is_new] = number_of_set.try_emplace(sets.find(index++), match.count);
+            match.count += is_new ? 1 : 0;
+            number = found->second;
+        }
     }
     return match;
 }

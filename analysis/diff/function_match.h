@@ -12,12 +12,14 @@
 //     agrees with any, but whatever agrees better comes first.
 //   * A name that is left over once on each side goes together, too: the function moved to another
 //     file.
+// Either side may have several profiles: runs of one program.
 // What agrees equally well with several is one with all of them: merged, never counted twice.
 #pragma once
 
 #include "callgraph/profile.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,14 +27,15 @@
 namespace sample::analysis {
 
 struct FunctionMatch {
-    std::uint32_t count = 0;            ///< Functions of both, the same ones counted once.
-    std::vector<std::uint32_t> before;  ///< [FunctionId - 1]: below `count`.
-    std::vector<std::uint32_t> after;
+    std::uint32_t count = 0;  ///< Functions of all, the same ones counted once.
+    /// [profile][FunctionId - 1]: below `count`. First those before, then those after.
+    std::vector<std::vector<std::uint32_t>> numbers;
 };
 
+using Profiles = std::span<const callgraph::Profile* const>;
+
 /// O(functions log functions), but for names that very many functions share in different files.
-[[nodiscard]] FunctionMatch match_functions(const callgraph::Profile& before,
-                                            const callgraph::Profile& after);
+[[nodiscard]] FunctionMatch match_functions(Profiles before, Profiles after);
 
 /// Addresses are no names where modules are not the same build: "module+0x12ab" becomes
 /// "module+[no name]" then, one function a module. What `other` has no such module of, stays.

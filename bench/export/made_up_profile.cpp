@@ -100,7 +100,7 @@ void add_facts(Profile& profile, const Size& size) {
         thread.pid = 1000;
         thread.tid = 1000 + i;
         thread.samples = size.samples / size.threads;
-        thread.cpu_ns = thread.samples * kPeriodNs;
+        thread.total = thread.samples * kPeriodNs;
     }
     callgraph::ProcessTotals& process = profile.processes.emplace_back();
     process.executable = "/usr/bin/project";
@@ -113,7 +113,7 @@ void add_facts(Profile& profile, const Size& size) {
     stats.source = "sigtrap";
     stats.clock = "cpu";
     stats.samples = size.samples;
-    stats.sampled_ns = size.samples * kPeriodNs;
+    stats.sampled = size.samples * kPeriodNs;
     stats.wall_ns = size.samples / size.threads * (kPeriodNs + 2000);
     stats.threads = size.threads;
     stats.processes = 1;

@@ -2,13 +2,16 @@
 import json
 import os
 import re
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import workloads
-from harness import ROOT, Failed, note, run, told
+from harness import ROOT, Failed, Recording, note, run, told, told_all
 
 HZ = 10_000
 MEGABYTE = 1_000_000
@@ -22,16 +25,66 @@ def delivered(bench, table):
         table.row("delivered: " + name, "%.2f %%" % (100 * share), ">= 99 %", share >= 0.99, 1)
 
 
+NGINX = """daemon off; worker_processes 1; pid {0}/pid; error_log {0}/errors;
+events {{ worker_connections 512; }}
+http {{ access_log off; server {{ listen 127.0.0.1:18089; location / {{ return 200 "{1}"; }} }} }}
+"""
+
+
+def share_of_kernel(bench, command, meanwhile=lambda process: None):
+    """The sum of the roots, of what wait4 tells of the program and its children. So the program is a
+    child of ours, and sample its agent's. `meanwhile` has the process until it should end."""
+    out = bench.file("sums.utrace")
+    env = {**os.environ, "LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "10k", "SAMPLE_OUTPUT": out,
+           "SAMPLE_FORCE": "1", **({"SAMPLE_SOURCE": bench.source} if bench.source else {})}
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        meanwhile(process)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return Recording(bench, out).roots_us() / 1e6 / (usage.ru_utime + usage.ru_stime)
+
+
+def nginx_share(bench):
+    """share_of_kernel() of nginx under load."""
+    if not (shutil.which("nginx") and shutil.which("wrk")):
+        raise Failed("install nginx and wrk")
+    folder = tempfile.mkdtemp(dir=bench.folder)
+    config, pid = os.path.join(folder, "conf"), os.path.join(folder, "pid")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(NGINX.format(folder, 4000 * "x"))
+
+    def load(process):
+        while process.poll() is None and not os.path.exists(pid):
+            time.sleep(0.05)
+        run(["wrk", "-t1", "-c16", "-d%d" % max(2, bench.seconds(10)), "http://127.0.0.1:18089/"])
+        process.send_signal(signal.SIGQUIT)
+
+    return share_of_kernel(bench, ["nginx", "-e", os.path.join(folder, "errors"), "-c", config], load)
+
+
 def sums(bench, table):
-    """The sum over the roots against getrusage."""
+    """The sum over the roots, of the CPU time that the kernel counts: in each of several runs."""
+    runs = bench.runs or bench.count(5, 2)
+
+    def row(name, share):
+        try:
+            found = sorted(100 * share() for _ in range(runs))
+        except Failed as failure:
+            table.failed("sum of roots: " + name, failure)
+            return
+        table.row("sum of roots, of the kernel's CPU time: " + name,
+                  "%.3f to %.3f %%" % (found[0], found[-1]), "99.5 to 100 %",
+                  found[0] >= 99.5 and found[-1] <= 100, runs)
+
     jobs = [("deep", ["deep"]), ("threads", ["threads", "4"])]
     jobs += [("syscalls " + mode, ["syscalls", mode]) for mode in ("read", "tiny", "mixed")]
     for name, words in jobs:
         seconds = bench.seconds(10) / (4 if name == "threads" else 1)
-        done, seen = bench.record([bench.target(words[0]), *words[1:], str(seconds)])
-        error = seen.roots_us() / told(done, "process_cpu_us") - 1
-        table.row("sum of roots against getrusage: " + name, "%+.2f %%" % (100 * error),
-                  "within 1 %", abs(error) <= 0.01, 1)
+        command = [bench.target(words[0]), *words[1:], str(seconds)]
+        row(name, lambda command=command: share_of_kernel(bench, command))
+    for name in ("python3", "xz", "cc1plus", "git"):
+        row(name, lambda name=name: share_of_kernel(bench, workloads.ALL[name](bench)))
+    row("nginx under load", lambda: nginx_share(bench))
 
 
 def shares(bench, table):
@@ -199,6 +252,34 @@ def memory(bench, table):
               size <= 64, runs)
 
 
+def threads_at_once(bench, table):
+    """Thousands of threads that exist together, and as many stacks that one thread switches between."""
+    count = bench.count(10_000, 1_000)
+    command = [bench.target("many_threads"), str(count), str(count), "2000"]
+    done, seen = bench.record(command)
+    recorded = {one["tid"]: one["cpu_us"] for one in seen.threads if one["tid"] != one["pid"]}
+    off = [recorded.get(tid, 0) - cpu_ns / 1000
+           for tid, cpu_ns in zip(told_all(done, "tid"), told_all(done, "cpu_ns"))]
+    what = "%d threads at once: " % count
+    table.row(what + "the worst beside its clock's 2 ms", "%+.3f, %+.3f ms" % (min(off) / 1000, max(off) / 1000),
+              ">= -0.1 ms", min(off) >= -100, 1)
+    whole = sum(one["cpu_us"] for one in seen.threads)
+    main = sum(one["cpu_us"] for one in seen.threads if one["tid"] == one["pid"])
+    share, own = (100 * part / whole for part in (main, told(done, "main_cpu_ns") / 1000))
+    table.row(what + "the main thread's share", "%.2f %%, own %.2f %%" % (share, own),
+              "<= 3 points more", share - own <= 3, 1)
+    env = {"LD_PRELOAD": bench.agent_path, "SAMPLE_FREQ": "10k", "SAMPLE_OUTPUT": bench.file("many.utrace"),
+           **({"SAMPLE_SOURCE": bench.source} if bench.source else {})}
+    resident, size = ((one - other) / count for one, other in
+                      zip(highest_kib(command, env), highest_kib(command, {})))
+    table.row(what + "memory added, a thread", "%.1f of %.0f KiB" % (resident, size), "<= 64 KiB",
+              resident <= 64, 1)
+    _, seen = bench.record([bench.target("contexts"), "ucontext", str(bench.seconds(10)), str(count)])
+    whole = 1 - (seen.stats["incomplete_stacks"] + seen.stats["truncated_stacks"]) / seen.stats["samples"]
+    table.row("%d contexts: complete stacks" % count, "%.3f %%" % (100 * whole), ">= 99 %",
+              whole >= 0.99, 1)
+
+
 def stopped(bench, table):
     """A hundred forks while the collector is stopped."""
     runs = bench.count(5, 2)
@@ -222,6 +303,34 @@ def summary_time(bench, table):
         raise Failed("no summary was printed")
     table.row("exit to summary, %d s at 10 kHz, large DWARF" % seconds, "%.2f s" % took, "<= 2 s",
               took <= 2, 1)
+
+
+def prompt(bench, table):
+    """From the end of `g++ -O2` to the shell's prompt, with the names kept from a run before, and the
+    memory that it took. The peak is sampled: of a process with children the kernel tells no own one."""
+    source = workloads.cpp_source(bench, bench.count(12, 1))
+    command = ["sh", "-c", 'g++ -std=c++20 -O2 -c -o "$1.o" "$1"; date +%s%N', "sh", source]
+    runs = bench.count(5, 1)
+    took, peaks = [], []
+    for _ in range(runs + 1):
+        words = [bench.sample_path, "--force", "--freq", "10k", "-o", bench.file("prompt.utrace"), "--", *command]
+        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:
+            peak = 0
+            while process.poll() is None:
+                with open("/proc/%d/status" % process.pid, encoding="utf-8") as status:
+                    found = re.search(r"VmHWM:\s+(\d+)", status.read())
+                peak = max(peak, int(found.group(1)) if found else 0)
+                time.sleep(0.002)
+            ended = time.time()
+            took.append(ended - int(process.stdout.read()) / 1e9)
+            peaks.append(peak / 1024)
+    del took[0], peaks[0]
+    note("  to the prompt " + " ".join("%.3f" % one for one in took) + " s")
+    table.row("exit to prompt, g++ -O2 at 10 kHz", "%.3f s" % statistics.median(took), "<= 0.35 s",
+              statistics.median(took) <= 0.35, runs)
+    table.row("the same: peak memory", "%.0f MiB" % max(peaks), "<= 150 MB",
+              max(peaks) * 1024 * 1024 <= 150 * MEGABYTE, runs)
 
 
 def survival(bench, table):
@@ -277,5 +386,6 @@ def churn(bench, table):
 
 
 ALL = {"delivered": delivered, "sums": sums, "shares": shares, "stacks": stacks,
-       "overhead": overhead, "size": size, "syscalls": syscalls, "execs": execs, "memory": memory, "stopped": stopped,
-       "churn": churn, "summary": summary_time, "survival": survival}
+       "overhead": overhead, "size": size, "syscalls": syscalls, "execs": execs, "memory": memory,
+       "threads-at-once": threads_at_once, "stopped": stopped,
+       "churn": churn, "summary": summary_time, "prompt": prompt, "survival": survival}

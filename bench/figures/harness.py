@@ -95,12 +95,13 @@ class Recording:
 class Bench:
     """One run of the figures: its options and a folder that goes away."""
 
-    def __init__(self, build, sample, agent, quick, source=None):
+    def __init__(self, build, sample, agent, quick, source=None, runs=None):
         self.build = os.path.abspath(build)
         self.sample_path = os.path.abspath(sample or os.path.join(build, "bin", "sample"))
         self.agent_path = os.path.abspath(agent or self._built_agent())
         self.quick = quick
         self.source = source  # None: what sample chooses
+        self.runs = runs  # None: as many as is usual
         self._folder = tempfile.TemporaryDirectory(prefix="figures-")
         self.folder = self._folder.name
 

@@ -8,8 +8,7 @@ from harness import Failed, note, run, sysctl, told, told_all
 
 HZ = {"1k": 1_000, "10k": 10_000}
 UNSEEN = "[kernel, caller unseen]"
-PERF_SOURCES = ("sigtrap", "perf")  # by perf events: the kernel may hide its part, and throttle
-AGENT_THREAD = "sample-agent"  # of the sources that need one; its time is the process's too
+PERF_SOURCES = ("sigtrap", "perf")  # by perf events, which the kernel throttles
 
 
 def sources_note(bench, seen):
@@ -44,32 +43,58 @@ def ten_functions(bench, table):
               "within 0.7", worst <= 0.7, 1)
 
 
+TURNS_US = (25, 50, 99, 100, 101, 200, 333, 1000, 2000, 10000)
+
+
+def lockstep(bench, table):
+    """Loops of fixed periods by the clock, in a first and in a later thread: 50/30/20."""
+    for frequency, hz in HZ.items():
+        deviations, rates = [], []
+        for turn_us in TURNS_US:
+            _, seen = bench.record([bench.target("lockstep"), str(bench.seconds(5)),
+                                    str(turn_us)], frequency)
+            sources_note(bench, seen)
+            rates.append(seen.stats["achieved_hz"] / hz)
+            for thread in ("main", "later"):
+                found = [seen.below_us(thread, name) for name in ("fifty", "thirty", "twenty")]
+                shares = [100 * one / sum(found) for one in found]
+                note("  %d us at %sHz, thread %s: %.2f %.2f %.2f" %
+                     (turn_us, frequency, thread, *shares))
+                deviations += [abs(one - truth) for one, truth in zip(shares, (50, 30, 20))]
+        off = max(deviations)
+        table.row(bench.named("lockstep at %sHz: the worst share" % frequency),
+                  "%.2f points off" % off, "within 1.5", off <= 1.5, len(rates))
+        if seen.stats["source"] in PERF_SOURCES:
+            table.row(bench.named("  and samples of those asked for"),
+                      "%.2f to %.2f %%" % (100 * min(rates), 100 * max(rates)), "within 1 %",
+                      0.99 <= min(rates) and max(rates) <= 1.01, len(rates))
+
+
 def in_reads_us(seen):
     """Of tests/targets/reads: below read_zeros(), or in the kernel where its caller is not seen."""
     return seen.total_us("read_zeros") + seen.self_us(UNSEEN)
 
 
 def kernel_unseen(bench, table):
-    """An ordinary user at perf_event_paranoid 2: the time in the kernel has no stack."""
-    with sysctl("kernel.perf_event_paranoid", 2):
-        done, seen = bench.record([bench.target("reads"), "200", "70", str(bench.seconds(10))],
-                                  as_user=True)
-    sources_note(bench, seen)
-    cpu_us = told(done, "process_cpu_us")
-    error = seen.roots_us() / cpu_us - 1
-    note("  %s %.2f %%, read_zeros %.2f %%" % (UNSEEN, 100 * seen.self_us(UNSEEN) / cpu_us,
-                                              100 * seen.total_us("read_zeros") / cpu_us))
-    table.row(bench.named("kernel unseen: sum against getrusage"), "%+.2f %%" % (100 * error),
-              "within 2 %", abs(error) <= 0.02, 1)
-    if seen.stats["source"] not in PERF_SOURCES:
-        return  # it sees who called into the kernel: the row coalesced-reads
-    for what, found_us, truth_ns in (
-            ("in reads", in_reads_us(seen), told(done, "read_cpu_ns")),
-            ("in plain_work", seen.total_us("plain_work"), told(done, "work_cpu_ns"))):
-        whole_us = (told(done, "read_cpu_ns") + told(done, "work_cpu_ns")) / 1000
-        found, truth = 100 * found_us / whole_us, truth_ns / whole_us / 10
-        table.row(bench.named("kernel unseen: " + what), "%.2f %%" % found,
-                  "%.2f +- 2 %%" % truth, abs(found - truth) <= 2, 1)
+    """An ordinary user at perf_event_paranoid 2: events do not see the kernel."""
+    for read_us in ("200", "20"):
+        with sysctl("kernel.perf_event_paranoid", 2):
+            done, seen = bench.record([bench.target("reads"), read_us, "70", str(bench.seconds(10))],
+                                      as_user=True)
+        sources_note(bench, seen)
+        what = "kernel unseen, reads of %s us: " % read_us
+        cpu_us = told(done, "process_cpu_us")
+        error = (seen.roots_us() + seen.stats["agent_cpu_us"]) / cpu_us - 1
+        table.row(bench.named(what + "sum against getrusage"), "%+.2f %%" % (100 * error),
+                  "within 2 %", abs(error) <= 0.02, 1)
+        unseen = 100 * seen.self_us(UNSEEN) / cpu_us
+        table.row(bench.named(what + "without a caller"), "%.2f %%" % unseen, "<= 10 %", unseen <= 10, 1)
+        read_ns, work_ns = told(done, "read_cpu_ns"), told(done, "work_cpu_ns")
+        truth = 100 * read_ns / (read_ns + work_ns)
+        reads_us, work_us = in_reads_us(seen), seen.total_us("plain_work")
+        found = 100 * reads_us / (reads_us + work_us)
+        table.row(bench.named(what + "their share"), "%.2f %%" % found, "%.2f +- 2 %%" % truth,
+                  abs(found - truth) <= 2, 1)
 
 
 def coalesced_reads(bench, table):
@@ -93,7 +118,7 @@ def short_threads(bench, table):
     done, seen = bench.record([bench.target("short_threads"), str(count), "300"], "1k")
     sources_note(bench, seen)
     found_us = sum(one["cpu_us"] for one in seen.threads
-                   if one["tid"] != one["pid"] and one["name"] != AGENT_THREAD)
+                   if one["tid"] != one["pid"])
     error = 1000 * found_us / told(done, "threads_cpu_ns") - 1
     note("  %d threads in the recording" % (seen.stats["threads"]))
     table.row(bench.named("%d threads of 0.3 ms, 1 kHz: their total" % count),
@@ -229,7 +254,7 @@ def throttling(bench, table):
                   "said" if throttled else "not said", said == throttled, 1)
 
 
-ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "kernel-unseen": kernel_unseen,
-       "coalesced-reads": coalesced_reads, "short-threads": short_threads, "wall": wall,
-       "lost": lost, "eintr": eintr, "fork": fork, "exec-cost": exec_cost,
-       "throttling": throttling}
+ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
+       "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
+       "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
+       "exec-cost": exec_cost, "throttling": throttling}

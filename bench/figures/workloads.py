@@ -65,17 +65,22 @@ def xz(bench):
     return [need("xz"), "-9", "--keep", "--force", data]
 
 
-def cc1plus(bench):
+def cpp_source(bench, copies):
     source = bench.file("headers.cpp")
     with open(source, "w", encoding="utf-8") as out:
         out.writelines("#include <%s>\n" % header for header in HEADERS)
-        for index in range(bench.count(8, 1)):
+        for index in range(copies):
             out.write("struct Key%d { int value; auto operator<=>(const Key%d&) const = default; };\n"
                       "int sort%d(std::vector<std::pair<Key%d, std::string>> rows) {\n"
                       "    std::stable_sort(rows.begin(), rows.end());\n"
                       "    std::map<Key%d, std::string> map(rows.begin(), rows.end());\n"
                       "    return std::regex_search(map.begin()->second, std::regex{\"a*b\"});\n"
                       "}\n" % ((index,) * 5))
+    return source
+
+
+def cc1plus(bench):
+    source = cpp_source(bench, bench.count(8, 1))
     whole = bench.file("whole.ii")
     run([need("g++"), "-std=c++20", "-E", "-o", whole, source])
     path = run(["g++", "-print-prog-name=cc1plus"]).stdout.decode().strip()

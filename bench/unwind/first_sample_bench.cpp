@@ -7,8 +7,8 @@
 // unloads it. "evicted": its pages were dropped from the page cache first, as far as the kernel
 // does so, so that tables are read from the disk. Prints medians and worst cases in microseconds,
 // of elapsed time and of the thread's CPU time, which others on the machine do not lengthen.
+#include "bench/unwind/loaded_modules.h"
 #include "bench/unwind/stack_bounds.h"
-#include "unwind/host/loaded_modules.h"
 #include "unwind/walk/ucontext.h"
 #include "unwind/walk/walk.h"
 

@@ -5,8 +5,8 @@
 // Counter `per_frame` is CPU time; the argument is the depth of the chain. Compare within one run
 // only.
 #include "bench/unwind/deep_stack.h"
+#include "bench/unwind/loaded_modules.h"
 #include "bench/unwind/stack_bounds.h"
-#include "unwind/host/loaded_modules.h"
 #include "unwind/walk/ucontext.h"
 
 #define UNW_LOCAL_ONLY

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
+#include <span>
 #include <utility>
 
 namespace sample::cli {
@@ -42,6 +44,23 @@ public:
 private:
     std::string usage_;
 };
+
+/// CLI11 takes "[kernel, caller unseen]" for a list of two words. What begins so is handed to it
+/// behind this.
+constexpr char kOneWord = '\x01';
+
+/// From the back, and with marks.
+std::vector<std::string> as_cli11_takes_them(std::span<const std::string> arguments) {
+    std::vector<std::string> words{arguments.rbegin(), arguments.rend()};
+    for (std::string& word : words) {
+        word.insert(0, word.starts_with('[') ? 1 : 0, kOneWord);
+    }
+    return words;
+}
+
+std::string as_typed(const std::string& word) {
+    return word.starts_with(kOneWord) ? word.substr(1) : word;
+}
 
 bool takes_value(const CLI::App& app, const std::string& name) {
     const CLI::Option* option = app.get_option_no_throw(name);
@@ -106,12 +125,13 @@ void OptionParser::describe(const std::string& usage, const std::string& descrip
 
 void OptionParser::read(const Read& how, const std::string& option, const std::string& text) {
     if (problem_) {
-        problem_ = how(option, text);
+        problem_ = how.take(option, as_typed(text));
     }
 }
 
 void OptionParser::value(const std::string& names, const std::string& placeholder, Read how,
                          const std::string& help) {
+    values_[long_name(names)] = how.words;
     const auto take = [this, how = std::move(how), option = long_name(names)](
                           const std::string& text) { read(how, option, text); };
     app_->add_option_function<std::string>(names, take, help)->take_last()->type_name(placeholder);
@@ -119,6 +139,7 @@ void OptionParser::value(const std::string& names, const std::string& placeholde
 
 void OptionParser::values(const std::string& names, const std::string& placeholder, Read how,
                           const std::string& help) {
+    values_[long_name(names)] = how.words;
     const auto take = [this, how = std::move(how),
                        option = long_name(names)](const std::vector<std::string>& texts) {
         for (const std::string& text : texts) {
@@ -130,13 +151,34 @@ void OptionParser::values(const std::string& names, const std::string& placehold
         ->type_name(placeholder);
 }
 
+void OptionParser::pair(const std::string& name, const std::string& placeholder,
+                        std::optional<std::pair<std::string, std::string>>& target,
+                        const std::string& help) {
+    values_[name] = "";
+    const auto take = [&target](const std::vector<std::string>& words) {
+        target.emplace(as_typed(words[words.size() - 2]), as_typed(words.back()));
+    };
+    app_->add_option_function<std::vector<std::string>>(name, take, help)
+        ->type_size(2)
+        ->allow_extra_args(false)
+        ->type_name(placeholder);
+}
+
 void OptionParser::flag(const std::string& names, bool& target, const std::string& help) {
     app_->add_flag(names, target, help)->take_last();
 }
 
+void OptionParser::asks(const std::string& name, std::string text, const std::string& help) {
+    app_->add_flag_callback(
+        name, [this, text = std::move(text)] { answer(text); }, help);
+}
+
 void OptionParser::positional(const std::string& name, std::vector<std::string>& target,
                               const std::string& help) {
-    app_->add_option(name, target, help)->type_name("");
+    const auto take = [&target](const std::vector<std::string>& words) {
+        std::transform(words.begin(), words.end(), std::back_inserter(target), as_typed);
+    };
+    app_->add_option_function<std::vector<std::string>>(name, take, help)->type_name("");
 }
 
 Result<std::string> OptionParser::parse(const std::vector<std::string>& arguments) {
@@ -149,10 +191,13 @@ Result<std::string> OptionParser::parse(const std::vector<std::string>& argument
             command_->assign(first + (separator && end < arguments.size() ? 1 : 0),
                              arguments.end());
         }
-        // CLI11 takes the words from the back.
-        std::vector<std::string> words{arguments.rend() - static_cast<std::ptrdiff_t>(end),
-                                       arguments.rend()};
-        app_->parse(words);
+        if (separated_ != nullptr) {
+            const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+            end = static_cast<std::size_t>(separator - arguments.begin());
+            separated_->assign(separator == arguments.end() ? separator : separator + 1,
+                               arguments.end());
+        }
+        app_->parse(as_cli11_takes_them({arguments.data(), end}));
     } catch (const CLI::CallForHelp&) {
         return app_->help();
     } catch (const std::exception& error) {
@@ -168,31 +213,81 @@ Result<std::string> OptionParser::parse(const std::vector<std::string>& argument
     return std::string{};
 }
 
-Unexpected no_such_word(const std::string& option, std::string_view text,
-                        const std::vector<std::string_view>& known, std::string_view refusal) {
-    return unexpected(ErrorCode::invalid_argument,
-                      fmt::format(fmt::runtime(refusal), option, text) +
-                          fmt::format(": choose one of {}", fmt::join(known, ", ")));
+void Suggestions::add(std::string_view typed, std::string_view word, std::string_view help) {
+    if (word.starts_with(typed)) {
+        lines.append(word).append("\t").append(help.substr(0, help.find('\n'))).append("\n");
+    }
+}
+
+void Suggestions::add_values(std::string_view typed, const std::string& in_front,
+                             std::string_view values) {
+    while (!values.empty()) {
+        const std::size_t end = std::min(values.find(", "), values.size());
+        add(typed, in_front + std::string{values.substr(0, end)});
+        values.remove_prefix(std::min(end + 2, values.size()));
+    }
+}
+
+Suggestions OptionParser::suggest(const std::vector<std::string>& words) const {
+    Suggestions result;
+    const std::string& typed = words.back();
+    const std::vector<std::string> before{words.begin(), words.end() - 1};
+    if (command_ != nullptr) {
+        bool separator = false;
+        const std::size_t begin = find_command(*app_, before, separator);
+        if (begin < before.size()) {
+            result.command = begin + (separator ? 1 : 0);
+            return result;
+        }
+    }
+    // "--view c" or "--view=c".
+    const std::size_t equals = typed.starts_with("--") ? typed.find('=') : std::string::npos;
+    const bool is_joined = equals != std::string::npos;
+    const std::string asked = is_joined        ? typed.substr(0, equals)
+                              : before.empty() ? std::string{}
+                                               : before.back();
+    if (takes_value(*app_, asked)) {
+        const std::string in_front = is_joined ? asked + "=" : std::string{};
+        const CLI::Option* const option = app_->get_option(asked);
+        result.add_values(typed, in_front, values_.at("--" + option->get_lnames().front()));
+    } else if (typed.starts_with('-')) {
+        for (const CLI::Option* const option : app_->get_options()) {
+            for (const std::string& name : option->get_lnames()) {
+                result.add(typed, "--" + name, option->get_description());
+            }
+        }
+    } else if (command_ != nullptr) {
+        result.command = before.size();
+    }
+    return result;
+}
+
+Unexpected no_such_word(const std::string& option, std::string_view text, const std::string& known,
+                        std::string_view refusal) {
+    return unexpected(
+        ErrorCode::invalid_argument,
+        fmt::format(fmt::runtime(refusal), option, text) + ": choose one of " + known);
 }
 
 Read into(std::string& target) {
-    return [&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
+    return {[&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
         target = text;
         return {};
-    };
+    }};
 }
 
 Read into(std::vector<std::string>& target) {
-    return [&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
+    return {[&target](const std::string& /*option*/, const std::string& text) -> Result<void> {
         target.push_back(text);
         return {};
-    };
+    }};
 }
 
 Read unless_empty(Read read) {
-    return [read = std::move(read)](const std::string& option, const std::string& text) {
-        return text.empty() ? Result<void>{} : read(option, text);
+    read.take = [take = read.take](const std::string& option, const std::string& text) {
+        return text.empty() ? Result<void>{} : take(option, text);
     };
+    return read;
 }
 
 }  // namespace sample::cli

@@ -20,6 +20,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -31,10 +32,11 @@ struct Variable {
     const char* option;
 };
 constexpr Variable kVariables[] = {
-    {"SAMPLE_FREQ", "--freq"},           {"SAMPLE_TIME", "--time"},
-    {"SAMPLE_OUTPUT", "--output"},       {"SAMPLE_EXPORT", "--export"},
-    {"SAMPLE_SOURCE", "--source"},       {"SAMPLE_CLOCK", "--clock"},
-    {"SAMPLE_MAX_STACK", "--max-stack"}, {"SAMPLE_EVENT", "--event"},
+    {"SAMPLE_FREQ", "--freq"},     {"SAMPLE_TIME", "--time"},
+    {"SAMPLE_DELAY", "--delay"},   {"SAMPLE_OUTPUT", "--output"},
+    {"SAMPLE_EXPORT", "--export"}, {"SAMPLE_SOURCE", "--source"},
+    {"SAMPLE_CLOCK", "--clock"},   {"SAMPLE_MAX_STACK", "--max-stack"},
+    {"SAMPLE_EVENT", "--event"},   {"SAMPLE_TRACE", "--trace"},
 };
 struct Switch {
     const char* name;
@@ -91,6 +93,7 @@ Result<Collection> begin(pid_t root, int stop_fd) {
     collector::SessionOptions told = session_options_of(options);
     told.command_line = collector::command_line_of(root);
     told.stop_fd = stop_fd;
+    told.recording = std::filesystem::absolute(recording.path).string();
     SAMPLE_TRY(session,
                collector::Session::create(std::move(told), std::make_unique<trace::RecordingWriter>(
                                                                std::move(recording.file.fd))));
@@ -131,7 +134,7 @@ int run_collect(int fd) {
         session->release_root();
     }
     const bool is_good =
-        finish_recording(options, recording.path, *session, !outcome.failure, false)
+        finish_recording(options, recording.path, session->recorder(), !outcome.failure, false)
             .errors.empty() &&
         !outcome.failure;
     session->release_root();

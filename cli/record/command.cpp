@@ -7,13 +7,17 @@
 #include "sampler/control/protocol.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -91,6 +95,34 @@ std::string why_not(const std::string& path) {
     return {};
 }
 
+Result<std::string> find_own_library(std::string_view name, std::string_view target) {
+    std::array<char, PATH_MAX> program{};
+    const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size());
+    if (size <= 0) {
+        return unexpected(Error::from_errno("cannot find the program's own folder"));
+    }
+    std::string folder{program.data(), static_cast<std::size_t>(size)};
+    folder.resize(folder.rfind('/') + 1);
+    for (const char* place : {"", "../" SAMPLE_LIBRARY_FOLDER "/", "../lib/"}) {
+        std::string path = folder + place;
+        path += name;
+        if (::access(path.c_str(), R_OK) == 0) {
+            path = follow_links(path);
+            if (path.find_first_of(" :") != std::string::npos) {
+                return refuse(ErrorCode::unsupported,
+                              "{} cannot be preloaded: LD_PRELOAD allows no space and no colon in "
+                              "a path; install it elsewhere",
+                              path);
+            }
+            return path;
+        }
+    }
+    return refuse(ErrorCode::not_found,
+                  "{1} is neither in {0} nor in {0}../" SAMPLE_LIBRARY_FOLDER
+                  ": install both, or build the target {2}",
+                  folder, name, target);
+}
+
 struct Order {
     char preload[4096];
     char session[64];
@@ -124,7 +156,21 @@ void join_environment(const Order& order) {
     ::setenv(control::kSessionVariable, order.session, 1);
 }
 
-[[noreturn]] void run_child(const std::vector<std::string>& command, int order_fd, int failure_fd) {
+/// A program in the background of nobody's terminal, which does not outlive us.
+void stand_apart(int output) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    ::dup2(nothing.get(), STDIN_FILENO);
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+}
+
+[[noreturn]] void run_child(const std::vector<std::string>& command, int order_fd, int failure_fd,
+                            int output) {
+    if (output >= 0) {
+        stand_apart(output);
+    }
     Order order;
     if (!read_whole(order_fd, &order, sizeof order)) {
         ::_exit(127);
@@ -174,31 +220,16 @@ Result<CommandCheck> check_command(const std::string& word) {
     return check;
 }
 
-Result<std::string> find_agent_library() {
-    std::array<char, PATH_MAX> program{};
-    const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size());
-    if (size <= 0) {
-        return unexpected(Error::from_errno("cannot find the program's own folder"));
-    }
-    std::string folder{program.data(), static_cast<std::size_t>(size)};
-    folder.resize(folder.rfind('/') + 1);
-    for (const char* place : {"", "../" SAMPLE_LIBRARY_FOLDER "/", "../lib/"}) {
-        std::string path = folder + place + "libsample.so";
-        if (::access(path.c_str(), R_OK) == 0) {
-            path = follow_links(path);
-            if (path.find_first_of(" :") != std::string::npos) {
-                return refuse(ErrorCode::unsupported,
-                              "{} cannot be preloaded: LD_PRELOAD allows no space and no colon in "
-                              "a path; install it elsewhere",
-                              path);
-            }
-            return path;
-        }
-    }
-    return refuse(ErrorCode::not_found,
-                  "libsample.so is neither in {0} nor in {0}../" SAMPLE_LIBRARY_FOLDER
-                  ": install both, or build the target sample_agent",
-                  folder);
+Result<std::string> find_agent_library(bool with_memory) {
+    return find_own_library(with_memory ? "libsample-memory.so" : "libsample.so", "sample_agent");
+}
+
+Result<std::string> find_unity_host() {
+    return find_own_library("libsample-unity-host.so", "sample_unity_host");
+}
+
+Result<std::string> find_module_host() {
+    return find_own_library("libsample-modules.so", "sample_modules");
 }
 
 void exec_command(const std::vector<std::string>& command) {
@@ -211,7 +242,7 @@ void exec_command(const std::vector<std::string>& command) {
     ::execvp(words[0], words.data());
 }
 
-Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command) {
+Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command, int output) {
     int order[2] = {-1, -1};
     int failure[2] = {-1, -1};
     if (::pipe2(order, O_CLOEXEC) != 0 || ::pipe2(failure, O_CLOEXEC) != 0) {
@@ -228,7 +259,7 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
     if (pid == 0) {
         order_write.reset();
         failure_read.reset();
-        run_child(command, order_read.get(), failure_write.get());
+        run_child(command, order_read.get(), failure_write.get(), output);
     }
     return LaunchedCommand{pid, std::move(order_write), std::move(failure_read)};
 }
@@ -236,7 +267,9 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
 Result<void> LaunchedCommand::start(const std::string& preload, const std::string& session) {
     Order order{};
     if (preload.size() >= sizeof order.preload || session.size() >= sizeof order.session) {
-        return unexpected(ErrorCode::invalid_argument, "the path of libsample.so is too long");
+        return unexpected(
+            ErrorCode::invalid_argument,
+            "the path of libsample.so is too long: install it in a folder with a shorter one");
     }
     std::memcpy(order.preload, preload.data(), preload.size());
     std::memcpy(order.session, session.data(), session.size());
@@ -254,6 +287,12 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
 void LaunchedCommand::give_up() {
     order_.reset();
     static_cast<void>(wait());
+}
+
+std::optional<int> LaunchedCommand::wait_for(int milliseconds) const {
+    const Fd end{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))};
+    pollfd ended{end.get(), POLLIN, 0};
+    return ::poll(&ended, 1, milliseconds) > 0 ? std::optional{wait()} : std::nullopt;
 }
 
 int LaunchedCommand::wait() const {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,13 @@ struct CommandCheck {
 
 /// Where libsample.so is: beside the program, or in the library folder of the same prefix.
 /// Errors: not_found, with the places that were looked at.
-[[nodiscard]] Result<std::string> find_agent_library();
+/// `with_memory`: libsample-memory.so, which traces malloc as well.
+[[nodiscard]] Result<std::string> find_agent_library(bool with_memory);
+
+/// The host for Unity's plug-ins, libsample-unity-host.so, in the same places.
+[[nodiscard]] Result<std::string> find_unity_host();
+/// The host of profiler modules, libsample-modules.so, likewise.
+[[nodiscard]] Result<std::string> find_module_host();
 
 /// Becomes `command`, looked up as execvp(3) does. Returns if that fails, with errno.
 void exec_command(const std::vector<std::string>& command);
@@ -38,7 +45,9 @@ class LaunchedCommand {
 public:
     /// Forks. The child waits for start() or the end of this process. Call it while this process
     /// has one thread, and its signal mask is the command's.
-    static Result<LaunchedCommand> fork(const std::vector<std::string>& command);
+    /// `output`: the command is not to share our terminal. It gets a process group of its own, no
+    /// input, this descriptor as its output, and SIGTERM if we end before it; -1: it gets ours.
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command, int output = -1);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -51,6 +60,8 @@ public:
 
     /// Waits for its end and returns its wait status.
     [[nodiscard]] int wait() const;
+    /// The same, for `milliseconds` at most; none: it goes on.
+    [[nodiscard]] std::optional<int> wait_for(int milliseconds) const;
 
 private:
     LaunchedCommand(pid_t pid, Fd order, Fd failure)

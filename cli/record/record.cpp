@@ -2,14 +2,14 @@
 //
 //   check the command ─▶ fork it, held back ─▶ open the file ─▶ session ─▶ let it exec ─▶ record
 //     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
-#include "analysis/load_profile.h"
 #include "cli/output.h"
 #include "cli/record/command.h"
+#include "cli/record/machine.h"
+#include "cli/record/progress.h"
+#include "cli/record/receivers.h"
 #include "cli/record/record_signals.h"
 #include "cli/record/recording.h"
 #include "cli/verbs/verbs.h"
-#include "cli/views/terminal.h"
-#include "cli/views/views.h"
 #include "sampler/collector/session.h"
 #include "trace/recording_writer.h"
 
@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -34,45 +36,6 @@ int end_like(int status) {
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     end_by(WTERMSIG(status));
-}
-
-/// One line that is written over once a second; nothing where standard error is no terminal.
-class Countdown {
-public:
-    explicit Countdown(bool shown) : shown_{shown && ::isatty(STDERR_FILENO) == 1} {}
-
-    void show(std::chrono::nanoseconds left) const {
-        if (shown_) {
-            const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
-                left + std::chrono::seconds{1} - std::chrono::nanoseconds{1});
-            fmt::print(stderr, "\r\x1b[Ksample: {}:{:02} left", seconds.count() / 60,
-                       seconds.count() % 60);
-        }
-    }
-    void clear() const {
-        if (shown_) {
-            std::fputs("\r\x1b[K", stderr);
-        }
-    }
-
-private:
-    bool shown_;
-};
-
-/// What failed, and the summary, on standard error. The exit code stays the command's.
-void tell(const FinishedRecording& finished, const RecordOptions& options,
-          const std::string& path) {
-    for (const Error& error : finished.errors) {
-        print_error(error.message());
-    }
-    if (!options.quiet && finished.named) {
-        const callgraph::Profile profile =
-            analysis::profile_of_recording(finished.named->recording, finished.named->symbols);
-        const std::string text = summary_view(
-            profile,
-            {detect_terminal(STDERR_FILENO, options.color), SummaryOptions{}.functions, path});
-        std::fputs(text.c_str(), stderr);
-    }
 }
 
 int exec_failure_code(const Error& error) {
@@ -99,7 +62,10 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = fmt::format("{}", fmt::join(options.command, " "));
     session_options.stop_fd = signals.stop_fd();
+    session_options.recording = std::filesystem::absolute(prepared->path).string();
+    session_options.on_cancel = [&] { countdown.clear(); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
+    session_options.on_trouble = [](const std::string& text) { print_error(text); };
     auto session = collector::Session::create(
         std::move(session_options),
         std::make_unique<trace::RecordingWriter>(std::move(recording.fd)));
@@ -127,15 +93,62 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    tell(finish_recording(options, prepared->path, **session, !outcome.failure, !options.quiet),
+    tell(finish_recording(options, prepared->path, (*session)->recorder(), !outcome.failure,
+                          !options.quiet),
          options, prepared->path);
     session->reset();
     return end_like(command.wait());
 }
 
+/// By the environment that the command gets.
+Result<void> prepare_receivers(const RecordOptions& options, const std::string& agent) {
+    SAMPLE_TRY(settings, receiver_settings(options.trace, agent));
+    for (const std::string& note : settings.notes) {
+        print_error(note);
+    }
+    for (const auto& [variable, library] : settings.variables) {
+        ::setenv(variable.c_str(), library.c_str(), 1);
+    }
+    return {};
+}
+
+/// Adds the host of the plug-ins to `preload`, and tells it of them by the environment that the
+/// command gets.
+Result<void> prepare_plugins(const RecordOptions& options, std::string& preload) {
+    if (options.unity_plugins.empty()) {
+        return {};
+    }
+    SAMPLE_TRY(host, find_unity_host());
+    preload += ":" + host;
+    ::setenv("SAMPLE_UNITY_PLUGIN",
+             fmt::format("{}", fmt::join(options.unity_plugins, ":")).c_str(), 1);
+    if (options.unity_release) {
+        ::setenv("SAMPLE_UNITY_RELEASE", "1", 1);
+    }
+    return {};
+}
+
+/// The same of the profiler modules: those of the variable first.
+Result<void> prepare_modules(const RecordOptions& options, std::string& preload) {
+    const char* const set = std::getenv("SAMPLE_MODULE");
+    const std::string before = set == nullptr ? "" : set;
+    if (before.empty() && options.modules.empty()) {
+        return {};
+    }
+    SAMPLE_TRY(host, find_module_host());
+    preload += ":" + host;
+    const std::string named = fmt::format("{}", fmt::join(options.modules, ";"));
+    ::setenv("SAMPLE_MODULE",
+             (before.empty() || named.empty() ? before + named : before + ";" + named).c_str(), 1);
+    return {};
+}
+
 }  // namespace
 
 Result<int> run(const RecordOptions& options) {
+    if (options.machine) {
+        return record_machine(options);
+    }
     const auto check = check_command(options.command[0]);
     if (!check) {
         print_error(check.error().message());
@@ -149,12 +162,17 @@ Result<int> run(const RecordOptions& options) {
         print_error(check->cannot_profile + "; it runs unprofiled");
         return run_unprofiled(options.command);
     }
-    SAMPLE_TRY(agent, find_agent_library());
+    // Only where they are asked for: malloc is the program's as it is else.
+    const bool with_memory = ("," + options.trace + ",").find(",memory,") != std::string::npos;
+    SAMPLE_TRY(agent, find_agent_library(with_memory));
+    SAMPLE_CHECK(prepare_receivers(options, agent));
+    std::string preload = check->runtime.empty() ? agent : check->runtime + ":" + agent;
+    SAMPLE_CHECK(prepare_plugins(options, preload));
+    SAMPLE_CHECK(prepare_modules(options, preload));
     SAMPLE_TRY(command, LaunchedCommand::fork(options.command));
     // The command has got what it inherits.
     ignore_size_limit();
-    return record_command(options, command,
-                          check->runtime.empty() ? agent : check->runtime + ":" + agent);
+    return record_command(options, command, preload);
 }
 
 }  // namespace sample::cli

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -177,7 +178,11 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
     session.clock = options.clock;
     session.event = options.event;
     session.max_stack = options.max_stack;
+    session.kernel = options.kernel;
+    session.samples = options.samples;
+    session.channels = options.trace;
     session.children = options.children;
+    session.delay = options.delay.value_or(std::chrono::nanoseconds{0});
     session.time = options.time;
     session.tool_version = SAMPLE_VERSION;
     return session;
@@ -189,7 +194,7 @@ Result<void> check_event(const RecordOptions& options) {
 }
 
 FinishedRecording finish_recording(const RecordOptions& options, const std::string& path,
-                                   const collector::Session& session, bool is_whole,
+                                   const collector::Recorder& recorder, bool is_whole,
                                    bool is_shown) {
     FinishedRecording result;
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
@@ -197,29 +202,39 @@ FinishedRecording finish_recording(const RecordOptions& options, const std::stri
         return result;
     }
     const auto cache = analysis::user_cache(options.use_cache);
-    auto named = analysis::name_recording(path,
-                                          {true, session.module_files(), options.debug_folders,
-                                           cache.get(), session.module_readers()},
-                                          times_wanted(options.exports));
+    const analysis::NamingOptions naming{true, recorder.module_files(), options.debug_folders,
+                                         cache.get(), recorder.readers()};
+    auto named = analysis::name_recording(path, naming, times_wanted(options.exports));
     if (!named) {
         result.errors.push_back(named.error());
         return result;
     }
-    const auto note = [&result](const Result<void>& done) {
-        if (!done) {
-            result.errors.push_back(done.error());
-        }
+    const auto keep = [&] {
+        return can_keep ? analysis::keep_names(path, *named, options.code ? &naming : nullptr)
+                        : Result<void>{};
     };
-    if (can_keep) {
-        note(analysis::keep_names(path, *named, options.code));
+    // Beside each other, as far as a thread is to be had: somebody waits.
+    std::future<Result<void>> kept = std::async(keep);
+    if (is_shown) {
+        result.profile = analysis::profile_of_recording(named->recording, named->symbols);
+    }
+    if (const Result<void> done = kept.get(); !done) {
+        result.errors.push_back(done.error());
     }
     for (const ExportRequest& request : options.exports) {
         callgraph::BuildOptions build;
         build.by_line = request.format->wants.lines;
-        note(write_export(analysis::profile_of_recording(named->recording, named->symbols, build),
-                          *request.format, request.path, options.force));
+        build.group_memory = request.format->wants.memory;
+        build.further = request.format->wants.metrics;
+        const Result<std::string> warning =
+            write_export(analysis::profile_of_recording(named->recording, named->symbols, build),
+                         *request.format, request.path, options.force);
+        if (!warning) {
+            result.errors.push_back(warning.error());
+        } else if (!warning->empty()) {
+            result.warnings.push_back(*warning);
+        }
     }
-    result.named = std::move(*named);
     return result;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include "analysis/symbolize_recording.h"
+#include "callgraph/profile.h"
 #include "cli/options/options.h"
 #include "core/fd.h"
 #include "core/result.h"
-#include "sampler/collector/session.h"
+#include "sampler/collector/recorder.h"
+#include "sampler/collector/session_options.h"
 
 #include <sys/types.h>
 
@@ -66,16 +68,18 @@ struct PreparedRecording {
 
 /// What was made of a recording, and what was not.
 struct FinishedRecording {
-    std::optional<analysis::NamedRecording> named;  ///< None: it was not read, or cannot be.
+    /// To be shown; none: it is not to be, or cannot be read.
+    std::optional<callgraph::Profile> profile;
     std::vector<Error> errors;
+    std::vector<std::string> warnings;  ///< Of write_export().
 };
 
-/// After the session: names the recording if it is to be shown, kept or exported, keeps the names
-/// in its file, as far as options ask for it and it `is_whole`, and writes every export that it
-/// can.
+/// After the session, whose `recorder` is: names the recording if it is to be shown, kept or
+/// exported, keeps the names in its file, as far as options ask for it and it `is_whole`, and
+/// writes every export that it can.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
                                                  const std::string& path,
-                                                 const collector::Session& session, bool is_whole,
+                                                 const collector::Recorder& recorder, bool is_whole,
                                                  bool is_shown);
 
 }  // namespace sample::cli

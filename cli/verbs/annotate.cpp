@@ -4,6 +4,7 @@
 #include "analysis/annotation.h"
 #include "analysis/load_profile.h"
 #include "analysis/symbolize_recording.h"
+#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/text.h"
@@ -52,9 +53,15 @@ void set_forms(analysis::Annotation& annotation, const AnnotateOptions& options)
     }
 }
 
-analysis::AnnotationRequest request_of(const AnnotateOptions& options, const Terminal& terminal) {
+/// Whether a word that stands alone is FILE, not FUNCTION.
+bool names_recording(const std::string& word) {
+    return word == "-" || word.ends_with(".utrace") || analysis::is_recording(word);
+}
+
+analysis::AnnotationRequest request_of(const AnnotateOptions& options, std::string_view function,
+                                       const Terminal& terminal) {
     analysis::AnnotationRequest request;
-    request.function = options.function;
+    request.function = function;
     request.syntax =
         options.intel ? symbolize::AssemblySyntax::intel : symbolize::AssemblySyntax::att;
     request.want_code = options.json || options.layout != AnnotationLayout::source;
@@ -69,20 +76,23 @@ analysis::AnnotationRequest request_of(const AnnotateOptions& options, const Ter
 }  // namespace
 
 Result<int> run(const AnnotateOptions& options) {
-    SAMPLE_TRY(recording, analysis::load_recording_file(options.file));
-    const auto cache = analysis::user_cache(options.use_cache);
-    const analysis::NamingOptions naming{
-        !options.resymbolize, {}, options.debug_folders, cache.get()};
+    const bool is_file = options.file.empty() && names_recording(options.function);
+    SAMPLE_TRY(file, named_or_newest(is_file ? options.function : options.file));
+    SAMPLE_TRY(whole, analysis::load_recording_file(file));
+    SAMPLE_TRY(recording, callgraph::select(std::move(whole), options.selection));
+    const auto cache = analysis::user_cache(options.names_from);
+    const analysis::NamingOptions naming = analysis::naming_from(options.names_from, cache.get());
     const analysis::RecordingSymbols symbols = analysis::symbolize_recording(recording, naming);
     analysis::KeptCode kept = analysis::kept_code_of(recording);
-    if (options.resymbolize) {
+    if (!naming.from_recording) {
         kept.modules.clear();  // Its instructions have the names that the recording carries.
     }
     analysis::KeptOrLocal sources{recording, kept, analysis::places_of(naming)};
     const Terminal terminal = detect_terminal(STDOUT_FILENO, options.color);
     SAMPLE_TRY(annotation,
-               annotate(recording, symbols.symbols, request_of(options, terminal), sources));
-    if (!has_unit(options.unit, options.file, annotation.unit)) {
+               annotate(recording, symbols.symbols,
+                        request_of(options, is_file ? "" : options.function, terminal), sources));
+    if (!has_unit(options.unit, file, annotation.unit)) {
         return kExitUsage;
     }
     set_forms(annotation, options);

@@ -1,13 +1,16 @@
-// `sample diff`: two files beside each other, on standard output; with a gate, an exit code.
+// `sample diff`: two files beside each other, or several a side, on standard output; with a gate,
+// an exit code.
 #include "analysis/diff/diff.h"
 
 #include "analysis/diff/function_match.h"
 #include "analysis/load_profile.h"
+#include "callgraph/transforms.h"
 #include "cli/output.h"
 #include "cli/refuse.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/diff.h"
 #include "cli/views/text.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,12 +22,8 @@
 namespace sample::cli {
 namespace {
 
-constexpr double kHundred = 100;
-
 /// `profile` as if it had lasted `seconds`: its samples keep their times, so the noise stays known.
 Result<void> average(DiffSide& side, std::uint64_t seconds) {
-    constexpr double kNsPerSecond = 1e9;
-    constexpr double kNsPerMs = 1e6;
     callgraph::Profile& profile = side.profile;
     const double length_ns = profile.stats.wall_ns != 0
                                  ? static_cast<double>(profile.stats.wall_ns)
@@ -39,18 +38,30 @@ Result<void> average(DiffSide& side, std::uint64_t seconds) {
     }
     const double scale = static_cast<double>(seconds) * kNsPerSecond / length_ns;
     side.factor = scale / profile.scale;
-    const auto total = static_cast<long double>(root_total_ns(profile));
+    const auto total = static_cast<long double>(root_total(profile));
     if (total * static_cast<long double>(side.factor) >=
         static_cast<long double>(std::numeric_limits<std::uint64_t>::max())) {
-        return refuse(ErrorCode::unsupported,
-                      "--average: {} has more than 64 bits can say, so scaled: leave --average out",
-                      side.file);
+        return refuse(
+            ErrorCode::unsupported,
+            "--average: {} has durations that are too large to be scaled: leave --average out",
+            side.file);
     }
     profile.scale = scale;
     return {};
 }
 
-Result<DiffSide> load(const std::string& file, analysis::ProfileChoice choice) {
+std::string counted_thing(const callgraph::Profile& profile) {
+    return profile.is_time() ? "time" : printable(profile.metric.unit);
+}
+
+Unexpected not_comparable(const DiffSide& one, const DiffSide& other) {
+    return refuse(ErrorCode::unsupported,
+                  "{} is in {}, {} in {}: compare recordings of the same event", one.file,
+                  counted_thing(one.profile), other.file, counted_thing(other.profile));
+}
+
+Result<DiffSide> load(const std::string& file, const DiffVerbOptions& options) {
+    analysis::ProfileChoice choice = options.choice;
     const std::optional<std::uint64_t> average_s = std::exchange(choice.average_s, {});
     // Compilers split and copy functions as they like, from build to build.
     choice.fold_parts = true;
@@ -59,34 +70,84 @@ Result<DiffSide> load(const std::string& file, analysis::ProfileChoice choice) {
     if (average_s) {
         SAMPLE_CHECK(average(side, *average_s));
     }
+    if (!options.normalize_by.empty()) {
+        side.reference = callgraph::focus(side.profile, options.normalize_by);
+        if (root_total(*side.reference) == 0) {
+            return refuse(ErrorCode::not_found,
+                          "--normalize-by: {} has no time of a function called '{}': sample report "
+                          "--view functions lists the names",
+                          file, options.normalize_by);
+        }
+    }
     return side;
 }
 
-std::string counted_thing(const callgraph::Profile& profile) {
-    return profile.is_time() ? "time" : printable(profile.unit);
+Result<std::vector<DiffSide>> load_all(const std::vector<std::string>& files,
+                                       const DiffVerbOptions& options) {
+    std::vector<DiffSide> sides;
+    for (const std::string& file : files) {
+        SAMPLE_TRY(side, load(file, options));
+        if (!sides.empty() && sides.front().profile.metric.unit != side.profile.metric.unit) {
+            return not_comparable(sides.front(), side);
+        }
+        sides.push_back(std::move(side));
+    }
+    return sides;
+}
+
+std::vector<const callgraph::Profile*> profiles_of(const std::vector<DiffSide>& sides) {
+    std::vector<const callgraph::Profile*> profiles;
+    profiles.reserve(sides.size());
+    for (const DiffSide& side : sides) {
+        profiles.push_back(&side.profile);
+    }
+    return profiles;
+}
+
+std::vector<analysis::Run> runs_of(const std::vector<DiffSide>& sides) {
+    std::vector<analysis::Run> runs;
+    runs.reserve(sides.size());
+    for (const DiffSide& side : sides) {
+        runs.push_back({&side.profile, side.factor, side.reference ? &*side.reference : nullptr});
+    }
+    return runs;
+}
+
+/// Every profile without_addresses() of every other.
+void leave_out_addresses(DiffReport& report) {
+    std::vector<callgraph::Profile*> profiles;
+    for (std::vector<DiffSide>* sides : {&report.before, &report.after}) {
+        for (DiffSide& side : *sides) {
+            profiles.push_back(&side.profile);
+        }
+    }
+    for (callgraph::Profile* profile : profiles) {
+        for (const callgraph::Profile* other : profiles) {
+            if (other != profile) {
+                *profile = analysis::without_addresses(std::move(*profile), *other);
+            }
+        }
+    }
 }
 
 /// Loads and compares. Errors: what cannot be loaded, or not compared at all.
 Result<DiffReport> compare(const DiffVerbOptions& options) {
-    SAMPLE_TRY(a, load(options.before, options.choice));
-    SAMPLE_TRY(b, load(options.after, options.choice));
+    SAMPLE_TRY(a, load_all(options.before, options));
+    SAMPLE_TRY(b, load_all(options.after, options));
     DiffReport report{std::move(a), std::move(b), options, {}, {}, {}};
-    callgraph::Profile& before = report.before.profile;
-    callgraph::Profile& after = report.after.profile;
-    if (before.unit != after.unit) {
-        return refuse(ErrorCode::unsupported,
-                      "{} is in {}, {} in {}: compare recordings of the same event", options.before,
-                      counted_thing(before), options.after, counted_thing(after));
+    const DiffSide& before = report.before.front();
+    const DiffSide& after = report.after.front();
+    if (before.profile.metric.unit != after.profile.metric.unit) {
+        return not_comparable(before, after);
     }
-    before = analysis::without_addresses(std::move(before), after);
-    after = analysis::without_addresses(std::move(after), before);
+    leave_out_addresses(report);
     report.diff =
-        analysis::diff(before, after,
+        analysis::diff(runs_of(report.before), runs_of(report.after),
                        {options.normalize, 1 - options.confidence_percent / kHundred,
-                        options.view == DiffView::paths, options.json, options.choice.search,
-                        report.before.factor, report.after.factor});
+                        options.view == DiffView::paths, options.json, options.choice.search});
     report.warnings =
-        analysis::comparability_warnings(before, after, options.choice.average_s.has_value());
+        analysis::comparability_warnings(profiles_of(report.before), profiles_of(report.after),
+                                         options.choice.average_s.has_value());
     return report;
 }
 
@@ -130,10 +191,11 @@ Result<int> run(const DiffVerbOptions& options) {
         return refuse("no name contains '{}': sample report --view functions lists the names",
                       options.choice.search);
     }
-    if (options.fail_above_percent && !report.diff.is_judged) {
+    if (const auto& run = report.diff.without_samples; options.fail_above_percent && run) {
         return refuse(
             "--fail-above needs the numbers of samples, which {} does not have: compare recordings",
-            report.diff.whole.before.samples == 0 ? options.before : options.after);
+            *run < options.before.size() ? options.before[*run]
+                                         : options.after[*run - options.before.size()]);
     }
     if (options.fail_above_percent) {
         report.failures = analysis::gate_failures(report.diff, *options.fail_above_percent);

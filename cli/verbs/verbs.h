@@ -16,11 +16,16 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitGate = 3;  ///< diff: worse than --fail-above allows.
 
 [[nodiscard]] Result<int> run(const RecordOptions& options);
+[[nodiscard]] Result<int> run(const AttachOptions& options);
+[[nodiscard]] Result<int> run(const TopOptions& options);
 [[nodiscard]] Result<int> run(const ReportOptions& options);
 [[nodiscard]] Result<int> run(const AnnotateOptions& options);
 [[nodiscard]] Result<int> run(const DiffVerbOptions& options);
 [[nodiscard]] Result<int> run(const ExportOptions& options);
 [[nodiscard]] Result<int> run(const ImportOptions& options);
+[[nodiscard]] Result<int> run(const TraceOptions& options);
+[[nodiscard]] Result<int> run(const ControlOptions& options);
+[[nodiscard]] Result<int> run(const SessionsOptions& options);
 [[nodiscard]] Result<int> run(const DoctorOptions& options);
 
 /// The hidden verb that the agent starts: records the process at the other end of the socket `fd`

@@ -19,7 +19,7 @@
 namespace sample::cli {
 namespace {
 
-constexpr std::size_t kIndent = 5;   ///< Of instructions without a source line.
+constexpr std::size_t kCodeIndent = 5;  ///< Of instructions without a source line.
 constexpr std::size_t kContext = 2;  ///< Lines or instructions shown around one that was sampled.
 
 /// Which of a row of things are shown: those that were sampled, and their neighbours.
@@ -48,34 +48,34 @@ struct SourceLine {
 class AnnotatePage {
 public:
     AnnotatePage(const analysis::Annotation& annotation, const AnnotateViewOptions& options)
-        : annotation_{annotation}, options_{options} {
+        : annotation_{annotation},
+          options_{options},
+          measure_{annotation.unit, annotation.weight.total, options.unit, 1.0, 2} {
         constexpr std::size_t kLeastColumn = 10;
-        column_ = std::max({kLeastColumn, display_width(cell(annotation.weight.total_ns)),
-                            display_width("total " + unit_name())});
+        column_ = std::max({kLeastColumn, display_width(measure_.cell(measure_.whole)),
+                            display_width(measure_.heading("total", options.terminal))});
     }
 
     /// The function, its weight, and the names of the columns.
     void add_heading() {
         const callgraph::Function& function = annotation_.function;
-        std::string place = location_text(function, false);
+        std::string place = location_text(function.source, function.line, false);
         place = place.empty() ? "" : "  " + place;
         if (!annotation_.module.empty() && annotation_.module != function.source) {
             place += "  [" + printable(annotation_.module) + "]";
         }
         constexpr std::size_t kLeastName = 30;
-        const std::string name = shorten_name(
-            printable(callgraph::label(function)),
-            room_beside(display_width(place), options_.terminal, kLeastName), options_.terminal);
-        const auto amount = [&](std::uint64_t ns) {
-            return annotation_.unit.empty() ? short_duration(ns)
-                                            : grouped(ns) + " " + printable(annotation_.unit);
-        };
+        const std::string name =
+            shorten_name(printable(callgraph::label(function)),
+                         room_beside(display_width(place), options_.terminal.width, kLeastName),
+                         options_.terminal);
         const callgraph::KeyWeight& weight = annotation_.weight;
-        const std::string columns = pad_left("total " + unit_name(), column_) + " " +
-                                    pad_left("self " + unit_name(), column_);
+        const std::string columns =
+            pad_left(measure_.heading("total", options_.terminal), column_) + " " +
+            pad_left(measure_.heading("self", options_.terminal), column_);
         out_ += fmt::format(
             "{}{}\nself {}, total {}, {}\n\n{}\n", styled(options_.terminal, Style::bold, name),
-            place, amount(weight.self_ns), amount(weight.total_ns),
+            place, measure_.text(weight.self), measure_.text(weight.total),
             counted(weight.samples, "sample"), styled(options_.terminal, Style::bold, columns));
     }
 
@@ -83,19 +83,18 @@ public:
     /// shows.
     void add_line(std::optional<callgraph::KeyWeight> weight, const std::string& text,
                   Style style = Style::plain) {
-        const auto [total_ns, self_ns] = weight ? std::pair{weight->total_ns, weight->self_ns}
-                                                : std::pair<std::uint64_t, std::uint64_t>{};
-        const auto amount = [this](std::uint64_t ns) {
-            return pad_left(ns == 0 ? "" : cell(ns), column_);
+        const auto [total, self] = weight ? std::pair{weight->total, weight->self}
+                                          : std::pair<std::uint64_t, std::uint64_t>{};
+        const auto amount = [this](std::uint64_t value) {
+            return pad_left(value == 0 ? "" : measure_.cell(value), column_);
         };
-        const double percent = percent_of(self_ns, annotation_.weight.total_ns);
+        const double percent = percent_of(self, measure_.whole);
         constexpr std::size_t kLeast = 30;
-        const std::size_t room = room_beside(text_column(), options_.terminal, kLeast);
-        const bool fits = room == 0 || display_width(text) <= room;
+        const std::size_t room = room_beside(text_column(), options_.terminal.width, kLeast);
         out_ += fmt::format(
-            "{} {} {}", amount(total_ns),
-            styled(options_.terminal, weight ? heat(percent) : Style::plain, amount(self_ns)),
-            styled(options_.terminal, style, fits ? text : cut_end(text, room, options_.terminal)));
+            "{} {} {}", amount(total),
+            styled(options_.terminal, weight ? heat(percent) : Style::plain, amount(self)),
+            styled(options_.terminal, style, cut_end(text, room, options_.terminal)));
         while (out_.ends_with(' ')) {
             out_.pop_back();
         }
@@ -109,11 +108,11 @@ public:
     std::string finish() {
         std::string footer;
         for (const std::string& note : annotation_.notes) {
-            footer += "note: " + printable(note) + "\n";
+            footer += wrapped("note: " + printable(note), options_.terminal) + "\n";
         }
         if (!options_.all) {
             footer +=
-                "what was never sampled is left out, but for its neighbours: --all shows it\n";
+                "Lines without samples are left out, except near sampled ones: --all shows them.\n";
         }
         if (!footer.empty()) {
             out_ += "\n" + styled(options_.terminal, Style::dim, footer);
@@ -125,22 +124,9 @@ public:
     [[nodiscard]] std::size_t text_column() const { return 2 * column_ + 2; }
 
 private:
-    [[nodiscard]] std::string cell(std::uint64_t ns) const {
-        if (options_.unit == Unit::percent) {
-            return fmt::format("{:.2f}", percent_of(ns, annotation_.weight.total_ns));
-        }
-        return annotation_.unit.empty() ? milliseconds(ns) : grouped(ns);
-    }
-
-    [[nodiscard]] std::string unit_name() const {
-        if (options_.unit == Unit::percent) {
-            return "%";
-        }
-        return annotation_.unit.empty() ? "ms" : printable(annotation_.unit);
-    }
-
     const analysis::Annotation& annotation_;
     const AnnotateViewOptions& options_;
+    Measure measure_;
     std::size_t column_ = 0;
     std::string out_;
 };
@@ -241,14 +227,16 @@ private:
         std::vector<bool> sampled;
         sampled.reserve(lines.size());
         for (const auto& [number, line] : lines) {
-            sampled.push_back(weight_of(line).total_ns != 0);
+            sampled.push_back(weight_of(line).total != 0);
         }
         const std::vector<bool> shown = shown_of(sampled, options_.all);
         const std::size_t digits = std::to_string(lines.rbegin()->first).size();
         std::size_t i = 0;
         std::uint32_t previous = 0;
         for (const auto& [number, line] : lines) {
-            if (!shown[i++]) {
+            // A neighbour is there to be read.
+            const bool is_readable = sampled[i] || line.text || options_.all;
+            if (!shown[i++] || !is_readable) {
                 continue;
             }
             if (previous != 0 && number != previous + 1) {
@@ -282,10 +270,10 @@ private:
 
     void add_unknown_lines() {
         for (std::size_t i = 0; i < annotation_.lines.size(); ++i) {
-            if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total_ns != 0) {
+            if (annotation_.lines[i].line == 0 && annotation_.lines[i].weight.total != 0) {
                 page_.add_line(annotation_.lines[i].weight, " (no source line)", Style::dim);
                 if (options_.layout == AnnotationLayout::interleaved) {
-                    add_instructions_of(i, kIndent);
+                    add_instructions_of(i, kCodeIndent);
                 }
             }
         }
@@ -299,7 +287,7 @@ private:
         const analysis::AnnotatedCode* code = nullptr;
         const analysis::AnnotatedInstruction* before = nullptr;
         for (const Placed& placed : found->second) {
-            if (!options_.all && placed.instruction->weight.total_ns == 0) {
+            if (!options_.all && placed.instruction->weight.total == 0) {
                 continue;
             }
             if (code != placed.code) {
@@ -363,7 +351,7 @@ private:
             text = pad_right(text, indent + origin_column(indent)) + "  ; " + origin;
         }
         page_.add_line(instruction.weight, text,
-                       instruction.weight.total_ns == 0 ? Style::dim : Style::plain);
+                       instruction.weight.total == 0 ? Style::dim : Style::plain);
     }
 
     // By address.
@@ -382,7 +370,7 @@ private:
         std::vector<bool> sampled;
         sampled.reserve(code.instructions.size());
         for (const analysis::AnnotatedInstruction& instruction : code.instructions) {
-            sampled.push_back(instruction.weight.total_ns != 0);
+            sampled.push_back(instruction.weight.total != 0);
         }
         const std::vector<bool> shown = shown_of(sampled, options_.all);
         const analysis::AnnotatedInstruction* previous = nullptr;

@@ -2,6 +2,7 @@
 #include "callgraph/label.h"
 #include "cli/views/annotate.h"
 #include "cli/views/json.h"
+#include "cli/views/text.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace {
 class JsonWriter {
 public:
     explicit JsonWriter(const analysis::Annotation& annotation)
-        : annotation_{annotation}, is_time_{annotation.unit.empty()} {}
+        : annotation_{annotation}, measure_{annotation.unit} {}
 
     [[nodiscard]] Json whole() const {
         const callgraph::Function& function = annotation_.function;
@@ -22,7 +23,7 @@ public:
                     {"source", function.source},
                     {"line", function.line},
                     {"module", annotation_.module}};
-        if (!is_time_) {
+        if (!measure_.is_time()) {
             out["unit"] = annotation_.unit;
         }
         add_weight(out, annotation_.weight);
@@ -34,14 +35,10 @@ public:
 
 private:
     void add_weight(Json& to, const callgraph::KeyWeight& weight) const {
-        const char* const suffix = is_time_ ? "_us" : "_count";
-        to[std::string{"total"} + suffix] = shown(weight.total_ns);
-        to[std::string{"self"} + suffix] = shown(weight.self_ns);
+        to[measure_.key("total")] = measure_.number(weight.total);
+        to[measure_.key("self")] = measure_.number(weight.self);
         to["samples"] = weight.samples;
         to["self_samples"] = weight.self_samples;
-    }
-    [[nodiscard]] std::uint64_t shown(std::uint64_t ns) const {
-        return is_time_ ? microseconds(ns) : ns;
     }
 
     [[nodiscard]] Json text_of(const analysis::AnnotatedLine& line) const {
@@ -96,7 +93,7 @@ private:
     }
 
     const analysis::Annotation& annotation_;
-    bool is_time_;
+    Measure measure_;
 };
 
 }  // namespace

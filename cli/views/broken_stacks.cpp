@@ -1,6 +1,6 @@
 #include "cli/views/broken_stacks.h"
 
-#include "cli/views/text.h"
+#include "cli/views/table.h"
 
 #include <fmt/format.h>
 
@@ -62,6 +62,32 @@ std::string hint(const callgraph::BrokenStacks& broken) {
                        "rebuild it with -fasynchronous-unwind-tables");
 }
 
+/// All of them; the weights of `profile` behind samples.
+Table table_of(const callgraph::Profile& profile) {
+    using callgraph::BrokenStacks;
+    const bool is_time = profile.is_time();
+    const auto& all = profile.stats.broken_stacks;
+    const auto broken = values_of(all);
+    Table table;
+    table.measure = measure_of(profile);
+    table.rows = all.size();
+    table.columns = {
+        {"reason", "", Kind::word,
+         broken([](const BrokenStacks& of) { return wording(of.reason).name; })},
+        {"", "why", Kind::word,
+         broken([](const BrokenStacks& of) { return wording(of.reason).text; })},
+        {"module", "", Kind::word, broken([](const BrokenStacks& of) { return known(of.module); })},
+        {"samples", "samples", Kind::count, broken(&BrokenStacks::samples)},
+        {"", "share", Kind::share, broken(&BrokenStacks::samples), profile.stats.samples},
+        {is_time ? "us" : "count", is_time ? "time" : "total", Kind::weight,
+         broken(&BrokenStacks::weight)},
+        {"", "share", Kind::share, broken(&BrokenStacks::weight), profile.stats.sampled},
+        {"hint", "", Kind::word, broken(hint)}};
+    table.name_heading = "outermost known frame in";
+    table.name = [&all](std::size_t row, std::size_t /*room*/) { return place(all[row]); };
+    return table;
+}
+
 }  // namespace
 
 std::string main_break(const callgraph::Stats& stats) {
@@ -81,28 +107,12 @@ std::string main_break(const callgraph::Stats& stats) {
 std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal& terminal) {
     constexpr std::size_t kMostRows = 10;
     constexpr std::size_t kMostHints = 3;
-    const callgraph::Stats& stats = profile.stats;
-    const auto& all = stats.broken_stacks;
+    const auto& all = profile.stats.broken_stacks;
     if (all.empty()) {
         return {};
     }
-    const std::string heading =
-        profile.is_time() ? std::string{"time ms"} : printable(profile.unit);
-    const std::size_t time = std::max(std::size_t{12}, display_width(heading));
     std::string out =
-        "\nstacks that lack frames\n" +
-        styled(terminal, Style::bold,
-               fmt::format("{:>10} {:>8} {} {:>8}  {:<21}  outermost known frame in", "samples",
-                           "share", pad_left(heading, time), "share", "why")) +
-        "\n";
-    for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
-        const callgraph::BrokenStacks& broken = all[i];
-        out += fmt::format("{:>10} {:>8} {:>{}} {:>8}  {:<21}  {}\n", broken.samples,
-                           percent_text(broken.samples, stats.samples),
-                           duration_cell(profile, broken.ns, Unit::weight), time,
-                           percent_text(broken.ns, stats.sampled_ns), wording(broken.reason).text,
-                           place(broken));
-    }
+        "\nstacks that lack frames\n" + text_of(table_of(profile), terminal, kMostRows);
     if (all.size() > kMostRows) {
         out += std::to_string(all.size() - kMostRows) + " more: --json lists all\n";
     }
@@ -113,29 +123,22 @@ std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal
 }
 
 Json broken_stacks_json(const callgraph::Profile& profile) {
-    Json list = Json::array();
-    for (const callgraph::BrokenStacks& broken : profile.stats.broken_stacks) {
-        list.push_back({{"reason", wording(broken.reason).name},
-                        {"module", known(broken.module)},
-                        {"samples", broken.samples},
-                        {profile.is_time() ? "us" : "count", weight(profile, broken.ns)},
-                        {"hint", hint(broken)}});
-    }
-    return list;
+    return json_of(table_of(profile));
 }
 
 Json break_reasons_json(const callgraph::Profile& profile) {
     Json out = Json::object();
     for (const Wording& wording : kWordings) {
         std::uint64_t samples = 0;
-        std::uint64_t ns = 0;
+        std::uint64_t sum = 0;
         for (const callgraph::BrokenStacks& broken : profile.stats.broken_stacks) {
             samples += broken.reason == wording.reason ? broken.samples : 0;
-            ns += broken.reason == wording.reason ? broken.ns : 0;
+            sum += broken.reason == wording.reason ? broken.weight : 0;
         }
         if (samples != 0) {
-            out[wording.name] = {{"samples", samples},
-                                 {profile.is_time() ? "us" : "count", weight(profile, ns)}};
+            out[wording.name] = {
+                {"samples", samples},
+                {profile.is_time() ? "us" : "count", measure_of(profile).number(sum)}};
         }
     }
     return out;

@@ -2,15 +2,13 @@
 // itself and with what it calls. Signs say what colours say.
 #include "cli/views/diff.h"
 
-#include "cli/views/text.h"
+#include "cli/views/table.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <numeric>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,31 +22,29 @@ using analysis::Interval;
 using analysis::NodeDiff;
 using analysis::Verdict;
 
-constexpr double kHundred = 100;
 constexpr std::size_t kGap = 2;
 /// Where there is room for it, lines also say what both sides took.
 constexpr std::size_t kWide = 110;
 
 /// Two lines on one side: what it is, and how it was recorded.
-std::string side_text(const char* letter, const DiffSide& side, const analysis::Amount& whole,
-                      const Terminal& terminal) {
+std::string side_text(const std::string& name, const DiffSide& side, const Terminal& terminal) {
     const callgraph::Profile& profile = side.profile;
     const callgraph::Stats& stats = profile.stats;
     const std::string file = printable(side.file);
-    const std::string command =
-        shorten_name(printable(profile.command_line),
-                     room_beside(2 * kGap + 1 + display_width(file), terminal), terminal);
+    const std::string command = cut_end(
+        printable(profile.command_line),
+        room_beside(2 * kGap + name.size() + display_width(file), terminal.width), terminal);
     std::string out = fmt::format(
-        "{}{}{}\n   {}", styled(terminal, Style::bold, fmt::format("{}  {}", letter, file)),
-        command.empty() ? "" : "  ", command, weight_text(profile, whole.ns));
+        "{}{}{}\n   {}", styled(terminal, Style::bold, fmt::format("{}  {}", name, file)),
+        command.empty() ? "" : "  ", command, measure_of(profile).text(side.total()));
     if (profile.is_time() && !stats.clock.empty()) {
         out += stats.clock == "cpu" ? " of CPU time" : " of wall time";
     }
     if (profile.scale != 1.0) {
         out += " (" + scale_text(profile.scale, terminal) + ")";
     }
-    out += ", " +
-           (whole.samples == 0 ? "number of samples not known" : counted(whole.samples, "sample"));
+    out += ", " + (side.samples() == 0 ? "number of samples not known"
+                                       : counted(side.samples(), "sample"));
     if (stats.requested_hz != 0) {
         out += ", " + grouped(stats.requested_hz) + " Hz";
     }
@@ -78,14 +74,15 @@ public:
         : report_{report},
           diff_{report.diff},
           terminal_{terminal},
-          is_time_{report.before.profile.is_time()} {}
+          measure_{measure_of(report.before.front().profile)} {}
 
     std::string print() && {
-        out_ += side_text("A", report_.before, diff_.whole.before, terminal_);
-        out_ += side_text("B", report_.after, diff_.whole.after, terminal_);
+        print_side('A', report_.before);
+        print_side('B', report_.after);
         print_whole();
         for (const std::string& warning : report_.warnings) {
-            out_ += styled(terminal_, Style::warning, "note: " + warning) + "\n";
+            out_ +=
+                styled(terminal_, Style::warning, wrapped("note: " + warning, terminal_)) + "\n";
         }
         collect();
         if (!diff_.is_judged) {
@@ -103,17 +100,34 @@ private:
     [[nodiscard]] const char* things() const { return by_path() ? "path" : "function"; }
     [[nodiscard]] bool is_wide() const { return terminal_.width == 0 || terminal_.width >= kWide; }
 
+    [[nodiscard]] bool has_several_runs() const { return report_.before.size() > 1; }
+
+    void print_side(char letter, const std::vector<DiffSide>& runs) {
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            out_ += side_text(analysis::run_name(letter, i, runs.size()), runs[i], terminal_);
+        }
+    }
+
+    /// What shares are of.
+    [[nodiscard]] std::string reference() const {
+        const std::string& name = report_.options.normalize_by;
+        return name.empty() ? "the whole" : printable(name);
+    }
+
     void print_whole() {
         const Compared& whole = diff_.whole;
         const std::string arrow = terminal_.utf8 ? " \u2192 " : " -> ";
-        out_ += fmt::format("{}  {}{}{}", styled(terminal_, Style::bold, "whole"),
-                            weight_text(report_.before.profile, whole.before.ns), arrow,
-                            weight_text(report_.before.profile, whole.after.ns));
-        if (diff_.is_normalized) {
+        out_ += fmt::format("{}{}  {}{}{}", styled(terminal_, Style::bold, "whole"),
+                            has_several_runs() ? ", mean" : "", measure_.text(whole.before.weight),
+                            arrow, measure_.text(whole.after.weight));
+        if (diff_.is_normalized && report_.options.normalize_by.empty()) {
             out_ += "; shares of each are compared\n";
             return;
         }
-        const double difference = diff_.difference(whole);
+        if (diff_.is_normalized) {
+            out_ += "; divided by " + reference();
+        }
+        const double difference = whole.difference();
         out_ += "  " + percent_cell({&whole, 0, false, false}) + " %";
         if (whole.interval) {
             out_ += fmt::format(" ({}{}{} {})", cell(whole.interval->low),
@@ -142,9 +156,8 @@ private:
                 add(function.is_chosen, i, function.self, function.total);
             }
         }
-        const auto greater = [this](const Entry& a, const Entry& b) {
-            return std::abs(diff_.difference(*a.compared)) >
-                   std::abs(diff_.difference(*b.compared));
+        const auto greater = [](const Entry& a, const Entry& b) {
+            return std::abs(a.compared->difference()) > std::abs(b.compared->difference());
         };
         std::stable_sort(self_.begin(), self_.end(), greater);
         std::stable_sort(total_.begin(), total_.end(), greater);
@@ -161,9 +174,10 @@ private:
         const auto entry = [&](const Compared& compared) {
             return Entry{&compared, index, total.before.is_nothing(), total.after.is_nothing()};
         };
-        const bool is_leaf = self.before.ns == total.before.ns && self.after.ns == total.after.ns;
-        const bool is_listed = !diff_.is_judged && self.before.ns != self.after.ns;
-        const bool is_total_listed = !diff_.is_judged && total.before.ns != total.after.ns;
+        const bool is_leaf =
+            self.before.weight == total.before.weight && self.after.weight == total.after.weight;
+        const bool is_listed = !diff_.is_judged && self.before.weight != self.after.weight;
+        const bool is_total_listed = !diff_.is_judged && total.before.weight != total.after.weight;
         if (is_called(self) || is_listed) {
             self_.push_back(entry(self));
         }
@@ -193,20 +207,17 @@ private:
     }
 
     [[nodiscard]] std::string unit() const {
-        if (diff_.is_normalized) {
-            return "% of the whole";
-        }
-        return is_time_ ? "ms" : printable(report_.before.profile.unit);
+        return diff_.is_normalized ? "% of " + reference() : measure_.unit_name();
     }
 
     /// A difference, or an end of its interval.
     [[nodiscard]] std::string cell(double value, bool sign = true) const {
-        constexpr double kNsPerMs = 1e6;
         constexpr int kDigits = 3;
         if (diff_.is_normalized) {
             return decimal(value * kHundred, kDigits, sign);
         }
-        return is_time_ ? decimal(value / kNsPerMs, kDigits, sign) : decimal(value, 0, sign);
+        return measure_.is_time() ? decimal(value / kNsPerMs, kDigits, sign)
+                                  : decimal(value, 0, sign);
     }
 
     /// The growth in per cent of what it was in A, without the sign for it.
@@ -214,100 +225,69 @@ private:
         if (entry.is_new || entry.is_gone) {
             return entry.is_new ? "new" : "gone";
         }
-        const double before = diff_.value_before(*entry.compared);
-        return before > 0 ? decimal(diff_.difference(*entry.compared) / before * kHundred, 1, true)
+        const double before = entry.compared->before.value;
+        return before > 0 ? decimal(entry.compared->difference() / before * kHundred, 1, true)
                           : "new";
     }
 
-    /// The cells of a list, row by row below their headings.
-    [[nodiscard]] std::vector<std::vector<std::string>> cells_of(
-        std::span<const Entry> shown) const {
-        std::vector<std::vector<std::string>> rows{{diff_.is_normalized ? "points" : unit()}};
-        const auto append = [](std::vector<std::string>& row,
-                               std::initializer_list<std::string> cells) {
-            row.insert(row.end(), cells);
-        };
-        if (diff_.is_judged) {
-            append(rows[0], {"from", "to"});
-        }
-        append(rows[0], {"%"});
-        if (is_wide()) {
-            const std::string unit = diff_.is_normalized ? " %" : "";
-            append(rows[0], {"A" + unit, "B" + unit});
-        }
-        for (const Entry& entry : shown) {
-            const Compared& compared = *entry.compared;
-            auto& row = rows.emplace_back(1, cell(diff_.difference(compared)));
-            if (diff_.is_judged) {
-                const Interval interval = compared.interval.value_or(Interval{});
-                append(row, {cell(interval.low), cell(interval.high)});
-            }
-            append(row, {percent_cell(entry)});
-            if (is_wide()) {
-                append(row, {cell(diff_.value_before(compared), false),
-                             cell(diff_.value_after(compared), false)});
-            }
-        }
-        return rows;
-    }
-
-    /// The first `limit` of `entries` as a table; nothing if there are none.
+    /// The first of `entries`, as many as are asked for; nothing if there are none.
     void print_list(const std::string& title, const std::vector<Entry>& entries, Style style) {
         if (entries.empty()) {
             return;
         }
-        const std::size_t limit = report_.options.limit;
-        const std::size_t count = limit == 0 ? entries.size() : std::min(limit, entries.size());
-        const auto rows = cells_of(std::span{entries}.first(count));
-        std::vector<std::size_t> widths(rows[0].size());
-        for (const auto& row : rows) {
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                widths[i] = std::max(widths[i], kGap + display_width(row[i]));
-            }
+        Table table;
+        table.rows = entries.size();
+        const auto entry = values_of(entries);
+        const auto add = [&](std::string heading, auto get, Style of_cells = Style::plain) {
+            table.columns.push_back(
+                {"", std::move(heading), Kind::figure, entry(get), 0, of_cells});
+        };
+        const auto limit_of = [this](double Interval::*end) {
+            return [this, end](const Entry& of) {
+                return cell(of.compared->interval.value_or(Interval{}).*end);
+            };
+        };
+        add(
+            diff_.is_normalized ? "points" : unit(),
+            [this](const Entry& of) { return cell(of.compared->difference()); }, style);
+        if (diff_.is_judged) {
+            add("from", limit_of(&Interval::low));
+            add("to", limit_of(&Interval::high));
         }
-        const std::size_t used = std::accumulate(widths.begin(), widths.end(), kGap);
-        out_ += fmt::format("\n{}\n", styled(terminal_, Style::bold,
-                                             title + ": " + counted(entries.size(), things())));
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-            std::string line = pad_left(rows[row][0], widths[0]);
-            if (row != 0) {
-                line = std::string(kGap, ' ') + styled(terminal_, style, line.substr(kGap));
-            }
-            for (std::size_t i = 1; i < widths.size(); ++i) {
-                line += pad_left(rows[row][i], widths[i]);
-            }
-            line += std::string(kGap, ' ');
-            out_ += row == 0 ? styled(terminal_, Style::dim, line + things())
-                             : line + name_of(entries[row - 1].index, used);
-            out_ += "\n";
+        add("%", [this](const Entry& of) { return percent_cell(of); });
+        if (is_wide()) {
+            const std::string share = diff_.is_normalized ? " %" : "";
+            add("A" + share,
+                [this](const Entry& of) { return cell(of.compared->before.value, false); });
+            add("B" + share,
+                [this](const Entry& of) { return cell(of.compared->after.value, false); });
         }
-        if (count < entries.size()) {
+        table.name_heading = things();
+        table.name = [&](std::size_t row, std::size_t room) {
+            return name_of(entries[row].index, room);
+        };
+        const std::size_t limit =
+            report_.options.limit == 0 ? entries.size() : report_.options.limit;
+        out_ += fmt::format(
+            "\n{}\n{}",
+            styled(terminal_, Style::bold, title + ": " + counted(entries.size(), things())),
+            text_of(table, terminal_, limit));
+        if (limit < entries.size()) {
             out_ += styled(terminal_, Style::dim,
                            fmt::format("  and {} more: --limit 0 shows all",
-                                       grouped(entries.size() - count))) +
+                                       grouped(entries.size() - limit))) +
                     "\n";
         }
     }
 
-    /// A function's name and place, or a path, in what is left of the line.
-    [[nodiscard]] std::string name_of(std::size_t index, std::size_t used) const {
-        const std::size_t room = room_beside(used, terminal_);
+    /// A function's name and place, or a path, in `room` columns.
+    [[nodiscard]] std::string name_of(std::size_t index, std::size_t room) const {
         if (by_path()) {
             return path_of(index, room);
         }
         const FunctionDiff& function = diff_.functions[index];
-        std::string name = printable(function.name);
-        std::string place =
-            printable(room == 0 ? std::string_view{function.source} : file_name(function.source));
-        if (!place.empty() && function.line != 0) {
-            place += ":" + std::to_string(function.line);
-        }
-        const std::size_t both = display_width(name) + kGap + display_width(place);
-        if (room != 0 && both > room) {
-            place.clear();
-            name = shorten_name(name, room, terminal_);
-        }
-        return place.empty() ? name : name + "  " + styled(terminal_, Style::dim, place);
+        return name_and_place(printable(function.name), function.source, function.line, room,
+                              terminal_);
     }
 
     [[nodiscard]] std::string step_of(const NodeDiff& node) const {
@@ -321,8 +301,7 @@ private:
         const std::string cut = std::string{ellipsis(terminal_)} + arrow;
         const std::size_t step_room = room == 0 ? 0 : std::max(room / 3, kLeastStep);
         // From the end: a path of a foreign file may have any number of steps.
-        std::vector<std::string> steps{
-            shorten_name(step_of(diff_.nodes[index]), step_room, terminal_)};
+        std::vector<std::string> steps{shorten_name(step_of(diff_.nodes[index]), room, terminal_)};
         std::size_t width = display_width(steps.front());
         for (std::size_t at = diff_.nodes[index].parent; at != 0; at = diff_.nodes[at].parent) {
             std::string step = shorten_name(step_of(diff_.nodes[at]), step_room, terminal_) + arrow;
@@ -346,11 +325,14 @@ private:
     void print_footer() {
         out_ += "\n";
         if (!diff_.is_judged) {
-            const bool is_a = diff_.whole.before.samples == 0;
+            const std::size_t before = report_.before.size();
+            const std::size_t run = *diff_.without_samples;
             out_ += styled(terminal_, Style::warning,
                            fmt::format("not judged: {} does not say how many samples it has, so "
-                                       "nothing is known of the noise",
-                                       is_a ? "A" : "B")) +
+                                       "its noise is not known; compare recordings of sample",
+                                       run < before ? analysis::run_name('A', run, before)
+                                                    : analysis::run_name('B', run - before,
+                                                                         report_.after.size()))) +
                     "\n";
             return;
         }
@@ -365,8 +347,11 @@ private:
             sure += "; intervals to " + percent((1 - level.error) * kHundred) + " %, for " +
                     grouped(level.judged) + " comparisons at once";
         }
-        out_ += styled(terminal_, Style::dim,
-                       sure + "\nonly noise of sampling is counted: runs may differ by more\n");
+        out_ +=
+            styled(terminal_, Style::dim,
+                   sure + (has_several_runs()
+                               ? "\nnoise of sampling and the spread between runs are counted\n"
+                               : "\nonly noise of sampling is counted: runs may differ by more\n"));
     }
 
     /// As many digits as it takes to tell it from 100.
@@ -387,9 +372,10 @@ private:
 
     void print_by_clock() {
         for (const Entry& each : by_clock_) {
-            const double difference = diff_.difference(*each.compared);
+            const double difference = each.compared->difference();
             if (difference != 0 && !by_path()) {
-                out_ += fmt::format("by clock: {}  {} {}\n", name_of(each.index, 0),
+                out_ += fmt::format("by clock: {}  {} {}\n",
+                                    name_of(each.index, room_beside(0, terminal_.width)),
                                     cell(difference), unit());
             }
         }
@@ -398,7 +384,7 @@ private:
     const DiffReport& report_;
     const analysis::Diff& diff_;
     const Terminal& terminal_;
-    bool is_time_;
+    Measure measure_;
     std::string out_;
     std::vector<Entry> self_;
     std::vector<Entry> total_;

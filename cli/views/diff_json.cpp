@@ -2,6 +2,8 @@
 // its own, and made when it is written: as values in memory they take ten times as much.
 #include "cli/views/diff.h"
 #include "cli/views/json.h"
+#include "cli/views/text.h"
+#include "core/units.h"
 
 namespace sample::cli {
 namespace {
@@ -13,7 +15,8 @@ constexpr const char* kVerdicts[] = {"within_noise", "worse", "better", "by_cloc
 
 class DiffJson {
 public:
-    explicit DiffJson(const DiffReport& report) : report_{report} {}
+    explicit DiffJson(const DiffReport& report)
+        : report_{report}, measure_{measure_of(report.before.front().profile)} {}
 
     /// All functions and nodes, so that indices of nodes and of the gate's failures are good.
     [[nodiscard]] std::string make() const {
@@ -32,12 +35,12 @@ public:
 private:
     /// All but the lists.
     [[nodiscard]] Json head() const {
-        constexpr double kHundred = 100;
         const analysis::Diff& diff = report_.diff;
-        Json out = {{"a", side(report_.before, diff.whole.before)},
-                    {"b", side(report_.after, diff.whole.after)},
+        Json out = {{"a", side(report_.before)},
+                    {"b", side(report_.after)},
                     {"normalized", diff.is_normalized},
-                    {"unit", is_time() ? "us" : report_.before.profile.unit},
+                    {"normalized_by", known(report_.options.normalize_by)},
+                    {"unit", measure_.is_time() ? "us" : measure_.counted},
                     {"judged", diff.is_judged},
                     {"confidence", report_.options.confidence_percent / kHundred},
                     {"compared", diff.functions_level.judged},
@@ -63,13 +66,20 @@ private:
         text += size == 0 ? "]" : "\n  ]";
     }
 
-    [[nodiscard]] bool is_time() const { return report_.before.profile.is_time(); }
-
     [[nodiscard]] Json confidence(const analysis::Level& level) const {
         return report_.diff.is_judged ? Json(1 - level.error) : Json{};
     }
 
-    [[nodiscard]] Json side(const DiffSide& side, const analysis::Amount& whole) const {
+    /// One recording; of several, a list of all.
+    [[nodiscard]] Json side(const std::vector<DiffSide>& runs) const {
+        Json list = Json::array();
+        for (const DiffSide& each : runs) {
+            list.push_back(run(each));
+        }
+        return runs.size() == 1 ? list.front() : list;
+    }
+
+    [[nodiscard]] Json run(const DiffSide& side) const {
         const callgraph::Profile& profile = side.profile;
         const callgraph::Stats& stats = profile.stats;
         return {{"file", side.file},
@@ -81,8 +91,8 @@ private:
                 {"requested_hz", known(stats.requested_hz)},
                 {"period", known(stats.period)},
                 {"wall_us", microseconds(stats.wall_ns)},
-                {weight_key(profile, "total"), weight(profile, whole.ns)},
-                {"samples", whole.samples},
+                {measure_.key("total"), measure_.number(side.total())},
+                {"samples", or_null(stats.known_samples(side.samples()))},
                 {"lost", stats.lost},
                 {"whole", stats.whole},
                 {"scale", profile.scale}};
@@ -90,22 +100,23 @@ private:
 
     /// A difference or an end of its interval, in the unit of "a" and "b".
     [[nodiscard]] Json number(double value) const {
-        constexpr double kNsPerUs = 1000;
-        return report_.diff.is_normalized || !is_time() ? value : value / kNsPerUs;
+        return report_.diff.is_normalized || !measure_.is_time() ? value : value / kNsPerUs;
+    }
+
+    static Json known_samples(const std::vector<DiffSide>& runs, std::uint64_t samples) {
+        return or_null(runs.front().profile.stats.known_samples(samples));
     }
 
     [[nodiscard]] Json compared(const Compared& compared) const {
-        const callgraph::Profile& profile = report_.before.profile;
-        const analysis::Diff& diff = report_.diff;
-        Json out = {{weight_key(profile, "a"), weight(profile, compared.before.ns)},
-                    {weight_key(profile, "b"), weight(profile, compared.after.ns)},
-                    {"a_samples", compared.before.samples},
-                    {"b_samples", compared.after.samples}};
-        if (diff.is_normalized) {
-            out["a_share"] = diff.value_before(compared);
-            out["b_share"] = diff.value_after(compared);
+        Json out = {{measure_.key("a"), measure_.number(compared.before.weight)},
+                    {measure_.key("b"), measure_.number(compared.after.weight)},
+                    {"a_samples", known_samples(report_.before, compared.before.samples)},
+                    {"b_samples", known_samples(report_.after, compared.after.samples)}};
+        if (report_.diff.is_normalized) {
+            out["a_share"] = compared.before.value;
+            out["b_share"] = compared.after.value;
         }
-        out["delta"] = number(diff.difference(compared));
+        out["delta"] = number(compared.difference());
         out["low"] = compared.interval ? number(compared.interval->low) : Json{};
         out["high"] = compared.interval ? number(compared.interval->high) : Json{};
         out["verdict"] = kVerdicts[static_cast<std::size_t>(compared.verdict)];
@@ -116,7 +127,6 @@ private:
         if (!report_.options.fail_above_percent) {
             return {};
         }
-        constexpr double kHundred = 100;
         Json failures = Json::array();
         for (const analysis::GateFailure& failure : report_.failures) {
             failures.push_back({{"function", failure.function ? Json(*failure.function) : Json{}},
@@ -149,6 +159,7 @@ private:
     }
 
     const DiffReport& report_;
+    Measure measure_;
 };
 
 }  // namespace

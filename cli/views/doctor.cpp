@@ -10,7 +10,7 @@
 namespace sample::cli {
 namespace {
 
-constexpr std::size_t kLabelColumn = 28;
+constexpr std::size_t kFactColumn = 28;
 
 std::string number(const std::optional<std::int64_t>& value) {
     return value ? std::to_string(*value) : "not there";
@@ -69,7 +69,7 @@ std::string doctor_view(const source::Capabilities& capabilities, const NameCach
     const source::SourceChoice choice = source::choose_source(capabilities);
     std::string out;
     const auto row = [&](std::string_view label, const std::string& value) {
-        out += styled(terminal, Style::dim, pad_right(label, kLabelColumn)) + value + "\n";
+        out += styled(terminal, Style::dim, pad_right(label, kFactColumn)) + value + "\n";
     };
     row("kernel", capabilities.kernel_release);
     row("perf_event_paranoid", number(capabilities.perf_event_paranoid));

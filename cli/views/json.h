@@ -24,16 +24,6 @@ using Json = nlohmann::ordered_json;
     return ns / 1'000;
 }
 
-/// The name of a duration: "total_us", or "total_count" in a profile of an event.
-[[nodiscard]] inline std::string weight_key(const callgraph::Profile& profile, const char* name) {
-    return std::string{name} + (profile.is_time() ? "_us" : "_count");
-}
-/// Its value: microseconds, or the count.
-[[nodiscard]] inline std::uint64_t weight(const callgraph::Profile& profile,
-                                          std::uint64_t ns) noexcept {
-    return profile.is_time() ? microseconds(ns) : ns;
-}
-
 /// What was not measured is null.
 template <class T>
 [[nodiscard]] Json or_null(const std::optional<T>& value) {

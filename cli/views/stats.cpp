@@ -2,8 +2,9 @@
 // not measured is null in JSON and "-" in text. The text is made from the JSON, so the two name the
 // same things.
 #include "cli/views/broken_stacks.h"
-#include "cli/views/json.h"
-#include "cli/views/text.h"
+#include "cli/views/table.h"
+#include "cli/views/views.h"
+#include "trace/records.h"
 
 #include <fmt/format.h>
 
@@ -19,45 +20,57 @@ Json rounded(const std::optional<double>& value, double factor) {
     return value ? Json(std::round(*value * factor) / factor) : Json{};
 }
 
+const char* word_of(callgraph::Sampling sampling) {
+    return sampling == callgraph::Sampling::on    ? "on"
+           : sampling == callgraph::Sampling::off ? "off"
+                                                  : "foreign";
+}
+
 Json figures(const callgraph::Profile& profile) {
     constexpr double kTenths = 10.0;
     const callgraph::Stats& stats = profile.stats;
+    const Measure measure = measure_of(profile);
+    const std::uint64_t shown = profile.nodes.empty() ? 0 : profile.nodes.front().samples;
     return {{"requested_hz", known(stats.requested_hz)},
             {"achieved_hz", rounded(stats.achieved_hz, kTenths)},
             {"source", known(stats.source)},
             {"source_reason", known(stats.source_reason)},
+            {"sampling", word_of(stats.sampling)},
             {"event", known(profile.event)},
-            {"unit", profile.is_time() ? "us" : profile.unit},
+            {"unit", profile.is_time() ? "us" : profile.metric.unit},
             {"period", known(stats.period)},
             {"clock", known(stats.clock)},
             {"wall_us", microseconds(stats.wall_ns)},
             {"process_cpu_us",
              stats.process_cpu_ns ? Json(microseconds(*stats.process_cpu_ns)) : Json{}},
-            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
-            {weight_key(profile, "sampled"), weight(profile, stats.sampled_ns)},
-            {weight_key(profile, "booked"), weight(profile, stats.booked_ns)},
-            {"samples", stats.samples},
+            {"unprofiled_cpu_us", microseconds(stats.unprofiled_cpu_ns)},
+            {measure.key("total"), measure.number(measure.whole)},
+            {"total_samples", or_null(stats.known_samples(shown))},
+            {measure.key("sampled"), measure.number(stats.sampled)},
+            {measure.key("booked"), measure.number(stats.booked)},
+            {"samples", or_null(stats.known_samples(stats.samples))},
             {"lost", stats.lost},
             {"truncated_stacks", stats.truncated_stacks},
-            {weight_key(profile, "truncated"), weight(profile, stats.truncated_ns)},
+            {measure.key("truncated"), measure.number(stats.truncated)},
             {"incomplete_stacks", stats.incomplete_stacks},
-            {weight_key(profile, "incomplete"), weight(profile, stats.incomplete_ns)},
+            {measure.key("incomplete"), measure.number(stats.incomplete)},
             {"guessed_stacks", stats.guessed_stacks},
-            {weight_key(profile, "guessed"), weight(profile, stats.guessed_ns)},
+            {measure.key("guessed"), measure.number(stats.guessed)},
             {"threads", stats.threads},
             {"processes", stats.processes},
             {"handler_ns_mean", rounded(stats.handler_ns_mean, kTenths)},
             {"handler_ns_p99", or_null(stats.handler_ns_p99)},
+            {"agent_cpu_us", microseconds(stats.agent_cpu_ns)},
             {"agent_rss_bytes", or_null(stats.agent_rss_bytes)},
             {"unwind_table_bytes", or_null(stats.unwind_table_bytes)},
+            {"zones", stats.said.zones},
+            {"regions", stats.said.regions},
+            {"frames", stats.said.frames},
+            {"counters", stats.said.counters},
+            {"counter_values", stats.said.values},
+            {"messages", stats.said.messages},
+            {"own_events", stats.said.events},
             {"whole", stats.whole}};
-}
-
-std::string cell(const Json& value) {
-    if (value.is_null()) {
-        return "-";
-    }
-    return value.is_string() ? printable(value.get_ref<const std::string&>()) : value.dump();
 }
 
 std::string process_line(const callgraph::ProcessTotals& process) {
@@ -66,7 +79,9 @@ std::string process_line(const callgraph::ProcessTotals& process) {
         printable(process.command_line.empty() ? process.executable : process.command_line),
         process.ending.empty() ? "end unknown" : printable(process.ending),
         process.cpu_ns != 0 ? milliseconds(process.cpu_ns) + " ms" : "CPU time unknown");
-    if (!process.source.empty()) {
+    if (process.source == trace::kNoSource) {
+        line += ", not profiled";
+    } else if (!process.source.empty()) {
         line += ", " + printable(process.source);
     }
     if (!process.source_reason.empty()) {
@@ -78,35 +93,16 @@ std::string process_line(const callgraph::ProcessTotals& process) {
 }  // namespace
 
 Json session_json(const callgraph::Profile& profile) {
-    return {{"command", profile.command_line},
-            {"start_unix_ms", profile.start_unix_ms},
-            {"end_unix_ms", profile.end_unix_ms},
-            {"event", known(profile.event)},
-            {"unit", profile.is_time() ? "us" : profile.unit},
-            {weight_key(profile, "total"), weight(profile, root_total_ns(profile))},
-            {"scale", profile.scale}};
-}
-
-std::string stats_view(const callgraph::Profile& profile, const ViewOptions& options) {
-    const Json values = figures(profile);
-    std::size_t width = 0;
-    for (const auto& [name, value] : values.items()) {
-        width = std::max(width, name.size());
-    }
-    std::string out = session_line(profile, options.terminal) + "\n\n";
-    for (const auto& [name, value] : values.items()) {
-        out += fmt::format("{}  {}\n", styled(options.terminal, Style::dim, pad_right(name, width)),
-                           cell(value));
-    }
-    out += broken_stacks_text(profile, options.terminal);
-    if (!profile.processes.empty()) {
-        out += "\nprocesses\n";
-    }
-    for (const callgraph::ProcessTotals& process : profile.processes) {
-        out += process_line(process);
-    }
-    for (const std::string& note : profile.stats.notes) {
-        out += "note: " + printable(note) + "\n";
+    const Measure measure = measure_of(profile);
+    Json out = {{"command", profile.command_line},
+                {"start_unix_ms", profile.start_unix_ms},
+                {"end_unix_ms", profile.end_unix_ms},
+                {"event", known(profile.event)},
+                {"unit", measure.is_time() ? "us" : measure.counted},
+                {measure.key("total"), measure.number(measure.whole)},
+                {"scale", profile.scale}};
+    if (!profile.restriction.empty()) {
+        out["restriction"] = profile.restriction;
     }
     return out;
 }
@@ -144,8 +140,32 @@ Json stats_members(const callgraph::Profile& profile) {
     return out;
 }
 
-std::string stats_json(const callgraph::Profile& profile) {
-    return dump(stats_members(profile));
+std::string stats_view(const callgraph::Profile& profile, const ViewOptions& options) {
+    if (options.json) {
+        return dump(stats_members(profile));
+    }
+    const Json values = figures(profile);
+    std::size_t width = 0;
+    for (const auto& [name, value] : values.items()) {
+        width = std::max(width, name.size());
+    }
+    std::string out = session_line(profile, options.terminal) + "\n" +
+                      restriction_line(profile, options.terminal) + "\n";
+    for (const auto& [name, value] : values.items()) {
+        out += fmt::format("{}  {}\n", styled(options.terminal, Style::dim, pad_right(name, width)),
+                           cell_text(value));
+    }
+    out += broken_stacks_text(profile, options.terminal);
+    if (!profile.processes.empty()) {
+        out += "\nprocesses\n";
+    }
+    for (const callgraph::ProcessTotals& process : profile.processes) {
+        out += process_line(process);
+    }
+    for (const std::string& note : profile.stats.notes) {
+        out += "note: " + printable(note) + "\n";
+    }
+    return out;
 }
 
 }  // namespace sample::cli

@@ -1,13 +1,19 @@
 // The ten lines that a run ends with.
+#include "callgraph/label.h"
 #include "cli/views/broken_stacks.h"
 #include "cli/views/json.h"
 #include "cli/views/text.h"
+#include "cli/views/views.h"
+#include "trace/records.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -27,12 +33,14 @@ std::vector<NodeId> heaviest_path(const callgraph::Profile& profile) {
         const callgraph::Node& node = profile.node(at);
         NodeId best{};
         for (const NodeId child : node.children) {
-            if (best.is_none() || profile.node(child).total_ns > profile.node(best).total_ns) {
+            const FunctionId function = profile.node(child).function;
+            if ((function.is_none() || !is_start(profile.function(function))) &&
+                (best.is_none() || profile.node(child).total > profile.node(best).total)) {
                 best = child;
             }
         }
-        if (best.is_none() || profile.node(best).total_ns == 0 ||
-            (!path.empty() && profile.node(best).total_ns * 2 < node.total_ns)) {
+        if (best.is_none() || profile.node(best).total == 0 ||
+            (!path.empty() && profile.node(best).total * 2 < node.total)) {
             return path;
         }
         path.push_back(best);
@@ -43,13 +51,14 @@ std::vector<NodeId> heaviest_path(const callgraph::Profile& profile) {
 std::vector<FunctionId> top_functions(const callgraph::Profile& profile, std::size_t count) {
     std::vector<FunctionId> ids;
     for (std::uint32_t value = 1; value <= profile.functions.size(); ++value) {
-        if (profile.functions[value - 1].self_ns > 0) {
+        const callgraph::Function& function = profile.functions[value - 1];
+        if (function.self > 0 && !callgraph::is_without_stack(function)) {
             ids.push_back(FunctionId{value});
         }
     }
     const auto heavier = [&](FunctionId a, FunctionId b) {
-        const std::uint64_t left = profile.function(a).self_ns;
-        const std::uint64_t right = profile.function(b).self_ns;
+        const std::uint64_t left = profile.function(a).self;
+        const std::uint64_t right = profile.function(b).self;
         return left != right ? left > right : a < b;
     };
     const std::size_t kept = std::min(count, ids.size());
@@ -59,11 +68,53 @@ std::vector<FunctionId> top_functions(const callgraph::Profile& profile, std::si
     return ids;
 }
 
+using Shares = std::vector<std::pair<std::string, std::uint64_t>>;
+
+Shares heaviest_first(Shares shares) {
+    std::stable_sort(shares.begin(), shares.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    return shares;
+}
+
+/// "[not sampled]" in words.
+std::string without_stack_text(const std::string& name) {
+    if (name == trace::kNotSampled) {
+        return "between samples";
+    }
+    if (name == trace::kTooManyThreads) {
+        return "in threads that were too many to sample";
+    }
+    if (name == trace::kKernelUnseen) {
+        return "in the kernel (caller unseen)";
+    }
+    return printable(name.substr(1, name.size() - 2));
+}
+
+/// What the code of each module took itself, heaviest first.
+Shares module_shares(const callgraph::Profile& profile) {
+    std::map<std::string, std::uint64_t> sums;
+    for (const callgraph::Function& function : profile.functions) {
+        if (function.self != 0 && !callgraph::is_without_stack(function)) {
+            sums[profile.module_of(function).name] += function.self;
+        }
+    }
+    sums.erase("");
+    return heaviest_first({sums.begin(), sums.end()});
+}
+
+Shares category_shares(const callgraph::Profile& profile) {
+    Shares shares;
+    for (const callgraph::Category& category : profile.categories) {
+        shares.emplace_back(category.name, profile.node(category.node).total);
+    }
+    return heaviest_first(std::move(shares));
+}
+
 /// How the command ended, "killed by SIGSEGV (11)"; where it ended well, but a process that it
 /// started did not, how that one ended: "child (7) killed by SIGKILL (9)".
 std::string ending(const callgraph::Profile& profile, bool& badly) {
     badly = false;
-    if (profile.processes.empty()) {
+    if (profile.processes.empty() || profile.stats.sampling == callgraph::Sampling::foreign) {
         return {};
     }
     // An exec makes a new entry of the same pid: the last one is how it ended.
@@ -86,29 +137,47 @@ std::string ending(const callgraph::Profile& profile, bool& badly) {
                        printable(killed->ending));
 }
 
+std::uint64_t samples_in_tree(const callgraph::Profile& profile) {
+    return profile.nodes.empty() ? 0 : profile.nodes.front().samples;
+}
+
+/// Whether --focus, --hide or --search has left something out.
+bool is_part(const callgraph::Profile& profile) {
+    const callgraph::Stats& stats = profile.stats;
+    return samples_in_tree(profile) != stats.samples ||
+           (profile.scale == 1.0 && root_total(profile) < stats.sampled + stats.booked);
+}
+
 class SummaryPrinter {
 public:
-    SummaryPrinter(const callgraph::Profile& profile, const SummaryOptions& options)
+    SummaryPrinter(const callgraph::Profile& profile, const ViewOptions& options)
         : profile_{profile},
           options_{options},
-          total_ns_{root_total_ns(profile)},
-          page_{options.terminal.color, options.terminal.utf8,
-                options.terminal.width == 0 ? kWidthWithoutTerminal : options.terminal.width} {}
+          measure_{measure_of(profile)},
+          is_part_{is_part(profile)},
+          has_samples_{profile.stats.sampling == callgraph::Sampling::on ||
+                       profile.stats.samples != 0},
+          page_{options.terminal} {
+        if (page_.width == 0) {
+            page_.width = kWidthWithoutTerminal;
+        }
+    }
 
     std::string print() {
         head();
-        if (total_ns_ == 0) {
-            row(profile_.is_time() ? "time" : "count",
-                profile_.is_time() ? "no CPU time was sampled: the program slept or ended at once"
-                                   : "no " + printable(profile_.unit) +
-                                         " at all: the program had "
-                                         "none of this event");
-        } else {
+        if (measure_.whole != 0) {
             categories();
+        }
+        if (measure_.whole != 0 && has_samples_) {
             path();
             functions();
         }
-        trust();
+        if (has_samples_) {
+            trust();
+        }
+        if (const std::string said = said_text(profile_); !said.empty()) {
+            row("said", wrapped(said, options_.terminal, kLabelColumn));
+        }
         notes();
         kept();
         return std::move(out_);
@@ -119,12 +188,6 @@ private:
         out_ += styled(page_, Style::dim, pad_right(label, kLabelColumn)) + text + "\n";
     }
 
-    /// In what `used` columns leave of a line.
-    [[nodiscard]] std::string fitted(const std::string& name, std::size_t used,
-                                     std::size_t part = 1) const {
-        return shorten_name(name, room_beside(used, page_) / part, page_);
-    }
-
     void head() {
         bool badly = false;
         const std::string end = ending(profile_, badly);
@@ -132,44 +195,77 @@ private:
         if (!end.empty()) {
             out_ += "  " + styled(page_, badly ? Style::heavy : Style::plain, end);
         }
-        out_ += "\n";
+        out_ += "\n" + restriction_line(profile_, options_.terminal);
+        if (profile_.stats.sampling == callgraph::Sampling::foreign) {
+            foreign_trace();
+        } else {
+            time();
+        }
+        if (const std::string start = start_text(profile_, measure_);
+            !start.empty() && has_samples_) {
+            row("start", start);
+        }
+    }
+
+    void foreign_trace() {
+        const std::string name =
+            profile_.processes.empty() ? "" : printable(profile_.processes[0].executable);
+        row("trace", fmt::format("of another program{}{}, {}, no samples", name.empty() ? "" : ": ",
+                                 name, counted(profile_.stats.threads, "thread")));
+    }
+
+    void time() {
         const callgraph::Stats& stats = profile_.stats;
-        std::string text = weight_text(profile_, total_ns_);
-        if (!profile_.is_time() && profile_.event != profile_.unit) {
+        std::string text = measure_.text(measure_.whole);
+        if (!measure_.is_time() && profile_.event != measure_.counted) {
             text += " of " + printable(profile_.event);
         }
         if (!stats.clock.empty()) {
             text += " of " + (stats.clock == "cpu" ? std::string{"CPU"} : stats.clock) + " time";
         }
-        if (stats.threads > 0) {
+        if (stats.threads > 0 && !is_part_) {
             text += " in " + counted(stats.threads, "thread");
         }
-        if (stats.processes > 1) {
+        if (stats.processes > 1 && !is_part_) {
             text += " of " + counted(stats.processes, "process");
         }
+        const std::uint64_t shown = samples_in_tree(profile_);
+        const std::uint64_t recorded = std::max(stats.recorded_samples, stats.samples);
         if (stats.samples > 0) {
-            text += ", " + counted(stats.samples, "sample");
+            text += ", " + (shown == recorded ? "" : grouped(shown) + " of ") +
+                    counted(recorded, "sample");
         }
-        row(profile_.is_time() ? "time" : "count", text);
+        if (!has_samples_) {
+            text += fmt::format(", no samples: {}", without_samples_text(profile_));
+        } else if (measure_.whole == 0 && recorded == 0) {
+            text += measure_.is_time() ? ": the program slept (see --clock wall) or ended at once"
+                                       : ": the program had none of this event";
+        }
+        row(measure_.is_time() ? "time" : "count", text);
     }
 
     void categories() {
         constexpr std::size_t kMost = 4;
-        std::vector<const callgraph::Category*> list;
-        for (const callgraph::Category& category : profile_.categories) {
-            list.push_back(&category);
-        }
-        std::stable_sort(list.begin(), list.end(), [&](const auto* a, const auto* b) {
-            return profile_.node(a->node).total_ns > profile_.node(b->node).total_ns;
-        });
+        // One category says nothing that is not said above.
+        const Shares list =
+            profile_.categories.size() > 1 ? category_shares(profile_) : module_shares(profile_);
+        constexpr std::size_t kMore = std::string_view{", and 1,000 more"}.size();
+        const std::size_t room = room_beside(kLabelColumn + kMore, page_.width);
         std::string text;
-        for (std::size_t i = 0; i < std::min(list.size(), kMost); ++i) {
-            text += fmt::format("{}{} {}", i == 0 ? "" : ", ",
-                                fitted(printable(list[i]->name), page_.width / 2),
-                                percent_text(profile_.node(list[i]->node).total_ns, total_ns_));
+        std::size_t shown = 0;
+        for (; shown < std::min(list.size(), kMost); ++shown) {
+            const std::string next =
+                fmt::format("{}{} {}", shown == 0 ? "" : ", ",
+                            shorten_name(printable(list[shown].first),
+                                         room_beside(page_.width / 2, page_.width), page_),
+                            percent_text(list[shown].second, measure_.whole));
+            if (shown > 0 && display_width(text) + display_width(next) > room) {
+                break;
+            }
+            text += next;
         }
-        if (list.size() > kMost) {
-            text += ", and " + grouped(list.size() - kMost) + " more";
+        if (list.size() > shown) {
+            text += ", and " + grouped(list.size() - shown) + " more";
         }
         if (!text.empty()) {
             row("where", text);
@@ -185,43 +281,74 @@ private:
         const std::string arrow = page_.utf8 ? " \u2192 " : " > ";
         const std::string gap = std::string{ellipsis(page_)} + arrow;
         const std::string share =
-            "  " + percent_text(profile_.node(nodes.back()).total_ns, total_ns_);
+            "  " + percent_text(profile_.node(nodes.back()).total, measure_.whole);
         const std::size_t available =
-            room_beside(kLabelColumn + share.size() + display_width(gap), page_);
+            room_beside(kLabelColumn + share.size() + display_width(gap), page_.width);
         std::string text;
         std::size_t taken = 0;
-        for (; taken < nodes.size(); ++taken) {
+        while (taken < nodes.size()) {
             const NodeId id = nodes[nodes.size() - 1 - taken];
-            std::string name = shorten_name(node_name(profile_, id), available / 2, page_);
-            name += text.empty() ? "" : arrow;
+            const FunctionId function = profile_.node(id).function;
+            std::size_t calls = 1;  // of itself
+            while (taken + calls < nodes.size() && !function.is_none() &&
+                   profile_.node(nodes[nodes.size() - 1 - taken - calls]).function == function) {
+                ++calls;
+            }
+            const std::string whole = node_name(profile_, id);
+            const std::optional<std::string> caller = fit_name(whole, available / 2, page_);
+            if (!text.empty() && !caller) {
+                break;
+            }
+            const std::string times = times_text(calls, page_);
+            std::string name =
+                text.empty()
+                    ? shorten_name(whole, room_beside(display_width(times), available), page_)
+                    : *caller;
+            name.append(times).append(text.empty() ? "" : arrow);
             if (display_width(name) + display_width(text) > available) {
                 break;
             }
             text.insert(0, name);
+            taken += calls;
         }
         row("heaviest",
             (taken < nodes.size() ? gap : "") + text + styled(page_, Style::bold, share));
     }
 
     void functions() {
+        constexpr std::size_t kTop = 5;
         constexpr std::size_t kShare = 7;
         constexpr std::size_t kTime = 11;
-        const char* label = profile_.is_time() ? "self time" : "self";
-        for (const FunctionId id : top_functions(profile_, options_.functions)) {
+        constexpr std::size_t kUsed = kLabelColumn + kShare + 1 + kTime + 2;
+        const char* label = measure_.is_time() ? "self time" : "self";
+        for (const FunctionId id : top_functions(profile_, kTop)) {
             const callgraph::Function& function = profile_.function(id);
-            const std::string location =
-                function.name.empty() ? "" : location_text(function, false);
-            const std::size_t used = kLabelColumn + kShare + 1 + kTime + 2;
-            const std::string place = location.empty() ? "" : "  " + fitted(location, used, 3);
             row(label,
-                fmt::format("{} {:>{}}  {}{}",
-                            styled(page_, heat(percent_of(function.self_ns, total_ns_)),
-                                   pad_left(percent_text(function.self_ns, total_ns_), kShare)),
-                            profile_.is_time() ? short_duration(function.self_ns)
-                                               : grouped(function.self_ns),
-                            kTime, fitted(function_label(function), used + display_width(place)),
-                            styled(page_, Style::dim, place)));
+                fmt::format(
+                    "{} {:>{}}  {}",
+                    styled(page_, heat(percent_of(function.self, measure_.whole)),
+                           pad_left(percent_text(function.self, measure_.whole), kShare)),
+                    measure_.is_time() ? short_duration(function.self) : grouped(function.self),
+                    kTime, name_and_place(function, room_beside(kUsed, page_.width), page_)));
             label = "";
+        }
+        unseen();
+    }
+
+    /// What the list of functions lacks.
+    void unseen() {
+        Shares shares;
+        for (const callgraph::Function& function : profile_.functions) {
+            if (function.self > 0 && callgraph::is_without_stack(function) && !is_start(function)) {
+                shares.emplace_back(without_stack_text(function.name), function.self);
+            }
+        }
+        std::string text;
+        for (const auto& [what, weight] : heaviest_first(std::move(shares))) {
+            text += (text.empty() ? "" : ", ") + percent_text(weight, measure_.whole) + " " + what;
+        }
+        if (!text.empty()) {
+            row("no stack", wrapped(text, options_.terminal, kLabelColumn));
         }
     }
 
@@ -236,7 +363,9 @@ private:
         if (stats.achieved_hz && stats.clock == "cpu") {
             text = grouped(static_cast<std::uint64_t>(std::llround(*stats.achieved_hz))) + " of ";
         }
-        return text + grouped(stats.requested_hz) + " Hz";
+        text += grouped(stats.requested_hz) + " Hz";
+        // Running threads are sampled so often; what waits is measured by their states.
+        return stats.clock == "wall" ? text + " of CPU time" : text;
     }
 
     void trust() {
@@ -247,42 +376,47 @@ private:
         row("rate", rate() + " by " + printable(stats.source) + ", " +
                         counted(stats.lost, "sample") + " lost");
         std::string stacks;
-        if (stats.incomplete_stacks != 0) {
-            stacks = percent_text(stats.incomplete_stacks, stats.samples) + " incomplete";
-        }
-        if (stats.truncated_stacks != 0) {
-            stacks += (stacks.empty() ? "" : ", ") +
-                      percent_text(stats.truncated_stacks, stats.samples) + " truncated";
-        }
-        if (stacks.empty()) {
-            stacks = "all complete";
-        }
-        const std::uint64_t all_ns = stats.sampled_ns + stats.booked_ns;
-        const auto have_one = [&](std::uint64_t of_ns, const std::string& what) {
-            stacks +=
-                fmt::format("; {} of the {} one", percent_text(stats.sampled_ns, of_ns), what);
+        const auto share = [&](std::uint64_t count, const char* what) {
+            if (count != 0) {
+                stacks += (stacks.empty() ? "" : ", ") + percent_text(count, stats.samples) + what;
+            }
         };
-        if (!profile_.is_time() && all_ns > 0) {
-            have_one(all_ns, printable(profile_.unit) + " have");
-        } else if (stats.clock == "wall" && all_ns > 0) {
-            have_one(all_ns, "wall time has");
+        share(stats.incomplete_stacks, " incomplete");
+        share(stats.truncated_stacks, " truncated");
+        share(stats.guessed_stacks, " with guessed callers");
+        if (stacks.empty()) {
+            stacks = stats.samples == 0 ? "none sampled" : "all complete";
+        }
+        stacks.insert(0, is_part_ ? "whole recording: " : "");
+        const std::uint64_t all = stats.sampled + stats.booked;
+        const auto have_one = [&](std::uint64_t of_ns, const std::string& what) {
+            stacks += fmt::format("; {} of the {} one", percent_text(stats.sampled, of_ns), what);
+        };
+        if (!measure_.is_time() && all > 0) {
+            have_one(all, printable(measure_.counted) + " have");
+        } else if (stats.clock == "wall" && all > 0) {
+            have_one(all, "wall time has");
         } else if (stats.process_cpu_ns.value_or(0) > 0) {
             have_one(*stats.process_cpu_ns, "CPU time has");
         }
-        row("stacks", stacks);
+        row("stacks", wrapped(stacks, options_.terminal, kLabelColumn));
         if (const std::string cause = main_break(stats); !cause.empty()) {
-            row("", "mostly " + cause + ": see the view stats");
+            row("", wrapped("mostly " + cause + ": see the view stats", options_.terminal,
+                            kLabelColumn));
         }
     }
 
     void notes() {
         constexpr std::size_t kMost = 3;
-        const std::vector<std::string>& lines = profile_.stats.notes;
+        const std::vector<std::string>& notes = profile_.stats.notes;
+        std::vector<std::string> lines = notes;
+        lines.insert(lines.end(), options_.advice.begin(), options_.advice.end());
         for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i) {
-            row("note", styled(page_, Style::warning, printable(lines[i])));
+            row("note", styled(page_, Style::warning,
+                               wrapped(printable(lines[i]), options_.terminal, kLabelColumn)));
         }
-        if (lines.size() > kMost) {
-            row("note", grouped(lines.size() - kMost) + " more: see the view stats");
+        if (notes.size() > kMost) {
+            row("note", grouped(notes.size() - kMost) + " more: see the view stats");
         }
     }
 
@@ -290,42 +424,44 @@ private:
         if (options_.kept_file.empty()) {
             return;
         }
-        const std::string file = printable(options_.kept_file);
-        row("kept", styled(page_, Style::bold, file));
-        row("look", "sample report --view callgraph " + file + "   (or functions, threads, stats)");
+        row("kept", styled(page_, Style::bold, printable(options_.kept_file)));
+        std::vector<std::string> views{"callgraph", "functions"};
+        if (!has_samples_) {
+            views = said_views(profile_);
+        }
+        views.insert(views.end(), {"threads", "stats"});
+        row("look", fmt::format("sample report --view {} {}   (or {})", views[0],
+                                shell_word(options_.kept_file),
+                                fmt::join(views.begin() + 1, views.end(), ", ")));
     }
 
     const callgraph::Profile& profile_;
-    const SummaryOptions& options_;
-    std::uint64_t total_ns_;
-    Terminal page_;  ///< Of some width in any case.
+    const ViewOptions& options_;
+    Measure measure_;
+    bool is_part_;      ///< What the stats say is of more than is shown.
+    bool has_samples_;  ///< Or could have.
+    Terminal page_;     ///< Of some width in any case.
     std::string out_;
 };
 
-}  // namespace
-
-std::string summary_view(const callgraph::Profile& profile, const SummaryOptions& options) {
-    return SummaryPrinter{profile, options}.print();
-}
-
 std::string summary_json(const callgraph::Profile& profile) {
     constexpr std::size_t kTop = 10;
+    const Measure measure = measure_of(profile);
     Json out = session_json(profile);
     bool badly = false;
     out["ending"] = known(ending(profile, badly));
     out["ended_badly"] = badly;
     Json categories = Json::array();
     for (const callgraph::Category& category : profile.categories) {
-        categories.push_back({{"name", category.name},
-                              {weight_key(profile, "total"),
-                               weight(profile, profile.node(category.node).total_ns)}});
+        categories.push_back(
+            {{"name", category.name},
+             {measure.key("total"), measure.number(profile.node(category.node).total)}});
     }
     out["categories"] = std::move(categories);
     Json path = Json::array();
     for (const NodeId id : heaviest_path(profile)) {
-        path.push_back(
-            {{"name", node_name(profile, id)},
-             {weight_key(profile, "total"), weight(profile, profile.node(id).total_ns)}});
+        path.push_back({{"name", node_name(profile, id)},
+                        {measure.key("total"), measure.number(profile.node(id).total)}});
     }
     out["heaviest_path"] = std::move(path);
     Json functions = Json::array();
@@ -334,12 +470,18 @@ std::string summary_json(const callgraph::Profile& profile) {
         functions.push_back({{"name", function_label(function)},
                              {"source", function.source},
                              {"line", function.line},
-                             {weight_key(profile, "self"), weight(profile, function.self_ns)},
-                             {weight_key(profile, "total"), weight(profile, function.total_ns)}});
+                             {measure.key("self"), measure.number(function.self)},
+                             {measure.key("total"), measure.number(function.total)}});
     }
     out["top_functions"] = std::move(functions);
     out["stats"] = stats_members(profile);
     return dump(out);
+}
+
+}  // namespace
+
+std::string summary_view(const callgraph::Profile& profile, const ViewOptions& options) {
+    return options.json ? summary_json(profile) : SummaryPrinter{profile, options}.print();
 }
 
 }  // namespace sample::cli

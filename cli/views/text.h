@@ -9,69 +9,132 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sample::cli {
 
 /// "×5", "x5" in ASCII; empty for 1.
 [[nodiscard]] std::string scale_text(double scale, const Terminal& terminal);
 
+/// " ×33", " x33" in ASCII; empty for 1.
+[[nodiscard]] std::string times_text(std::size_t times, const Terminal& terminal);
+
 /// "…", "..." in ASCII.
 [[nodiscard]] std::string_view ellipsis(const Terminal& terminal) noexcept;
-/// What fits into `columns`, cut at the end.
+/// What fits into `columns` (0: all of it), cut at the end.
 [[nodiscard]] std::string cut_end(std::string_view text, std::size_t columns,
                                   const Terminal& terminal);
 /// A C++ or Rust name in at most `width` columns (0: as it is). What says least goes first: the
-/// contents of template arguments, then of argument lists, then the middle.
+/// contents of template arguments, then of argument lists, then the scope. The last component is
+/// cut only where it alone has no room.
 [[nodiscard]] std::string shorten_name(std::string_view name, std::size_t width,
                                        const Terminal& terminal);
+/// The same, or nothing where the last component would be cut.
+[[nodiscard]] std::optional<std::string> fit_name(std::string_view name, std::size_t width,
+                                                  const Terminal& terminal);
 
-/// The name, else source:line, else "<anonymous>"; then " <native>" and " <plugin>". Printable.
+/// The name, else source:line, else "<anonymous>"; then " [jit]" of code made at run time.
+/// Printable.
 [[nodiscard]] std::string function_label(const callgraph::Function& function);
 /// function_label(), the category's name, or "<root>". Printable.
 [[nodiscard]] std::string node_name(const callgraph::Profile& profile, NodeId id);
-/// node_name(), then ":12" in a profile by lines, then " <inlined at line 22>". Printable.
-[[nodiscard]] std::string node_label(const callgraph::Profile& profile, NodeId id);
+/// A node's name, and what stands around it: an arrow before a function that was inlined, the line
+/// in a profile by lines, and the line of its caller where it was inlined, " :22". Printable.
+struct NodeLabel {
+    std::string_view before;
+    std::string name;
+    std::string behind;
+};
+[[nodiscard]] NodeLabel node_label(const callgraph::Profile& profile, NodeId id,
+                                   const Terminal& terminal);
 /// "app.cpp:12", "app.cpp", or empty; with the folders only if `full`. Printable.
-[[nodiscard]] std::string location_text(const callgraph::Function& function, bool full);
+[[nodiscard]] std::string location_text(std::string_view source, std::uint32_t line, bool full);
+/// `name` and behind it, dimmed, the place in `room` columns (0: all they take, with the folders).
+/// The place is left out where the name says it, and where it would cost more of the name than
+/// arguments.
+[[nodiscard]] std::string name_and_place(const std::string& name, std::string_view source,
+                                         std::uint32_t line, std::size_t room,
+                                         const Terminal& terminal);
+/// The same of function_label().
+[[nodiscard]] std::string name_and_place(const callgraph::Function& function, std::size_t room,
+                                         const Terminal& terminal);
 
 /// The weight of everything: what 100 % is.
-[[nodiscard]] std::uint64_t root_total_ns(const callgraph::Profile& profile) noexcept;
+[[nodiscard]] std::uint64_t root_total(const callgraph::Profile& profile) noexcept;
+
+/// A number of samples; "-" where the file does not say how many there were.
+[[nodiscard]] std::string samples_cell(const callgraph::Profile& profile, std::uint64_t samples);
 
 /// The wall-clock length of the session in milliseconds.
 [[nodiscard]] std::uint64_t session_ms(const callgraph::Profile& profile) noexcept;
 
-/// A duration (or count) in the unit, without the unit's name; three digits but for counts.
-[[nodiscard]] std::string duration_cell(const callgraph::Profile& profile, std::uint64_t ns,
-                                        Unit unit);
-/// Room for the widest such cell and for the headings "total", "self", "cpu" with the unit.
-[[nodiscard]] std::size_t duration_column(const callgraph::Profile& profile,
-                                          const ViewOptions& options);
-/// "3.214 s", or "32,140 page-faults".
-[[nodiscard]] std::string weight_text(const callgraph::Profile& profile, std::uint64_t ns);
-/// "ms", "%", "page-faults", with the scale if there is one: "ms ×5".
-[[nodiscard]] std::string unit_heading(const callgraph::Profile& profile,
-                                       const ViewOptions& options);
+/// What the weights of a view are, and how both its printers write them.
+struct Measure {
+    std::string counted;       ///< What they count; empty: nanoseconds.
+    std::uint64_t whole = 0;   ///< What 100 % is.
+    Unit unit = Unit::weight;  ///< Of cells.
+    double scale = 1.0;        ///< What --average multiplied them by.
+    int percent_digits = 3;
+
+    [[nodiscard]] bool is_time() const noexcept { return counted.empty(); }
+    /// "ms", "%", "page-faults".
+    [[nodiscard]] std::string unit_name() const;
+    /// "1234.567" (ms), "12.345" (%), "1,234": without the unit, for a table.
+    [[nodiscard]] std::string cell(std::uint64_t weight) const;
+    /// What stands above such cells: "total ms", "total %", "total page-faults", "total ms ×5".
+    [[nodiscard]] std::string heading(std::string_view name, const Terminal& terminal) const;
+    /// "3.214 s", or "32,140 page-faults".
+    [[nodiscard]] std::string text(std::uint64_t weight) const;
+    /// Of a member in JSON: "total_us", "total_count"; and its value.
+    [[nodiscard]] std::string key(std::string_view name) const;
+    [[nodiscard]] std::uint64_t number(std::uint64_t weight) const noexcept;
+};
+[[nodiscard]] Measure measure_of(const callgraph::Profile& profile, Unit unit = Unit::weight);
 
 /// "./app args  00:00:03.300  (×5: …)": the line above a view.
 [[nodiscard]] std::string session_line(const callgraph::Profile& profile, const Terminal& terminal);
+/// "only in zone 'Parse': ...", a line to follow that; empty: the view is of everything.
+[[nodiscard]] std::string restriction_line(const callgraph::Profile& profile,
+                                           const Terminal& terminal);
+
+/// The node that stands for what a program took before sampling could begin: no function, so that
+/// views say it in a line.
+[[nodiscard]] bool is_start(const callgraph::Function& function) noexcept;
+/// "3.100 ms, 8.2 %, before sampling could begin (exec, loader)"; empty: there is no such time.
+[[nodiscard]] std::string start_text(const callgraph::Profile& profile, const Measure& measure);
+
+/// The views that show what programs said of themselves: those that have something to show.
+[[nodiscard]] std::vector<std::string> said_views(const callgraph::Profile& profile);
+/// "5 zones, 1 frame: see --view zones, frames"; empty: programs said nothing of themselves.
+[[nodiscard]] std::string said_text(const callgraph::Profile& profile);
+/// "recorded with --freq off", why there are no samples; empty: there are, or could have been.
+[[nodiscard]] std::string_view without_samples_text(const callgraph::Profile& profile);
 
 /// What ends a view: `lines`, and one for each thing that a reader must know before believing the
 /// figures; nothing if there is none.
 [[nodiscard]] std::string footer(const callgraph::Profile& profile, const Terminal& terminal,
                                  std::string lines);
 
-/// What `used` columns leave of the terminal's width for a text, `least` in any case; 0: all it
-/// takes.
-[[nodiscard]] std::size_t room_beside(std::size_t used, const Terminal& terminal,
-                                      std::size_t least = 20);
+/// What `used` columns leave of `width` for a text, `least` in any case; of 0, which is all it
+/// takes, 0.
+[[nodiscard]] std::size_t room_beside(std::size_t used, std::size_t width, std::size_t least = 20);
+
+/// `text`, which begins at column `indent`, in lines of the terminal's width; those that follow
+/// begin at `indent`, too.
+[[nodiscard]] std::string wrapped(std::string_view text, const Terminal& terminal,
+                                  std::size_t indent = 0);
+
+/// The terminal has no room for all columns beside a name.
+[[nodiscard]] bool is_narrow(const Terminal& terminal) noexcept;
 
 /// How the weight of a line is coloured.
 [[nodiscard]] Style heat(double percent) noexcept;
 
 /// Least weight that is shown.
-[[nodiscard]] std::uint64_t threshold_ns(const callgraph::Profile& profile,
-                                         const ViewOptions& options, double default_percent);
+[[nodiscard]] std::uint64_t threshold(const callgraph::Profile& profile, const ViewOptions& options,
+                                      double default_percent);
 
 }  // namespace sample::cli

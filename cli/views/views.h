@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sample::cli {
 
@@ -23,50 +24,58 @@ enum class Unit : std::uint8_t {
     percent,
 };
 
+/// What the functions view is sorted by; the name decides between equals.
+enum class SortKey : std::uint8_t { self, total, samples, name };
+
 struct ViewOptions {
-    Terminal terminal;
+    Terminal terminal = {};
     Unit unit = Unit::weight;
     /// What weighs less, in per cent of the root, is counted but not shown. Default: 0.5 in the
-    /// callgraph, 0 in the functions.
-    std::optional<double> min_percent;
+    /// callgraph and the callers, 0 in the functions.
+    std::optional<double> min_percent = {};
     /// The functions view lists only those whose label or source contains this; empty: all.
     std::string search = {};
-};
-
-struct SummaryOptions {
-    Terminal terminal;
-    std::size_t functions = 5;
-    /// The recording that was kept: the last lines then say where it is and how to look further.
-    std::string kept_file;
+    bool json = false;
+    /// The recording that was kept: the summary then ends with where it is and how to look further.
+    std::string kept_file = {};
+    /// Whose callers the callers view shows, as callgraph::focus() understands it; empty: those of
+    /// all functions. Something must have this name.
+    std::string focus = {};
+    /// Lines that the summary has among its notes, of which it shows three.
+    std::vector<std::string> advice = {};
+    SortKey sort = SortKey::self;
+    /// The first so many rows of a list or tree.
+    std::size_t most_rows = SIZE_MAX;
+    /// Of a list or tree only its headings and rows: who it is of and what must be known of it is
+    /// said by the caller.
+    bool only_rows = false;
 };
 
 /// About ten lines: where the time went, the heaviest path, the top functions, how trustworthy the
 /// figures are, how the program ended. Names are shortened to the terminal, or to 100 columns.
 [[nodiscard]] std::string summary_view(const callgraph::Profile& profile,
-                                       const SummaryOptions& options);
-[[nodiscard]] std::string summary_json(const callgraph::Profile& profile);
+                                       const ViewOptions& options);
 
 /// An indented tree, heaviest first. A node that is its caller's only shown callee stands below it
-/// without a branch, so that deep stacks stay readable.
+/// without a branch, so that deep stacks stay readable. In JSON, nodes are a flat list, each with
+/// the index of its parent: depth is no problem for any reader.
 [[nodiscard]] std::string callgraph_view(const callgraph::Profile& profile,
                                          const ViewOptions& options);
-/// Nodes as a flat list, each with the index of its parent: depth is no problem for any reader.
-[[nodiscard]] std::string callgraph_json(const callgraph::Profile& profile,
-                                         const ViewOptions& options);
 
-/// Flat, by self time.
+/// The same tree upside down, below each function its callers: callgraph::invert(). Small nodes
+/// are left out of JSON, too, which has so many.
+[[nodiscard]] std::string callers_view(const callgraph::Profile& profile,
+                                       const ViewOptions& options);
+
+/// Flat, by self time or another key.
 [[nodiscard]] std::string functions_view(const callgraph::Profile& profile,
-                                         const ViewOptions& options);
-[[nodiscard]] std::string functions_json(const callgraph::Profile& profile,
                                          const ViewOptions& options);
 
 /// One line a thread, by CPU time.
 [[nodiscard]] std::string threads_view(const callgraph::Profile& profile,
                                        const ViewOptions& options);
-[[nodiscard]] std::string threads_json(const callgraph::Profile& profile);
 
 /// Every figure that tells how the recording was made and how far it can be trusted.
 [[nodiscard]] std::string stats_view(const callgraph::Profile& profile, const ViewOptions& options);
-[[nodiscard]] std::string stats_json(const callgraph::Profile& profile);
 
 }  // namespace sample::cli

@@ -1,4 +1,5 @@
 #include "core/text.h"
+#include "export/firefox/markers.h"
 #include "export/firefox/tables.h"
 #include "export/firefox/tracks.h"
 #include "export/formats.h"
@@ -39,15 +40,18 @@ std::uint64_t interval_ns(const Profile& profile) {
 }
 
 /// A section of text for the profiler's page about the profile.
-void write_facts(Writer& out, const Profile& profile) {
+void write_facts(Writer& out, const Profile& profile, bool has_times) {
     std::vector<Fact> entries = facts(profile);
-    if (!profile.timeline) {
+    if (!has_times) {
         entries.push_back({"time axis",
                            "none: when the samples were taken is not known; each stack is one "
                            "sample at time 0, which has all its weight"});
     }
-    if (!profile.is_time()) {
-        entries.push_back({"unit", "where the profiler says samples, it is " + profile.unit});
+    for (const MetricView& view : views_of(profile)) {
+        if (weight_type(view) == "samples") {
+            entries.push_back({view.is_own() ? "unit" : "unit of " + view.metric().name,
+                               "where the profiler says samples, it is " + view.metric().unit});
+        }
     }
     out.put(R"("extra":[{"label":"Recording","entries":[)");
     json_list(out, entries.size(), "", ",\n", [&](std::size_t i) {
@@ -64,7 +68,9 @@ void write_meta(Writer& out, const Profile& profile, const Tables& tables,
     if (profile.end_unix_ms != 0) {
         out.put(R"(,"endTime":)", profile.end_unix_ms);
     }
-    if (profile.timeline && profile.stats.wall_ns != 0) {
+    const bool has_times = std::any_of(tracks.begin(), tracks.end(),
+                                       [](const Track& track) { return track.samples != nullptr; });
+    if (has_times && profile.stats.wall_ns != 0) {
         out.put(R"(,"profilingStartTime":0,"profilingEndTime":)",
                 decimal(profile.stats.wall_ns, kMs));
     }
@@ -72,15 +78,19 @@ void write_meta(Writer& out, const Profile& profile, const Tables& tables,
             R"(,"importedFrom":"sample","arguments":)", json_string(profile.command_line),
             R"(,"stackwalk":1,"debug":false,"symbolicated":true,"usesOnlyOneStackType":true,)",
             R"("sourceCodeIsNotOnSearchfox":true,"keepProfileThreadOrder":true,)",
-            R"("markerSchema":[],)");
+            R"("markerSchema":)");
+    write_marker_schemas(out);
+    out.put(",");
     if (weighs_cpu_time(profile)) {
         out.put(R"("sampleUnits":{"time":"ms","eventDelay":"ms","threadCPUDelta":"ns"},)");
     }
+    const auto further = std::find_if(tracks.begin(), tracks.end(),
+                                      [](const Track& track) { return !track.view.is_own(); });
     const auto heaviest =
-        std::max_element(tracks.begin(), tracks.end(),
+        std::max_element(tracks.begin(), further == tracks.begin() ? tracks.end() : further,
                          [](const Track& a, const Track& b) { return a.total < b.total; });
     out.put(R"("initialSelectedThreads":[)", heaviest - tracks.begin(), "],\n");
-    write_facts(out, profile);
+    write_facts(out, profile, has_times);
     out.put(R"("categories":)");
     tables.write_categories(out);
     out.put("},\n");
@@ -104,9 +114,12 @@ Result<void> write_firefox(const callgraph::Profile& profile, const Sink& sink) 
     tables.write_libs(out);
     out.put(",\n\"pages\":[],\n\"shared\":");
     tables.write_shared(out);
+    out.put(",\n\"counters\":");
+    firefox::write_counters(out, profile, tracks);
     out.put(",\n\"threads\":[");
+    const auto markers = firefox::markers_of(profile, tracks);
     json_list(out, tracks.size(), "\n", ",\n",
-              [&](std::size_t i) { firefox::write_track(out, profile, tables, tracks[i]); });
+              [&](std::size_t i) { firefox::write_track(out, tables, tracks[i], markers[i]); });
     out.put("]}\n");
     return out.finish();
 }

@@ -2,6 +2,7 @@
 
 #include "callgraph/label.h"
 #include "callgraph/tree.h"
+#include "export/firefox/markers.h"
 #include "export/shared/json.h"
 
 #include <array>
@@ -134,6 +135,9 @@ void Tables::add_strings() {
     }
     for (const CodeModule& module : profile_.modules) {
         module_names_.push_back(string(module.name));
+    }
+    for (const callgraph::Marker& marker : profile_.markers) {
+        marker_names_.push_back(string(has_text(marker) ? schema_of(marker).name : marker.name));
     }
 }
 

@@ -35,6 +35,11 @@ public:
     /// The value of shared.
     void write_shared(Writer& out) const;
 
+    /// The string that a marker of the profile's is called by: its name, or, where that is a text,
+    /// what it is.
+    [[nodiscard]] std::uint32_t marker_name(std::size_t marker) const {
+        return marker_names_[marker];
+    }
     /// Of any node but the root.
     [[nodiscard]] std::uint32_t stack_of(NodeId node) const { return place_of_[node.value] - 1; }
     /// Every node by its place in preorder; the root is first.
@@ -79,6 +84,7 @@ private:
     std::vector<std::uint32_t> function_names_;
     std::vector<std::uint32_t> function_sources_;  ///< Index into sources_; kNone: not known.
     std::vector<std::uint32_t> module_names_;
+    std::vector<std::uint32_t> marker_names_;
     std::vector<std::uint32_t> sources_;  ///< Strings.
 };
 

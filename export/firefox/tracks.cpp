@@ -1,5 +1,6 @@
 #include "export/firefox/tracks.h"
 
+#include "export/firefox/markers.h"
 #include "export/shared/facts.h"
 #include "export/shared/json.h"
 
@@ -13,7 +14,6 @@ namespace sample::exports::firefox {
 
 namespace {
 
-using callgraph::Node;
 using callgraph::Profile;
 using callgraph::SampleSeries;
 using callgraph::TimedWeight;
@@ -28,12 +28,13 @@ struct Row {
 
 /// The rows of a thread, in order.
 template <class Use>
-void for_each_timed_row(const Profile& profile, const Track& track, const Use& use) {
-    const std::uint64_t period = sampling_period_ns(profile);
+void for_each_timed_row(const Track& track, const Use& use) {
+    const std::uint64_t period = sampling_period_ns(track.view);
+    const std::vector<NodeId>& nodes = track.view.timeline()->nodes;
     std::optional<std::int64_t> latest;
     TimedWeight sample;
     for (SampleSeries::Reader reader = track.samples->read(); reader.next(sample);) {
-        const NodeId node = profile.timeline->nodes[sample.place];
+        const NodeId node = nodes[sample.place];
         if (node.is_none()) {
             continue;
         }
@@ -51,19 +52,28 @@ void for_each_timed_row(const Profile& profile, const Track& track, const Use& u
 }
 
 template <class Use>
-void for_each_row(const Profile& profile, const Tables& tables, const Track& track,
-                  const Use& use) {
+void for_each_row(const Tables& tables, const Track& track, const Use& use) {
     if (track.samples != nullptr) {
-        for_each_timed_row(profile, track, use);
+        for_each_timed_row(track, use);
         return;
     }
     for (std::size_t place = track.first_place; place < track.end_place; ++place) {
         const NodeId id = tables.preorder()[place];
-        const Node& node = profile.node(id);
-        if (node.self_ns != 0 || node.self_samples != 0) {
-            use(Row{0, id, node.self_ns});
+        const std::uint64_t self = track.view.self(id);
+        if (self != 0 || track.view.self_samples(id) != 0) {
+            use(Row{0, id, self});
         }
     }
+}
+
+/// Adds up the track's total. False if it has no rows.
+bool sum_up(const Tables& tables, Track& track) {
+    bool has_rows = false;
+    for_each_row(tables, track, [&](const Row& row) {
+        track.total += row.weight;
+        has_rows = true;
+    });
+    return has_rows;
 }
 
 /// Names for processes and threads: a process id, and a thread's, may have been used twice.
@@ -91,9 +101,10 @@ private:
     std::map<std::uint32_t, std::uint32_t> threads_;
 };
 
-void fill_thread(Track& track, const Profile& profile, std::uint32_t index,
-                 Identities& identities) {
+void fill_thread(Track& track, std::uint32_t index, Identities& identities) {
+    const Profile& profile = track.view.profile();
     const callgraph::ThreadTotals& thread = profile.threads[index];
+    track.thread = index;
     track.name = thread.name;
     track.process = thread.process;
     track.pid = identities.pid(thread.pid, thread.process);
@@ -110,22 +121,16 @@ void fill_thread(Track& track, const Profile& profile, std::uint32_t index,
     }
 }
 
-std::vector<Track> thread_tracks(const Profile& profile, const Tables& tables) {
-    std::vector<Track> tracks;
-    Identities identities;
-    for (const Timeline::Thread& thread : profile.timeline->threads) {
-        Track track;
+void add_threads(std::vector<Track>& tracks, const MetricView& view, const Tables& tables,
+                 Identities& identities) {
+    for (const Timeline::Thread& thread : view.timeline()->threads) {
+        Track track{view};
         track.samples = thread.samples.get();
-        bool is_empty = true;
-        for_each_row(profile, tables, track, [&](const Row& row) {
-            track.total += row.weight;
-            is_empty = false;
-        });
-        if (is_empty) {
+        if (!sum_up(tables, track)) {
             continue;
         }
         if (thread.thread) {
-            fill_thread(track, profile, *thread.thread, identities);
+            fill_thread(track, *thread.thread, identities);
         } else {
             track.name = "unknown thread";
             track.pid = identities.pid(0, "");
@@ -133,20 +138,36 @@ std::vector<Track> thread_tracks(const Profile& profile, const Tables& tables) {
         }
         tracks.push_back(std::move(track));
     }
-    return tracks;
 }
 
-std::vector<Track> category_tracks(const Profile& profile, const Tables& tables) {
-    std::vector<Track> tracks;
-    Identities identities;
+/// Threads that said something, and have no samples.
+void add_silent_threads(std::vector<Track>& tracks, const Profile& profile,
+                        Identities& identities) {
+    std::set<std::uint32_t> missing;
+    for (const callgraph::Marker& marker : profile.markers) {
+        if (marker.thread && *marker.thread < profile.threads.size()) {
+            missing.insert(*marker.thread);
+        }
+    }
+    for (const Track& track : tracks) {
+        if (track.thread) {
+            missing.erase(*track.thread);
+        }
+    }
+    for (const std::uint32_t index : missing) {
+        fill_thread(tracks.emplace_back(profile), index, identities);
+    }
+}
+
+void add_categories(std::vector<Track>& tracks, const MetricView& view, const Tables& tables,
+                    Identities& identities) {
+    const Profile& profile = view.profile();
     for (const callgraph::Category& category : profile.categories) {
-        const Node& node = profile.node(category.node);
-        Track track;
+        Track track{view};
         track.name = category.name;
         track.pid = identities.pid(0, "");
         track.tid = std::to_string(tracks.size());
         track.is_main = tracks.empty();
-        track.total = node.total_ns;
         track.first_place = tables.stack_of(category.node) + std::size_t{1};
         track.end_place = track.first_place + 1;
         const std::span<const NodeId> preorder = tables.preorder();
@@ -154,9 +175,10 @@ std::vector<Track> category_tracks(const Profile& profile, const Tables& tables)
                profile.node(preorder[track.end_place]).parent.value != 0) {
             ++track.end_place;
         }
-        tracks.push_back(std::move(track));
+        if (sum_up(tables, track)) {
+            tracks.push_back(std::move(track));
+        }
     }
-    return tracks;
 }
 
 /// A column of a track's samples: `,"key":[…]`. Returns how many rows there were.
@@ -183,16 +205,15 @@ void weight_column(Writer& out, std::string_view key, const auto& each_row, std:
     });
 }
 
-void write_samples(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
-    const auto each_row = [&](const auto& use) { for_each_row(profile, tables, track, use); };
-    const bool is_time = profile.is_time();
-    out.put(R"("samples":{"weightType":")", is_time ? "tracing-ms" : "samples", "\"");
+void write_samples(Writer& out, const Tables& tables, const Track& track) {
+    const auto each_row = [&](const auto& use) { for_each_row(tables, track, use); };
+    out.put(R"("samples":{"weightType":")", weight_type(track.view), "\"");
     const std::size_t rows = sample_column(out, "stack", each_row, [&](const Row& row) {
         return row.node.is_none() ? "null" : std::to_string(tables.stack_of(row.node));
     });
     sample_column(out, "time", each_row, [&](const Row& row) { return decimal(row.time_ns, kMs); });
-    weight_column(out, "weight", each_row, is_time ? kMs : 1);
-    if (track.samples != nullptr && weighs_cpu_time(profile)) {
+    weight_column(out, "weight", each_row, track.view.is_time() ? kMs : 1);
+    if (track.samples != nullptr && weighs_cpu_time(track.view)) {
         weight_column(out, "threadCPUDelta", each_row, 1);
     }
     out.put(",\"length\":", rows, "}");
@@ -200,16 +221,35 @@ void write_samples(Writer& out, const Profile& profile, const Tables& tables, co
 
 }  // namespace
 
-bool weighs_cpu_time(const Profile& profile) {
-    return profile.is_time() && profile.stats.clock == "cpu";
+bool weighs_cpu_time(const MetricView& view) {
+    return view.is_own() && view.is_time() && view.profile().stats.clock == "cpu";
+}
+
+std::string_view weight_type(const MetricView& view) {
+    return view.is_time() ? "tracing-ms" : view.metric().unit == "bytes" ? "bytes" : "samples";
 }
 
 std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
-    std::vector<Track> tracks =
-        profile.timeline ? thread_tracks(profile, tables) : category_tracks(profile, tables);
+    std::vector<Track> tracks;
+    Identities identities;
+    for (const MetricView& view : views_of(profile)) {
+        const std::size_t first = tracks.size();
+        if (view.timeline() != nullptr) {
+            add_threads(tracks, view, tables, identities);
+            if (view.is_own()) {
+                add_silent_threads(tracks, profile, identities);
+            }
+        } else {
+            add_categories(tracks, view, tables, identities);
+        }
+        for (std::size_t i = first; i < tracks.size() && !view.is_own(); ++i) {
+            tracks[i].name += ": " + view.metric().name;
+            tracks[i].is_main = false;
+        }
+    }
     if (tracks.empty()) {
         // The profiler refuses a profile without a thread.
-        Track& track = tracks.emplace_back();
+        Track& track = tracks.emplace_back(profile);
         track.name = "no samples";
         track.pid = track.tid = "0";
         track.is_main = true;
@@ -217,7 +257,8 @@ std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
     return tracks;
 }
 
-void write_track(Writer& out, const Profile& profile, const Tables& tables, const Track& track) {
+void write_track(Writer& out, const Tables& tables, const Track& track,
+                 const std::vector<std::uint32_t>& markers) {
     out.put(R"({"processType":"default","processStartupTime":)",
             decimal(track.process_start_ns, kMs), R"(,"processShutdownTime":)",
             track.process_end_ns ? decimal(*track.process_end_ns, kMs) : "null",
@@ -225,9 +266,10 @@ void write_track(Writer& out, const Profile& profile, const Tables& tables, cons
             R"(,"unregisterTime":null,"pausedRanges":[],"name":)", json_string(track.name),
             R"(,"isMainThread":)", track.is_main ? "true" : "false", R"(,"processName":)",
             json_string(track.process), R"(,"pid":")", track.pid, R"(","tid":)", track.tid, ",\n");
-    write_samples(out, profile, tables, track);
-    out.put(R"(,
-"markers":{"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]}})");
+    write_samples(out, tables, track);
+    out.put(",\n\"markers\":");
+    write_markers(out, tables, track.view.profile(), markers);
+    out.put("}");
 }
 
 }  // namespace sample::exports::firefox

@@ -8,18 +8,25 @@
 
 #include "callgraph/profile.h"
 #include "export/firefox/tables.h"
+#include "export/shared/metric_view.h"
 #include "export/shared/writer.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sample::exports::firefox {
 
-/// A thread with samples; or a category, in a profile without a timeline.
+/// A thread with samples of one metric, or with markers; or a category, in a profile without a
+/// timeline.
 struct Track {
+    explicit Track(const MetricView& of) : view{of} {}
+
+    MetricView view;
+    std::optional<std::uint32_t> thread;  ///< Index into Profile::threads.
     std::string name;
     std::string process;
     std::string pid;  ///< Another one, "17.1", for a second program in the process 17.
@@ -35,14 +42,19 @@ struct Track {
     std::size_t end_place = 0;
 };
 
-/// Those that have samples in `profile`, in its order; if there are none, one without.
+/// Those that have samples in `profile`, or markers, metric by metric in its order; if there are
+/// none, one without. Those of further metrics are named after them. They are no main threads: a
+/// process of the profiler's has one only.
 [[nodiscard]] std::vector<Track> tracks_of(const callgraph::Profile& profile, const Tables& tables);
 
 /// Whether a sample's weight is the CPU time that its thread used since the one before.
-[[nodiscard]] bool weighs_cpu_time(const callgraph::Profile& profile);
+[[nodiscard]] bool weighs_cpu_time(const MetricView& view);
 
-/// An element of threads.
-void write_track(Writer& out, const callgraph::Profile& profile, const Tables& tables,
-                 const Track& track);
+/// How the profiler calls what `view` weighs samples by: its WeightType.
+[[nodiscard]] std::string_view weight_type(const MetricView& view);
+
+/// An element of threads, with these of the profile's markers.
+void write_track(Writer& out, const Tables& tables, const Track& track,
+                 const std::vector<std::uint32_t>& markers);
 
 }  // namespace sample::exports::firefox

@@ -12,14 +12,15 @@ class FunctionTable {
     this.matches = null;
     this.limit = ROWS_AT_ONCE;
     const { functions } = profile;
+    const count = (samples) => profile.samples[0] ? samples.toLocaleString("en") : "–";
     this.columns = [
       { title: "Self", value: (i) => functions.self[i], text: (i) => profile.weight(functions.self[i]) },
       { title: "Self %", value: (i) => functions.self[i], text: (i) => profile.percent(functions.self[i]) },
       { title: "Total", value: (i) => functions.total[i], text: (i) => profile.weight(functions.total[i]) },
       { title: "Total %", value: (i) => functions.total[i], text: (i) => profile.percent(functions.total[i]) },
-      { title: "Self samples", value: (i) => functions.selfSamples[i], text: (i) => functions.selfSamples[i].toLocaleString("en") },
-      { title: "Samples", value: (i) => functions.samples[i], text: (i) => functions.samples[i].toLocaleString("en") },
-      { title: "Function", value: (i) => functions.name[i], isText: true },
+      { title: "Self samples", value: (i) => functions.selfSamples[i], text: (i) => count(functions.selfSamples[i]) },
+      { title: "Samples", value: (i) => functions.samples[i], text: (i) => count(functions.samples[i]) },
+      { title: "Function", value: (i) => functions.shortName[i], isText: true },
       { title: "Module", value: (i) => this.moduleName(i), text: (i) => this.moduleName(i), isText: true },
       { title: "Source", value: (i) => profile.place(i, 0), text: (i) => profile.place(i, 0), isText: true },
     ];
@@ -121,14 +122,14 @@ class FunctionTable {
   }
 
   fillName(cell, index) {
-    const { name, kind, module } = this.profile.functions;
+    const { name, shortName, kind, module } = this.profile.functions;
     const swatch = document.createElement("i");
     swatch.className = "swatch";
     swatch.style.background = kindColor(kind[index], module[index]);
     swatch.title = this.profile.header.kinds[kind[index]];
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = name[index];
+    button.textContent = shortName[index];
     button.setAttribute("aria-pressed", String(index === this.marked));
     button.addEventListener("click", () => this.mark(index === this.marked ? -1 : index));
     cell.className = "text name";

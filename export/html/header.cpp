@@ -1,3 +1,4 @@
+#include "callgraph/tree.h"
 #include "core/text.h"
 #include "export/html/page.h"
 #include "export/shared/facts.h"
@@ -5,8 +6,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <unordered_map>
 
 namespace sample::exports::html {
 
@@ -19,7 +18,7 @@ using nlohmann::json;
 /// What a weight is, in words: "CPU time".
 std::string weight_in_words(const Profile& profile) {
     if (!profile.is_time()) {
-        return profile.unit;
+        return profile.metric.unit;
     }
     return profile.stats.clock == "wall"  ? "wall time"
            : profile.stats.clock == "cpu" ? "CPU time"
@@ -48,7 +47,7 @@ std::string explanation(const Profile& profile) {
                 " in it and in what it called, in milliseconds (ms) of all threads together";
         text += profile.stats.clock == "wall" ? ", waiting included. " : ". ";
     } else {
-        text += "how many " + profile.unit + " there were in it and in what it called. ";
+        text += "how many " + profile.metric.unit + " there were in it and in what it called. ";
     }
     text +=
         "Self is what was spent in the function's own code: where nothing hangs below the bar. "
@@ -107,7 +106,7 @@ json truth_marks(const Profile& profile) {
         add(counted(stats.incomplete_stacks, "stack") + " incomplete",
             stats.incomplete_stacks != 0);
         add(counted(stats.guessed_stacks, "stack") + " with a guessed frame", false);
-        add(exact_weight(profile, stats.booked_ns) + " measured without a stack", false);
+        add(exact_weight(profile, stats.booked) + " measured without a stack", false);
         add(stats.whole ? "recording whole" : "recording cut off: its end is missing",
             !stats.whole);
     }
@@ -119,14 +118,11 @@ json truth_marks(const Profile& profile) {
 
 /// [index in preorder, name] of each category.
 json categories(const Profile& profile, const std::vector<NodeId>& order) {
-    std::unordered_map<std::uint32_t, std::string_view> names;
-    for (const callgraph::Category& category : profile.categories) {
-        names.emplace(category.node.value, category.name);
-    }
+    const std::vector<const std::string*> names = callgraph::category_names(profile);
     json list = json::array();
     for (std::size_t i = 0; i < order.size(); ++i) {
-        if (const auto found = names.find(order[i].value); found != names.end()) {
-            list.push_back({i, found->second});
+        if (const std::string* const name = names[order[i].value]; name != nullptr) {
+            list.push_back({i, *name});
         }
     }
     return list;
@@ -138,7 +134,7 @@ std::string header(const Profile& profile, const std::vector<NodeId>& order, std
     json page{
         {"command", profile.command_line},
         {"isTime", profile.is_time()},
-        {"unit", profile.unit},
+        {"unit", profile.metric.unit},
         {"what", profile.is_time() ? headline(profile) : ""},
         {"explanation", explanation(profile)},
         {"summary", summary(profile)},

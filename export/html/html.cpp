@@ -1,7 +1,9 @@
 // The data block of the HTML page, which export/html/profile.js reads: base64 of gzip of
 //
 //     header          a text: JSON, export/html/header.cpp
-//     texts           the sources, then the functions' names
+//     texts           the sources, the functions' names, then their short names, each empty if it
+//     is
+//                     the name
 //     functions       columns: source (1-based, 0: none), line, module, kind, total, self, samples,
 //                     self samples
 //     nodes           in preorder, columns: up, function (1-based, 0: none), self, self samples,
@@ -18,6 +20,7 @@
 #include "export/html/page.h"
 #include "export/shared/functions.h"
 #include "export/shared/gzip_sink.h"
+#include "symbolize/names/name_forms.h"
 
 #include <array>
 #include <cstddef>
@@ -127,6 +130,15 @@ std::vector<std::string_view> sources_of(const Profile& profile) {
     return sources;
 }
 
+/// What bars and the table call it; empty: its label.
+std::string short_name(const Function& function) {
+    if (callgraph::is_named_by_a_runtime(function)) {
+        return {};
+    }
+    std::string name = symbolize::in_form(function.name, symbolize::NameForm::brief);
+    return name == function.name ? std::string{} : name;
+}
+
 void write_functions(Columns& out, const Profile& profile,
                      const std::vector<std::string_view>& sources) {
     std::unordered_map<std::string_view, std::uint64_t> numbers;  // 0: not known
@@ -137,6 +149,9 @@ void write_functions(Columns& out, const Profile& profile,
     for (const Function& function : profile.functions) {
         out.text(callgraph::label(function));
     }
+    for (const Function& function : profile.functions) {
+        out.text(short_name(function));
+    }
     out.functions(
         profile, [&](const Function& function) { return numbers[source_file(profile, function)]; });
     out.functions(profile, [](const Function& function) { return function.line; });
@@ -144,8 +159,8 @@ void write_functions(Columns& out, const Profile& profile,
     for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
         out.number(static_cast<std::uint64_t>(kind_of(profile, FunctionId{id})));
     }
-    out.functions(profile, [](const Function& function) { return function.total_ns; });
-    out.functions(profile, [](const Function& function) { return function.self_ns; });
+    out.functions(profile, [](const Function& function) { return function.total; });
+    out.functions(profile, [](const Function& function) { return function.self; });
     out.functions(profile, [](const Function& function) { return function.samples; });
     out.functions(profile, [](const Function& function) { return function.self_samples; });
 }
@@ -162,7 +177,7 @@ void write_nodes(Columns& out, const Profile& profile, const std::vector<NodeId>
         before = id;
     }
     out.nodes(profile, order, [](const Node& node) { return node.function.value; });
-    out.nodes(profile, order, [](const Node& node) { return node.self_ns; });
+    out.nodes(profile, order, [](const Node& node) { return node.self; });
     out.nodes(profile, order, [](const Node& node) { return node.self_samples; });
     out.nodes(profile, order, [](const Node& node) { return node.line; });
     out.nodes(profile, order, [](const Node& node) { return node.call_line; });

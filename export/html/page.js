@@ -52,7 +52,7 @@ function showLegend(profile) {
 
 // What is known of a node, as elements.
 function describe(profile, node) {
-  const lines = [textElement("b", profile.label(node))];
+  const lines = [textElement("b", profile.label(node, profile.functions.name))];
   const share = (weight, samples) => `${profile.weight(weight)} (${profile.percent(weight)})` +
     (profile.samples[0] ? `, ${samples.toLocaleString("en")} samples` : "");
   lines.push(textElement("span", `total ${share(profile.total[node], profile.samples[node])}`));

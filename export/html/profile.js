@@ -90,9 +90,11 @@ class Profile {
   }
 
   readFunctions(reader, count) {
+    const name = reader.texts(count).map(visible);
     this.functions = {
       count,
-      name: reader.texts(count).map(visible),
+      name, // whole
+      shortName: reader.texts(count).map((text, i) => text === "" ? name[i] : visible(text)),
       source: reader.column(new Uint32Array(count)), // 1-based; 0: not known
       line: reader.column(new Uint32Array(count)),
       module: reader.column(new Uint32Array(count)),
@@ -154,13 +156,14 @@ class Profile {
     }
   }
 
-  label(node) {
+  // With the function's short name, unless `names` are others.
+  label(node, names = this.functions.shortName) {
     const id = this.functionOf[node];
     if (id === 0) {
       return node === 0 ? "all" : this.categories.get(node) ?? "category";
     }
     const line = this.line[node];
-    return line === 0 ? this.functions.name[id - 1] : `${this.functions.name[id - 1]}:${line}`;
+    return line === 0 ? names[id - 1] : `${names[id - 1]}:${line}`;
   }
 
   module(node) {
@@ -175,12 +178,13 @@ class Profile {
     return source === 0 ? "" : this.sources[source - 1] + (at ? `:${at}` : "");
   }
 
-  // The functions and categories with `text` in their names, whatever its case.
+  // The functions and categories with `text` in their names, whole or short, whatever its case.
   search(text) {
     const wanted = text.toLowerCase();
     const has = (name) => name.toLowerCase().includes(wanted);
     return {
-      functions: Uint8Array.from(this.functions.name, (name) => has(name) ? 1 : 0),
+      functions: Uint8Array.from(this.functions.name,
+        (name, i) => has(name) || has(this.functions.shortName[i]) ? 1 : 0),
       categories: new Set([...this.categories].filter(([, name]) => has(name)).map(([node]) => node)),
     };
   }

@@ -1,6 +1,7 @@
 #include "callgraph/label.h"
+#include "core/units.h"
 #include "export/formats.h"
-#include "export/pprof/samples.h"
+#include "export/pprof/places.h"
 #include "export/shared/facts.h"
 #include "export/shared/functions.h"
 
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +23,10 @@ using callgraph::Function;
 using callgraph::Profile;
 using pprof::FunctionField;
 using pprof::MappingField;
+using pprof::Places;
 using pprof::ProfileField;
 using pprof::Stream;
 using pprof::ValueTypeField;
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 /// What is sampled, as a type and its unit.
 struct Kind {
@@ -35,9 +34,14 @@ struct Kind {
     std::string unit;
 };
 
-Kind weight_kind(const Profile& profile) {
-    if (!profile.is_time()) {
-        return {profile.event.empty() ? profile.unit : profile.event, profile.unit};
+Kind weight_kind(const MetricView& view) {
+    const auto& [name, unit, meaning] = view.metric();
+    const Profile& profile = view.profile();
+    if (!name.empty()) {
+        return {name, view.is_time() ? "nanoseconds" : unit};
+    }
+    if (!view.is_time()) {
+        return {profile.event.empty() ? unit : profile.event, unit};
     }
     return {profile.stats.clock.empty() ? "time" : profile.stats.clock, "nanoseconds"};
 }
@@ -45,8 +49,8 @@ Kind weight_kind(const Profile& profile) {
 void write_kind(Stream& out, ProfileField field, const Kind& kind) {
     std::string bytes;
     protozero::pbf_builder<ValueTypeField> message{bytes};
-    message.add_int64(ValueTypeField::type, static_cast<std::int64_t>(out.add_string(kind.type)));
-    message.add_int64(ValueTypeField::unit, static_cast<std::int64_t>(out.add_string(kind.unit)));
+    message.add_int64(ValueTypeField::type, static_cast<std::int64_t>(out.string(kind.type)));
+    message.add_int64(ValueTypeField::unit, static_cast<std::int64_t>(out.string(kind.unit)));
     out.message(field, bytes);
 }
 
@@ -55,7 +59,10 @@ void write_head(const Profile& profile, Stream& out) {
     const Kind weight = weight_kind(profile);
     write_kind(out, ProfileField::sample_type, {"samples", "count"});
     write_kind(out, ProfileField::sample_type, weight);
-    out.number(ProfileField::default_sample_type, out.add_string(weight.type));
+    for (const callgraph::FurtherMetric& each : profile.further) {
+        write_kind(out, ProfileField::sample_type, weight_kind({profile, each}));
+    }
+    out.number(ProfileField::default_sample_type, out.string(weight.type));
     const callgraph::Stats& stats = profile.stats;
     const std::uint64_t sampling_ns = sampling_period_ns(profile);
     if (const std::uint64_t period = sampling_ns != 0 ? sampling_ns : stats.period; period != 0) {
@@ -69,7 +76,7 @@ void write_head(const Profile& profile, Stream& out) {
                                         : stats.wall_ns;
     out.number(ProfileField::duration_nanos, length_ns);
     const auto comment = [&out](const std::string& line) {
-        out.number(ProfileField::comment, out.add_string(line));
+        out.number(ProfileField::comment, out.string(line));
     };
     comment("creator: " + creator());
     if (!profile.command_line.empty()) {
@@ -80,65 +87,52 @@ void write_head(const Profile& profile, Stream& out) {
     }
 }
 
-void write_functions(const Profile& profile, Stream& out) {
+void write_functions(const Profile& profile, const Places& places, Stream& out) {
     std::string bytes;
-    std::uint64_t id = 0;
-    for (const Function& function : profile.functions) {
+    for (std::size_t i = 0; i < profile.functions.size(); ++i) {
+        const Function& function = profile.functions[i];
+        if (places.functions()[i] == 0) {
+            continue;
+        }
         bytes.clear();
         protozero::pbf_builder<FunctionField> message{bytes};
-        const std::string name = callgraph::label(function);
-        const std::uint64_t name_index = out.add_string(name);
-        message.add_uint64(FunctionField::id, ++id);
-        message.add_uint64(FunctionField::name, name_index);
-        message.add_uint64(FunctionField::system_name, function.linkage_name == name
-                                                           ? name_index
-                                                           : out.add_string(function.linkage_name));
-        message.add_uint64(FunctionField::filename,
-                           out.intern_string(source_file(profile, function)));
+        message.add_uint64(FunctionField::id, places.functions()[i]);
+        message.add_uint64(FunctionField::name, out.string(callgraph::label(function)));
+        message.add_uint64(FunctionField::system_name, out.string(function.linkage_name));
+        message.add_uint64(FunctionField::filename, out.string(source_file(profile, function)));
         message.add_int64(FunctionField::start_line, function.line);
         out.message(ProfileField::function, bytes);
     }
 }
 
-/// Each module that has functions in the profile. Flags say that names are complete, so that no
-/// reader looks them up in files of its own machine.
-void write_mappings(const Profile& profile, Stream& out) {
-    std::vector<bool> is_used(profile.modules.size());
+/// Flags say that names are complete, so that no reader looks them up in files of its own machine.
+void write_mappings(const Profile& profile, const Places& places, Stream& out) {
     std::vector<bool> has_sources(profile.modules.size());
     for (const Function& function : profile.functions) {
-        is_used[function.module] = true;
         has_sources[function.module] =
             has_sources[function.module] || !source_file(profile, function).empty();
     }
-    const auto write = [&](std::uint32_t index) {
+    std::vector<std::uint32_t> order;  // by id
+    for (std::uint32_t index = 0; index < profile.modules.size(); ++index) {
+        if (places.mappings()[index] != 0) {
+            order.push_back(index);
+        }
+    }
+    std::sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+        return places.mappings()[left] < places.mappings()[right];
+    });
+    for (const std::uint32_t index : order) {
         const CodeModule& module = profile.modules[index];
         std::string bytes;
         protozero::pbf_builder<MappingField> message{bytes};
-        message.add_uint64(MappingField::id, index);
-        message.add_uint64(MappingField::filename, out.add_string(module_file(module)));
-        message.add_uint64(MappingField::build_id, out.add_string(module.build_id));
+        message.add_uint64(MappingField::id, places.mappings()[index]);
+        message.add_uint64(MappingField::filename, out.string(module_file(module)));
+        message.add_uint64(MappingField::build_id, out.string(module.build_id));
         message.add_bool(MappingField::has_functions, true);
         message.add_bool(MappingField::has_filenames, has_sources[index]);
         message.add_bool(MappingField::has_line_numbers, has_sources[index] && profile.by_line);
         message.add_bool(MappingField::has_inline_frames, has_sources[index]);
         out.message(ProfileField::mapping, bytes);
-    };
-    // Readers take the first mapping for the program's own file.
-    std::vector<std::uint32_t> order(profile.modules.size() - 1);
-    std::iota(order.begin(), order.end(), 1);
-    const auto is_program = [&](std::uint32_t index) {
-        return !profile.processes.empty() &&
-               profile.modules[index].path == profile.processes.front().executable;
-    };
-    if (const auto program = std::find_if(order.begin(), order.end(), is_program);
-        program != order.end()) {
-        write(*program);
-        order.erase(program);
-    }
-    for (const std::uint32_t index : order) {
-        if (is_used[index]) {
-            write(index);
-        }
     }
 }
 
@@ -151,9 +145,11 @@ Result<void> write_pprof(const Profile& profile, const Sink& sink) {
     }
     Stream out{sink};
     write_head(profile, out);
-    write_mappings(profile, out);
-    write_functions(profile, out);
-    pprof::write_samples(profile, out);
+    const Places places{profile};
+    write_mappings(profile, places, out);
+    write_functions(profile, places, out);
+    places.write(out);
+    pprof::write_samples(profile, places, out);
     return out.finish();
 }
 

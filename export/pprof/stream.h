@@ -1,7 +1,7 @@
 // A pprof file in the making: fields of the outermost message, one after the other, gzipped.
 //
 // Protocol buffers let fields come in any order and repeated ones in pieces, so every string enters
-// the table where it is first needed, and nothing is kept but the indices of those needed again.
+// the table where it is first needed, once.
 #pragma once
 
 #include "core/profile_proto.h"
@@ -42,20 +42,14 @@ public:
     }
     void number(ProfileField field, std::uint64_t value) { fields_.add_uint64(field, value); }
 
-    /// The index of `text`, which becomes one line of UTF-8; 0 for the empty one. Each call adds to
-    /// the table.
-    std::uint64_t add_string(std::string_view text) {
-        if (text.empty()) {
-            return 0;
+    /// The index of `text`, which becomes one line of UTF-8; 0 for the empty one.
+    std::uint64_t string(std::string_view text) {
+        const auto [known, is_new] = strings_.try_emplace(one_line(text), strings_.size());
+        if (is_new) {
+            fields_.add_string(ProfileField::string_table, known->first);
+            flush_above(kBufferBytes);
         }
-        fields_.add_string(ProfileField::string_table, one_line(text));
-        flush_above(kBufferBytes);
-        return strings_++;
-    }
-    /// The same; equal texts have one index. `text` must outlive this.
-    std::uint64_t intern_string(std::string_view text) {
-        const auto known = known_.find(text);
-        return known != known_.end() ? known->second : known_[text] = add_string(text);
+        return known->second;
     }
 
     [[nodiscard]] bool is_good() const { return gzip_.is_good(); }
@@ -77,8 +71,7 @@ private:
     GzipSink gzip_;
     std::string buffer_;
     protozero::pbf_builder<ProfileField> fields_{buffer_};
-    std::uint64_t strings_ = 1;
-    std::unordered_map<std::string_view, std::uint64_t> known_;
+    std::unordered_map<std::string, std::uint64_t> strings_{{"", 0}};
 };
 
 }  // namespace sample::exports::pprof

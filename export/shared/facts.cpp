@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -67,9 +68,9 @@ void add_sampling(Facts& facts, const Profile& profile) {
     const Stats& stats = profile.stats;
     facts.add("event", profile.event);
     if (!profile.is_time() && stats.period != 0) {
-        facts.add("period", stats.period == 1
-                                ? "a sample for each of the " + profile.unit
-                                : "a sample each " + grouped(stats.period) + " " + profile.unit);
+        facts.add("period", stats.period == 1 ? "a sample for each of the " + profile.metric.unit
+                                              : "a sample each " + grouped(stats.period) + " " +
+                                                    profile.metric.unit);
     }
     facts.add("clock", stats.clock);
     facts.add("source", stats.source_reason.empty() || stats.source.empty()
@@ -88,20 +89,29 @@ void add_sampling(Facts& facts, const Profile& profile) {
 
 void add_truth(Facts& facts, const Profile& profile) {
     const Stats& stats = profile.stats;
-    if (stats.samples == 0 && stats.source.empty() && stats.sampled_ns == 0) {
+    if (stats.samples == 0 && stats.source.empty() && stats.sampled == 0) {
         return;  // not known: the profile is another program's, or lost its truth on the way
     }
-    facts.add("samples", grouped(stats.samples) + ", " + exact_weight(profile, stats.sampled_ns));
-    facts.add("booked without a stack", exact_weight(profile, stats.booked_ns));
+    facts.add("samples", (stats.counts_samples ? grouped(stats.samples) : "number not known") +
+                             ", " + exact_weight(profile, stats.sampled));
+    facts.add("booked without a stack", exact_weight(profile, stats.booked));
     facts.add("samples lost", grouped(stats.lost));
     const auto stacks = [&](std::string label, std::uint64_t count, std::uint64_t weight) {
         facts.add(std::move(label),
                   count == 0 ? "0" : grouped(count) + ", " + exact_weight(profile, weight));
     };
-    stacks("stacks truncated", stats.truncated_stacks, stats.truncated_ns);
-    stacks("stacks incomplete", stats.incomplete_stacks, stats.incomplete_ns);
-    stacks("stacks with a guessed frame", stats.guessed_stacks, stats.guessed_ns);
+    stacks("stacks truncated", stats.truncated_stacks, stats.truncated);
+    stacks("stacks incomplete", stats.incomplete_stacks, stats.incomplete);
+    stacks("stacks with a guessed frame", stats.guessed_stacks, stats.guessed);
     facts.add("recording", stats.whole ? "whole" : "cut off: its end is missing");
+}
+
+void add_further(Facts& facts, const Profile& profile) {
+    for (const callgraph::FurtherMetric& each : profile.further) {
+        const std::string meaning = each.metric.meaning.empty() ? "" : ", " + each.metric.meaning;
+        facts.add("metric " + each.metric.name,
+                  exact_weight({profile, each}, each.total()) + meaning);
+    }
 }
 
 /// Null for what is not known: an optional that is empty, an empty text, the number 0.
@@ -124,16 +134,16 @@ void add_truth(Json& out, const Profile& profile) {
     out["source"] = known(stats.source);
     out["wall_ns"] = stats.wall_ns;
     out["process_cpu_ns"] = known(stats.process_cpu_ns);
-    out["samples"] = stats.samples;
-    out["sampled" + weight] = stats.sampled_ns;
-    out["booked" + weight] = stats.booked_ns;
+    out["samples"] = known(stats.known_samples(stats.samples));
+    out["sampled" + weight] = stats.sampled;
+    out["booked" + weight] = stats.booked;
     out["lost"] = stats.lost;
     out["truncated_stacks"] = stats.truncated_stacks;
-    out["truncated" + weight] = stats.truncated_ns;
+    out["truncated" + weight] = stats.truncated;
     out["incomplete_stacks"] = stats.incomplete_stacks;
-    out["incomplete" + weight] = stats.incomplete_ns;
+    out["incomplete" + weight] = stats.incomplete;
     out["guessed_stacks"] = stats.guessed_stacks;
-    out["guessed" + weight] = stats.guessed_ns;
+    out["guessed" + weight] = stats.guessed;
     out["whole"] = stats.whole;
     out["notes"] = stats.notes;
 }
@@ -145,6 +155,7 @@ std::vector<Fact> facts(const Profile& profile, std::size_t most_processes) {
     add_session(facts, profile, most_processes);
     add_sampling(facts, profile);
     add_truth(facts, profile);
+    add_further(facts, profile);
     for (const std::string& note : profile.stats.notes) {
         facts.add("note", note);
     }
@@ -168,9 +179,10 @@ std::vector<std::string> thread_lines(const Profile& profile) {
             lines.push_back(fmt::format("{} more threads", profile.threads.size() - kMostLines));
             break;
         }
-        lines.push_back(one_line(fmt::format("thread: {} {} of process {} {}, {} {}, {} samples",
-                                             thread.tid, thread.name, thread.pid, thread.process,
-                                             thread.cpu_ns, unit_of(profile), thread.samples)));
+        lines.push_back(one_line(fmt::format(
+            "thread: {} {} of process {} {}, {} {}, {} samples", thread.tid, thread.name,
+            thread.pid, thread.process, thread.total, unit_of(profile),
+            profile.stats.counts_samples ? std::to_string(thread.samples) : "unknown")));
     }
     return lines;
 }
@@ -181,7 +193,7 @@ std::string facts_json(const Profile& profile) {
     out["start_unix_ms"] = known(profile.start_unix_ms);
     out["end_unix_ms"] = known(profile.end_unix_ms);
     out["event"] = known(profile.event);
-    out["unit"] = profile.is_time() ? "nanoseconds" : profile.unit;
+    out["unit"] = profile.is_time() ? "nanoseconds" : profile.metric.unit;
     out["scale"] = profile.scale;
     add_truth(out, profile);
     Json& processes = out["processes"] = Json::array();
@@ -206,7 +218,7 @@ std::string creator() {
 }
 
 std::string unit_of(const Profile& profile) {
-    return profile.is_time() ? "ns" : profile.unit;
+    return profile.is_time() ? "ns" : profile.metric.unit;
 }
 
 std::string scale_text(const Profile& profile) {
@@ -226,18 +238,21 @@ std::string exact_duration(std::uint64_t ns) {
     return decimal(ns, unit->first) + unit->second;
 }
 
-std::string exact_weight(const Profile& profile, std::uint64_t weight) {
-    return profile.is_time() ? exact_duration(weight) : grouped(weight) + " " + profile.unit;
+std::string exact_weight(const MetricView& view, std::uint64_t weight) {
+    return view.is_time() ? exact_duration(weight) : grouped(weight) + " " + view.metric().unit;
 }
 
-std::uint64_t sampling_period_ns(const Profile& profile) {
+std::uint64_t sampling_period_ns(const MetricView& view) {
     constexpr std::uint64_t kSecond = 1'000'000'000;
-    const std::uint32_t hz = profile.stats.requested_hz;
-    return !profile.is_time() || hz == 0 ? 0 : kSecond / hz;
+    const std::uint32_t hz = view.is_own() ? view.profile().stats.requested_hz : 0;
+    return !view.is_time() || hz == 0 ? 0 : kSecond / hz;
 }
 
 Result<void> check_total(const Profile& profile, std::uint64_t most, std::string_view format) {
-    if (profile.nodes.empty() || profile.nodes[0].total_ns <= most) {
+    if ((profile.nodes.empty() || profile.nodes[0].total <= most) &&
+        std::all_of(
+            profile.further.begin(), profile.further.end(),
+            [most](const callgraph::FurtherMetric& each) { return each.total() <= most; })) {
         return {};
     }
     return unexpected(

@@ -4,6 +4,7 @@
 
 #include "callgraph/profile.h"
 #include "core/result.h"
+#include "export/shared/metric_view.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -53,14 +54,14 @@ struct Fact {
 /// "1.25 s", "320 ms", "17.5 us", "3 ns": exact.
 [[nodiscard]] std::string exact_duration(std::uint64_t ns);
 
-/// A weight of `profile`: such a duration, or a count with the profile's unit.
-[[nodiscard]] std::string exact_weight(const callgraph::Profile& profile, std::uint64_t weight);
+/// A weight of `view`: such a duration, or a count with the metric's unit.
+[[nodiscard]] std::string exact_weight(const MetricView& view, std::uint64_t weight);
 
 /// The nanoseconds between samples, as requested; 0 if that is not known, or not of time.
-[[nodiscard]] std::uint64_t sampling_period_ns(const callgraph::Profile& profile);
+[[nodiscard]] std::uint64_t sampling_period_ns(const MetricView& view);
 
-/// For formats whose numbers end below 2^64: unsupported if the profile's total is above `most`,
-/// with what to do.
+/// For formats whose numbers end below 2^64: unsupported if the total of any metric of the profile
+/// is above `most`, with what to do.
 [[nodiscard]] Result<void> check_total(const callgraph::Profile& profile, std::uint64_t most,
                                        std::string_view format);
 

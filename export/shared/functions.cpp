@@ -21,7 +21,7 @@ std::string key(const Profile& profile, const Function& function, const std::str
 
 CodeKind kind_of(const Profile& profile, FunctionId id) {
     constexpr std::string_view kKernel = "[kernel]";
-    if (profile.gc == id) {
+    if (profile.memory == id) {
         return CodeKind::memory;
     }
     const Function& function = profile.function(id);

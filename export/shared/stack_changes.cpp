@@ -5,9 +5,15 @@
 namespace sample::exports {
 
 bool has_stackless(const callgraph::Profile& profile) {
-    return std::any_of(profile.nodes.begin(), profile.nodes.end(), [](const auto& node) {
-        return node.function.is_none() && node.self_ns != 0;
-    });
+    const std::vector<MetricView> views = views_of(profile);
+    std::uint32_t id = 0;
+    return std::any_of(
+        profile.nodes.begin(), profile.nodes.end(), [&](const callgraph::Node& node) {
+            const NodeId at{id++};
+            return node.function.is_none() &&
+                   std::any_of(views.begin(), views.end(),
+                               [at](const MetricView& view) { return view.self(at) != 0; });
+        });
 }
 
 StackChanges::StackChanges(const callgraph::Profile& profile)

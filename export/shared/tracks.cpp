@@ -25,11 +25,11 @@ std::int64_t bounded(std::uint64_t weight) {
 
 }  // namespace
 
-Axis axis_of(const Profile& profile) {
-    if (!profile.is_time()) {
+Axis axis_of(const MetricView& view) {
+    if (!view.is_time()) {
         return Axis::count;
     }
-    return profile.timeline ? Axis::time : Axis::spent;
+    return view.timeline() != nullptr ? Axis::time : Axis::spent;
 }
 
 bool TimeOrder::next(callgraph::TimedWeight& sample) {
@@ -50,19 +50,19 @@ bool TimeOrder::next(callgraph::TimedWeight& sample) {
     return true;
 }
 
-SliceReader::SliceReader(const Profile& profile, const callgraph::SampleSeries& samples,
+SliceReader::SliceReader(const MetricView& view, const callgraph::SampleSeries& samples,
                          WeightlessSamples weightless)
-    : profile_{profile},
+    : view_{view},
       samples_{samples},
-      has_times_{axis_of(profile) == Axis::time},
+      has_times_{axis_of(view) == Axis::time},
       keeps_weightless_{weightless == WeightlessSamples::kept} {
-    if (const std::uint64_t period = sampling_period_ns(profile); period != 0) {
+    if (const std::uint64_t period = sampling_period_ns(view); period != 0) {
         period_ = static_cast<std::int64_t>(period);
     }
 }
 
-SliceReader::SliceReader(const Profile& profile, const NodeId* first, std::size_t count)
-    : profile_{profile}, node_{first}, left_{count} {}
+SliceReader::SliceReader(const MetricView& view, const NodeId* first, std::size_t count)
+    : view_{view}, node_{first}, left_{count} {}
 
 bool SliceReader::next(Slice& slice) {
     return samples_ ? next_sample(slice) : next_node(slice);
@@ -71,7 +71,7 @@ bool SliceReader::next(Slice& slice) {
 bool SliceReader::next_sample(Slice& slice) {
     callgraph::TimedWeight sample;
     while (samples_->next(sample)) {
-        slice.node = profile_.timeline->nodes[sample.place];
+        slice.node = view_.timeline()->nodes[sample.place];
         if (!slice.node.is_none() && (sample.weight != 0 || keeps_weightless_)) {
             slice.samples = sample.is_booking ? 0 : 1;
             place(slice, sample.time_ns, sample.weight);
@@ -83,11 +83,10 @@ bool SliceReader::next_sample(Slice& slice) {
 
 bool SliceReader::next_node(Slice& slice) {
     for (; left_ != 0; ++node_, --left_) {
-        const callgraph::Node& node = profile_.node(*node_);
-        if (node.self_ns != 0) {
+        if (const std::uint64_t self = view_.self(*node_); self != 0) {
             slice.node = *node_;
-            slice.samples = node.self_samples;
-            place(slice, 0, node.self_ns);
+            slice.samples = view_.self_samples(*node_);
+            place(slice, 0, self);
             ++node_;
             --left_;
             return true;
@@ -110,8 +109,8 @@ void SliceReader::place(Slice& slice, std::int64_t time, std::uint64_t weight) {
     end_ = slice.end;
 }
 
-Tracks::Tracks(const Profile& profile) : profile_{profile} {
-    if (profile.timeline) {
+Tracks::Tracks(const MetricView& view) : view_{view} {
+    if (view.timeline() != nullptr) {
         add_threads();
     } else {
         add_categories();
@@ -120,7 +119,7 @@ Tracks::Tracks(const Profile& profile) : profile_{profile} {
 }
 
 void Tracks::add_threads() {
-    const auto& threads = profile_.timeline->threads;
+    const auto& threads = view_.timeline()->threads;
     for (std::size_t i = 0; i < threads.size(); ++i) {
         Track& track = tracks_.emplace_back();
         track.first = i;
@@ -129,7 +128,7 @@ void Tracks::add_threads() {
             track.name = "[unknown thread]";
             continue;
         }
-        const callgraph::ThreadTotals& facts = profile_.threads[*track.thread];
+        const callgraph::ThreadTotals& facts = view_.profile().threads[*track.thread];
         track.name = facts.name;
         track.process = facts.process;
         track.pid = facts.pid;
@@ -138,16 +137,14 @@ void Tracks::add_threads() {
 }
 
 void Tracks::add_categories() {
-    std::vector<const callgraph::Category*> category_at(profile_.nodes.size());
-    for (const callgraph::Category& category : profile_.categories) {
-        category_at[category.node.value] = &category;
-    }
-    nodes_ = callgraph::preorder(profile_);
+    const Profile& profile = view_.profile();
+    const std::vector<const std::string*> categories = callgraph::category_names(profile);
+    nodes_ = callgraph::preorder(profile);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const callgraph::Category* category = category_at[nodes_[i].value];
+        const std::string* category = categories[nodes_[i].value];
         if (i == 0 || category != nullptr) {
             Track& track = tracks_.emplace_back();
-            track.name = category == nullptr ? "[no category]" : category->name;
+            track.name = category == nullptr ? "[no category]" : *category;
             track.first = i;
         }
         ++tracks_.back().count;
@@ -166,10 +163,10 @@ void Tracks::number_apart() {
 }
 
 SliceReader Tracks::slices(const Track& track, WeightlessSamples weightless) const {
-    if (profile_.timeline) {
-        return {profile_, *profile_.timeline->threads[track.first].samples, weightless};
+    if (const callgraph::Timeline* timeline = view_.timeline()) {
+        return {view_, *timeline->threads[track.first].samples, weightless};
     }
-    return {profile_, nodes_.data() + track.first, track.count};
+    return {view_, nodes_.data() + track.first, track.count};
 }
 
 }  // namespace sample::exports

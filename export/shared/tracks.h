@@ -14,6 +14,7 @@
 #pragma once
 
 #include "callgraph/profile.h"
+#include "export/shared/metric_view.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ enum class Axis : std::uint8_t {
     count,  ///< The sum of what was counted before.
 };
 
-[[nodiscard]] Axis axis_of(const callgraph::Profile& profile);
+[[nodiscard]] Axis axis_of(const MetricView& view);
 
 /// What an axis has room for; a profile with a greater total would lose some of it.
 inline constexpr std::int64_t kLongestAxis = std::numeric_limits<std::int64_t>::max() / 4;
@@ -87,15 +88,15 @@ public:
 
 private:
     friend class Tracks;
-    SliceReader(const callgraph::Profile& profile, const callgraph::SampleSeries& samples,
+    SliceReader(const MetricView& view, const callgraph::SampleSeries& samples,
                 WeightlessSamples weightless);
-    SliceReader(const callgraph::Profile& profile, const NodeId* first, std::size_t count);
+    SliceReader(const MetricView& view, const NodeId* first, std::size_t count);
 
     bool next_sample(Slice& slice);
     bool next_node(Slice& slice);
     void place(Slice& slice, std::int64_t time, std::uint64_t weight);
 
-    const callgraph::Profile& profile_;
+    MetricView view_;
     std::optional<TimeOrder> samples_;
     const NodeId* node_ = nullptr;
     std::size_t left_ = 0;
@@ -106,10 +107,10 @@ private:
     std::int64_t latest_ = std::numeric_limits<std::int64_t>::min();  ///< Slice::time.
 };
 
-/// The tracks of a profile, which must outlive this. Those without a slice are among them.
+/// The tracks of a profile's metric, which must outlive this. Those without a slice are among them.
 class Tracks {
 public:
-    explicit Tracks(const callgraph::Profile& profile);
+    explicit Tracks(const MetricView& view);
 
     [[nodiscard]] const std::vector<Track>& list() const { return tracks_; }
     [[nodiscard]] SliceReader slices(
@@ -120,7 +121,7 @@ private:
     void add_categories();
     void number_apart();
 
-    const callgraph::Profile& profile_;
+    MetricView view_;
     std::vector<Track> tracks_;
     std::vector<NodeId> nodes_;  ///< In the callgraph's order, where there is no timeline.
 };

@@ -4,11 +4,13 @@
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
 #include "sampler/agent/confinement/confinement.h"
+#include "sampler/agent/late_start.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/processes/gate.h"
 #include "sampler/agent/session/session_client.h"
 #include "sampler/agent/signals/alternate_stack.h"
+#include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
@@ -16,6 +18,7 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -60,7 +63,17 @@ void at_exit(int status, void* /*unused*/) {
     note_exit(status);
 }
 
-__attribute__((constructor)) void start() {
+/// Ours is the first constructor of all (-z initfirst), so that the others are sampled: libc's own,
+/// which sets `environ`, is still to come. Where a library of the program claims that, too, it is
+/// one of the last. Source: glibc elf/dl-init.c, _dl_init.
+__attribute__((constructor)) void start(int /*argc*/, char** /*argv*/, char** envp) {
+    if (environ == nullptr) {
+        environ = envp;
+    }
+    look_whether_late();
+    if (is_loaded_late()) {
+        keep_libraries();
+    }
     set_up_process_state();
     find_next_definitions();
     forget_runtime();
@@ -72,6 +85,10 @@ __attribute__((constructor)) void start() {
     on_exit(at_exit, nullptr);
     set_up_quick_exit();
     join_session(JoinKind::fresh_image);
+    note_handlers();
+    if (set_up_heap != nullptr) {
+        set_up_heap();
+    }
     if (own_signal() == 0) {
         stop_giving_alternate_stacks();
     }

@@ -13,6 +13,8 @@
 #include "unwind/index/frame_index_builder.h"
 #include "unwind/walk/module_table.h"
 
+#include <cstdint>
+
 namespace sample::agent {
 
 /// The current table, built at the first call. Not async-signal-safe.
@@ -27,5 +29,13 @@ void begin_unload() noexcept;
 
 /// Writes one record a module into the area. Safe in a forked child.
 void report_modules() noexcept;
+
+/// Whether `address` lies in a module that Go's linker made.
+///
+/// In a program with libc (cgo, c-shared) Go's runtime sets its handlers by libc's sigaction, but
+/// asks for the alternate stack by a system call of its own, and so finds ours where nobody set
+/// another one. It ends the program when a handler then runs elsewhere. Async-signal-safe.
+/// Source: Go runtime/signal_unix.go, minitSignalStack, adjustSignalStack.
+[[nodiscard]] bool is_go_code(std::uint64_t address) noexcept;
 
 }  // namespace sample::agent

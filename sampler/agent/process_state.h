@@ -27,6 +27,7 @@ struct ProcessState {
     source::FutexLock actions_lock;  ///< Of signal_relay.h's table.
 
     source::FutexLock unload_lock;  ///< Of the modules' generation.
+    source::FutexLock listen_lock;  ///< Of trace/listening.h's table.
 };
 
 /// Defined in agent.cpp.

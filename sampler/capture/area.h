@@ -33,7 +33,6 @@ public:
     /// `start`: the first kFirstBytes of a file of at least `chunk_groups` groups.
     Area(AreaStart& start, std::size_t chunk_groups) noexcept
         : header{start.header},
-          slots{start.slots},
           limit_{static_cast<std::uint32_t>(std::clamp<std::size_t>(chunk_groups, 1, kMaxGroups))} {
         groups_[0].store(reinterpret_cast<ChunkGroup*>(&start + 1), std::memory_order_relaxed);
     }
@@ -42,33 +41,39 @@ public:
     ~Area() = default;
 
     AreaHeader& header;
-    std::array<ThreadSlot, kMaxThreads>& slots;
 
     /// Null: its group is not mapped.
     [[nodiscard]] Chunk* chunk(std::uint32_t index) const noexcept {
-        const std::size_t group = index / kChunksPerGroup;
-        if (group >= groups_.size()) {
-            return nullptr;
-        }
-        // Acquire pairs with the release in grow().
-        ChunkGroup* mapped = groups_[group].load(std::memory_order_acquire);
+        ChunkGroup* const mapped = group_of(index);
         return mapped == nullptr ? nullptr : &mapped->chunks[index % kChunksPerGroup];
+    }
+    [[nodiscard]] ThreadSlot* slot(std::uint32_t index) const noexcept {
+        ChunkGroup* const mapped = group_of(index);
+        return mapped == nullptr ? nullptr : &mapped->slots[index % kChunksPerGroup];
     }
     /// The same, after mapping what is missing. Null: there is no such chunk, or no address space.
     [[nodiscard]] Chunk* reach_chunk(std::uint32_t index) noexcept {
-        while (index / kChunksPerGroup >= mapped_.load(std::memory_order_acquire)) {
-            if (!grow()) {
-                return nullptr;
-            }
-        }
-        return chunk(index);
+        return reach(index) ? chunk(index) : nullptr;
+    }
+    [[nodiscard]] ThreadSlot* reach_slot(std::uint32_t index) noexcept {
+        return reach(index) ? slot(index) : nullptr;
+    }
+    /// The one that `inside` lies in or ends, of a chunk that was claimed in this process.
+    [[nodiscard]] Chunk& chunk_around(const std::byte* inside) const noexcept {
+        std::size_t i = mapped_.load(std::memory_order_acquire);
+        ChunkGroup* group = nullptr;
+        std::size_t offset = 0;
+        do {
+            group = groups_[--i].load(std::memory_order_acquire);
+            // A chunk begins with its head, which `inside` is behind.
+            offset = static_cast<std::size_t>(
+                inside - 1 - reinterpret_cast<const std::byte*>(group->chunks.data()));
+        } while (offset >= sizeof group->chunks && i != 0);
+        return group->chunks[offset / sizeof(Chunk)];
     }
     [[nodiscard]] std::uint32_t mapped_chunks() const noexcept {
         return mapped_.load(std::memory_order_acquire) *
                static_cast<std::uint32_t>(kChunksPerGroup);
-    }
-    [[nodiscard]] std::uint32_t index_of(const ThreadSlot& slot) const noexcept {
-        return static_cast<std::uint32_t>(&slot - slots.data());
     }
 
     /// Maps one more group, unless another thread has done so meanwhile. False: there is none, or
@@ -115,6 +120,20 @@ public:
 
 private:
     static constexpr std::size_t kPage = 4096;
+
+    [[nodiscard]] ChunkGroup* group_of(std::uint32_t index) const noexcept {
+        const std::size_t group = index / kChunksPerGroup;
+        // Acquire pairs with the release in grow().
+        return group < groups_.size() ? groups_[group].load(std::memory_order_acquire) : nullptr;
+    }
+    [[nodiscard]] bool reach(std::uint32_t index) noexcept {
+        while (index / kChunksPerGroup >= mapped_.load(std::memory_order_acquire)) {
+            if (!grow()) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     std::array<std::atomic<ChunkGroup*>, kMaxGroups> groups_{};
     std::atomic<std::uint32_t> mapped_{1};  ///< Groups, from the first on.

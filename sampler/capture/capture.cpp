@@ -15,6 +15,9 @@
 #include <ucontext.h>
 
 namespace sample::capture {
+
+constinit WipedOnFork<Attached> g_attached;
+
 namespace {
 
 /// A walk to the root of a very deep stack may take longer than a period: this many times as long
@@ -26,13 +29,12 @@ constexpr std::uint64_t kDeepWalkPause = 8;
 constexpr std::uint32_t kManyLong = 16;
 constexpr std::uint64_t kRest = 3;
 
-/// A child has it no more: the area is not mapped there.
-constinit WipedOnFork<std::atomic<Area*>> g_area;
 /// The process is sampled, or is the child of one that is and has not joined yet.
 constinit std::atomic<bool> g_is_attached{false};
 constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::atomic<bool> g_is_withdrawn{false};
+constinit std::atomic<SampleHit> g_sample_hit{nullptr};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -63,13 +65,11 @@ bool is_sample(const siginfo_t& info) noexcept {
                          sizeof cookie);
         return cookie == kSampleCookie;
     }
-    if (info.si_signo != kAsyncSignal) {
-        return false;
-    }
     if (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) {
         return carries_cookie(info);
     }
-    return info.si_code >= POLL_IN && info.si_code <= POLL_HUP && is_perf_descriptor(info.si_fd);
+    return info.si_signo == kAsyncSignal && info.si_code >= POLL_IN && info.si_code <= POLL_HUP &&
+           is_perf_descriptor(info.si_fd);
 }
 
 /// An event, not time, that happened while SIGTRAP was blocked, as it is in the handler alone: its
@@ -77,8 +77,7 @@ bool is_sample(const siginfo_t& info) noexcept {
 bool is_own_event(const AreaHeader& header, const siginfo_t& info) noexcept {
     std::uint32_t flags = 0;
     __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof flags);
-    return header.gap_ticks == kCountsEvents && info.si_signo == SIGTRAP &&
-           (flags & kPerfFlagAsync) != 0;
+    return counts_events(header) && info.si_signo == SIGTRAP && (flags & kPerfFlagAsync) != 0;
 }
 
 /// Whether thread-local storage lies where compiled code expects it: libc's thread control block
@@ -131,14 +130,16 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 
     thread.unchanged = walked.depth;
     thread.last_ticks = ticks;
+    thread.skipped = 0;
     thread.accounted_ns = weight.accounted_ns;
+    thread.pace = weight.pace;
     add_relaxed(thread.slot->samples, std::uint64_t{1});
     return true;
 }
 
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,
                        std::uint64_t now) noexcept {
-    if (header.gap_ticks == kCountsEvents || spent <= header.period_ticks / 2) {
+    if (counts_events(header) || spent <= header.period_ticks.load(std::memory_order_relaxed) / 2) {
         thread.long_samples = 0;
     } else if (++thread.long_samples >= kManyLong) {
         thread.rest_until_ticks = now + kRest * spent;
@@ -150,11 +151,15 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     const unwind::Registers registers = unwind::registers_of(context);
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
-        area.header.lost_no_slot.fetch_add(1, std::memory_order_relaxed);
+        count_slotless(area, true);
         return;
     }
     if (ticks < thread->rest_until_ticks) {
         add_relaxed(thread->slot->lost, std::uint64_t{1});
+        return;
+    }
+    if (is_skipped(area.header, ticks)) {
+        ++thread->skipped;
         return;
     }
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
@@ -180,6 +185,12 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     }
     const bool published = publish_sample(area, *thread, weigh(area.header, *thread, ticks), walked,
                                           reader.allowed(), ticks);
+    // Acquire pairs with the release in set_sample_hit(): what the callback needs is there.
+    if (const SampleHit hit = g_sample_hit.load(std::memory_order_acquire); hit != nullptr) {
+        t_thread.hit = &thread->memo;
+        hit(registers.pc(), &context);
+        t_thread.hit = nullptr;
+    }
     if (!reader.allowed()) {
         // Libraries on this stack are still to be reported: the next one counts as new.
         thread->memo.reset();
@@ -195,6 +206,27 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     add_relaxed(thread->slot->handler_histogram[histogram_class(spent)], std::uint32_t{1});
 }
 
+/// A timer of the calling thread's own goes on as often as samples are wanted now. Nobody could
+/// start one that stands still, so while there are none to be it goes on, but seldom.
+void pace_timer(const AreaHeader& header, int timer) noexcept {
+    constexpr std::uint64_t kSecondNs = 1'000'000'000;
+    constexpr std::uint64_t kWhileOffNs = kSecondNs / 10;
+    const std::uint32_t pace = header.pace.load(std::memory_order_acquire);
+    const std::uint32_t stretch = header.timer_stretch.load(std::memory_order_relaxed);
+    if (stretch == 0 || !has_thread_locals() || t_thread.pace == pace) {
+        return;
+    }
+    t_thread.pace = pace;
+    const std::uint64_t period_ns =
+        header.off.load(std::memory_order_relaxed) != 0
+            ? kWhileOffNs
+            : header.period_ns.load(std::memory_order_relaxed) * stretch;
+    const timespec period{static_cast<time_t>(period_ns / kSecondNs),
+                          static_cast<long>(period_ns % kSecondNs)};
+    const itimerspec setting{period, period};
+    raw_syscall(SYS_timer_settime, timer, 0, as_argument(&setting), 0);
+}
+
 void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
                    const LibraryReader& reader) noexcept {
     if (context.uc_stack.ss_size == 0) {
@@ -202,7 +234,7 @@ void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
     }
     const bool is_own = is_own_event(area.header, info);
     if (!has_thread_locals()) {
-        area.header.lost_no_slot.fetch_add(is_own ? 0 : 1, std::memory_order_relaxed);
+        area.header.lost_reentry.fetch_add(is_own ? 0 : 1, std::memory_order_relaxed);
         return;
     }
     if (is_own) {
@@ -227,25 +259,26 @@ void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
 }  // namespace
 
 void set_up_for_forks() noexcept {
-    g_area.set_up();
+    g_attached.set_up();
 }
 
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept {
     g_foreign.store(foreign, std::memory_order_relaxed);
     g_modules.store(modules, std::memory_order_release);
     g_is_attached.store(true, std::memory_order_relaxed);
-    g_area->store(area, std::memory_order_release);
+    g_attached->area.store(area, std::memory_order_release);
 }
 
 void withdraw() noexcept {
     g_is_withdrawn.store(true, std::memory_order_relaxed);
     g_is_attached.store(false, std::memory_order_relaxed);
-    g_area->store(nullptr, std::memory_order_release);
+    g_attached->area.store(nullptr, std::memory_order_release);
     wait_until_all_are_out();
 }
 
 bool detach_after_fork() noexcept {
-    g_area->store(nullptr, std::memory_order_release);
+    g_attached->area.store(nullptr, std::memory_order_release);
+    g_attached->definitions.store(nullptr, std::memory_order_release);
     reset_library_guard();
     forget_threads();
     for (auto& word : g_perf_descriptors) {
@@ -255,7 +288,7 @@ bool detach_after_fork() noexcept {
 }
 
 Area* current_area() noexcept {
-    return g_area->load(std::memory_order_acquire);
+    return g_attached->area.load(std::memory_order_acquire);
 }
 
 void limit_address_space(std::size_t bytes) noexcept {
@@ -290,6 +323,27 @@ std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept {
            (named ? 0 : kStopUnnamed);
 }
 
+void set_sample_hit(SampleHit hit) noexcept {
+    g_sample_hit.store(hit, std::memory_order_release);
+}
+
+std::uint32_t copy_stack(const unwind::StackMemo& memo, std::uint64_t* pcs,
+                         std::uint32_t most) noexcept {
+    const std::span<const FrameAddress> frames = memo.root_first();
+    const auto count = static_cast<std::uint32_t>(frames.size());
+    const std::uint32_t copied = count < most ? count : most;
+    for (std::uint32_t i = 0; i < copied; ++i) {
+        const FrameAddress frame = frames[count - 1 - i];
+        pcs[i] = frame.is_elided() ? 0 : frame.lookup_pc().value + (frame.is_exact() ? 0 : 1);
+    }
+    return copied;
+}
+
+std::uint32_t copy_sampled_stack(std::uint64_t* pcs, std::uint32_t most) noexcept {
+    const unwind::StackMemo* const memo = t_thread.hit;
+    return memo == nullptr ? 0 : copy_stack(*memo, pcs, most);
+}
+
 void begin_unload(const unwind::ModuleTable* modules) noexcept {
     close_library_guard();
     // Before the library goes: afterwards another one may lie where it was. While the guard is
@@ -302,7 +356,7 @@ void end_unload() noexcept {
 }
 
 bool report_module(const ModuleDescription& module) noexcept {
-    Area* area = g_area->load(std::memory_order_acquire);
+    Area* area = g_attached->area.load(std::memory_order_acquire);
     if (area == nullptr) {
         return false;
     }
@@ -330,7 +384,7 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     const LibraryReader reader;
-    Area* area = g_area->load(std::memory_order_acquire);
+    Area* area = g_attached->area.load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
         if (info->si_code == SI_TIMER && !g_is_withdrawn.load(std::memory_order_relaxed)) {
             raw_syscall(SYS_timer_delete, info->si_timerid);
@@ -338,8 +392,13 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     auto& interrupted = *static_cast<ucontext_t*>(context);
-    sample_thread(*area, *info, interrupted, reader);
-    answer_interrupted_call(interrupted);
+    if (info->si_code == SI_TIMER) {
+        pace_timer(area->header, info->si_timerid);
+    }
+    if (area->header.off.load(std::memory_order_acquire) == 0) {
+        sample_thread(*area, *info, interrupted, reader);
+    }
+    answer_interrupted_call(interrupted, info->si_code != SI_TIMER);
 }
 
 }  // namespace sample::capture

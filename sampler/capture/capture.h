@@ -7,7 +7,9 @@
 #pragma once
 
 #include "sampler/capture/area.h"
+#include "sampler/capture/definition_store.h"
 #include "sampler/capture/thread_state.h"
+#include "sampler/capture/wiped_on_fork.h"
 #include "unwind/walk/module_table.h"
 #include "unwind/walk/row_cache.h"
 #include "unwind/walk/walk.h"
@@ -44,6 +46,14 @@ inline constexpr std::size_t kMaxEarlyThreads = 64;
 /// Rules of hot pcs, for all threads: what unwinding keeps in memory, the agent's tables apart.
 inline constexpr std::size_t kRowCacheEntries = 16384;
 inline constexpr std::size_t kRowCacheBytes = kRowCacheEntries * sizeof(unwind::RowCache::Entry);
+
+/// What of the area is mapped. A child that was made past our fork handlers has none of it.
+struct Attached {
+    std::atomic<Area*> area;
+    std::atomic<DefinitionStore*> definitions;  ///< Null: nobody asks what the program says.
+};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
+extern constinit WipedOnFork<Attached> g_attached;
 
 /// From here on a forked child, however it was made, has no area. Async-signal-safe.
 void set_up_for_forks() noexcept;
@@ -106,6 +116,20 @@ void end_unload() noexcept;
 /// SampleRecord::stop. `named`: all libraries on the stack are.
 [[nodiscard]] std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept;
 
+/// What the handler calls with each sample that it has taken: the interrupted pc, and the handler's
+/// ucontext_t.
+using SampleHit = void (*)(std::uint64_t pc, const void* context);
+/// From now on `hit` is called, or nothing (null); a call may be under way for a moment longer.
+/// Async-signal-safe.
+void set_sample_hit(SampleHit hit) noexcept;
+/// The stack of the sample that the calling thread's SampleHit is called with: at most `most`
+/// addresses, leaf first, 0 for frames that were left out. Returns how many; 0 outside of it.
+/// Async-signal-safe.
+[[nodiscard]] std::uint32_t copy_sampled_stack(std::uint64_t* pcs, std::uint32_t most) noexcept;
+/// The same of a stack that was walked.
+[[nodiscard]] std::uint32_t copy_stack(const unwind::StackMemo& memo, std::uint64_t* pcs,
+                                       std::uint32_t most) noexcept;
+
 /// Copies a module record into the area. Not async-signal-safe, one caller at a time. False: no
 /// room.
 struct ModuleDescription {
@@ -121,9 +145,11 @@ bool report_module(const ModuleDescription& module) noexcept;
 
 /// The signal handler (SA_SIGINFO | SA_ONSTACK | SA_RESTART, all signals blocked).
 ///
-/// No allocation, no lock, no libc; one read of the thread's clock after a gap, else no system
-/// call. Uses less than 2 KiB of stack. Async-signal-safe. A sample that cannot be taken is counted
-/// and its weight carried on. Source: signal(7), sigaction(2), perf_event_open(2).
+/// No allocation, no lock; of libc only what allowed_symbols.txt lists. No system call while
+/// samples are regular, one read of the thread's clock after a gap; named_sites.txt lists the
+/// others. At most 4 KiB of stack, which scripts/check-handler proves. Async-signal-safe. A sample
+/// that cannot be taken is counted and its weight carried on. Source: signal(7), sigaction(2),
+/// perf_event_open(2).
 void on_signal(int signal, siginfo_t* info, void* context) noexcept;
 
 }  // namespace sample::capture

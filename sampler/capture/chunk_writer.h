@@ -1,5 +1,6 @@
-// Places records into the calling thread's chunk. Async-signal-safe: bounded loops, and no system
-// call unless more chunks are in use at once than ever before.
+// Places records of samples into the calling thread's chunks. Async-signal-safe: bounded loops, and
+// no system call unless more chunks are in use at once than ever before. A signal that comes in
+// between must not write by the same lane; and nobody writes after the thread's end.
 #pragma once
 
 #include "sampler/capture/ring_records.h"
@@ -35,29 +36,35 @@ constexpr std::uint32_t enough_of_chunk(std::uint32_t stack_bytes) noexcept {
     return wanted < kLeast ? kLeast : wanted;
 }
 
-/// Leaves the thread's chunk to the collector.
-inline void leave_chunk(ThreadState& thread) noexcept {
-    if (thread.cursor.chunk != nullptr) {
+/// Leaves the chunk, if there is one, to the collector.
+inline void leave_chunk(Chunk* chunk) noexcept {
+    if (chunk != nullptr) {
         // Pairs with the acquire in the collector, which then sees the last `committed`.
-        thread.cursor.chunk->full.store(1, std::memory_order_release);
-        thread.cursor.chunk = nullptr;
+        chunk->full.store(1, std::memory_order_release);
     }
+}
+
+/// A chunk that nobody else has, or kNoIndex: all are in use.
+inline std::uint32_t claim_chunk(Area& area) noexcept {
+    std::uint32_t index = claim_bit(area.header.free_chunks, area.mapped_chunks());
+    while (index == kNoIndex && area.grow()) {
+        index = claim_bit(area.header.free_chunks, area.mapped_chunks());
+    }
+    return index;
 }
 
 /// Leaves the thread's chunk and claims a new one, which begins with a whole stack. False: all
 /// chunks are in use.
 inline bool change_chunk(Area& area, ThreadState& thread) noexcept {
-    std::uint32_t index = claim_bit(area.header.free_chunks, area.mapped_chunks());
-    while (index == kNoIndex) {
-        if (!area.grow()) {
-            return false;
-        }
-        index = claim_bit(area.header.free_chunks, area.mapped_chunks());
+    const std::uint32_t index = claim_chunk(area);
+    if (index == kNoIndex) {
+        return false;
     }
-    leave_chunk(thread);
     ChunkCursor& at = thread.cursor;
+    leave_chunk(at.chunk);
     at.chunk = area.chunk(index);
-    at.chunk->slot = area.index_of(*thread.slot);
+    at.chunk->slot = static_cast<std::uint16_t>(thread.slot_index);
+    at.chunk->lane = kSampleLane;
     at.chunk->sequence = at.next_sequence++;
     at.used = 0;
     at.enough = enough_of_chunk(0);
@@ -84,18 +91,20 @@ inline Reservation reserve_anywhere(Area& area, ThreadState& thread,
     return room;
 }
 
-/// Writes a fixed-size record with nothing behind it. False: no room anywhere.
+/// Writes a fixed-size record with nothing behind it among the samples, and returns the chunk that
+/// has it. Null: no room anywhere.
 template <class Record>
-bool write_record(Area& area, ThreadState& thread, Record record) noexcept {
+Chunk* write_record(Area& area, ThreadState& thread, Record record) noexcept {
     constexpr std::uint32_t kWords = sizeof(Record) / 8;
     const Reservation room = reserve_anywhere(area, thread, kWords);
     if (room.words == nullptr) {
-        return false;
+        return nullptr;
     }
     record.head.size_words = kWords;
     __builtin_memcpy(room.words, &record, sizeof(Record));
+    Chunk* const chunk = thread.cursor.chunk;
     commit(thread, room);
-    return true;
+    return chunk;
 }
 
 }  // namespace sample::capture

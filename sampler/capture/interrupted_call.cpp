@@ -1,13 +1,16 @@
 #include "sampler/capture/interrupted_call.h"
 
+#include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -21,6 +24,7 @@ constinit std::atomic<bool> g_may_ask{true};
 constexpr long kSyscallBytes = 2;
 constexpr greg_t kResumeFlag = 0x10000;
 constexpr long kSetBytes = 8;
+constexpr int kSignals = 64;
 
 bool is_at_restarted_call(const gregset_t& regs) noexcept {
     return regs[REG_RCX] == regs[REG_RIP] + kSyscallBytes &&
@@ -92,6 +96,72 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
+/// The number that the code before a system call's return address puts into rax, as libc does it;
+/// -1: something else is there, or it may not be read.
+long number_before(greg_t pc) noexcept {
+    std::array<unsigned char, 7> code{};
+    const iovec here{code.data(), code.size()};
+    const iovec there{reinterpret_cast<void*>(pc - static_cast<greg_t>(code.size())), code.size()};
+    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
+                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
+        code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05) {
+        return -1;
+    }
+    std::int32_t number = 0;
+    __builtin_memcpy(&number, &code[1], sizeof number);
+    return number;
+}
+
+/// Ends with EINTR whatever the handler says, and has done nothing then. Source: signal(7).
+bool is_never_restarted(long number) noexcept {
+    switch (number) {
+        case SYS_poll:
+        case SYS_ppoll:
+        case SYS_select:
+        case SYS_pselect6:
+        case SYS_epoll_wait:
+        case SYS_epoll_pwait:
+        case SYS_nanosleep:
+        case SYS_clock_nanosleep:
+        case SYS_futex:
+        case SYS_semop:
+        case SYS_semtimedop:
+        case SYS_msgrcv:
+        case SYS_msgsnd:
+        case SYS_rt_sigtimedwait:
+        case SYS_recvfrom:
+        case SYS_recvmsg:
+        case SYS_sendto:
+        case SYS_sendmsg:
+        case SYS_accept:
+        case SYS_accept4:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool has_handlers() noexcept {
+    for (int signal = 1; signal <= kSignals; ++signal) {
+        KernelAction action{};
+        if (signal != SIGTRAP && signal != kAsyncSignal &&
+            raw_syscall(SYS_rt_sigaction, signal, 0, as_argument(&action), kSetBytes) == 0 &&
+            action.handler != SIG_DFL && action.handler != SIG_IGN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The registers that carry arguments are as they were before the call.
+void make_again(gregset_t& regs) noexcept {
+    const long number = number_before(regs[REG_RIP]);
+    if (is_never_restarted(number) && !has_handlers()) {
+        regs[REG_RAX] = number;
+        regs[REG_RIP] -= kSyscallBytes;
+    }
+}
+
 }  // namespace
 
 void leave_calls_restarted() noexcept {
@@ -101,8 +171,12 @@ bool may_ask_who_waits() noexcept {
     return g_may_ask.load(std::memory_order_relaxed);
 }
 
-void answer_interrupted_call(ucontext_t& context) noexcept {
+void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept {
     gregset_t& regs = context.uc_mcontext.gregs;
+    if (regs[REG_RAX] == -EINTR && was_awake && may_ask_who_waits()) {
+        make_again(regs);
+        return;
+    }
     if (!is_at_restarted_call(regs) || !may_ask_who_waits() || !may_wait(regs)) {
         return;
     }

@@ -6,6 +6,11 @@
 // restarts. The program's handler would come next, in front of the call that begins anew, and who
 // meant to be interrupted would wait for ever.
 //
+// The other way round, calls such as poll() and nanosleep() end with EINTR whatever the handler
+// says. A program that has no handler at all does not expect that. There nobody else can have ended
+// the call, and it is made again: as a sample is only sent to a thread that runs, its timeout began
+// a moment ago. A program with handlers gets its EINTR: it could have been meant by one of them.
+//
 // x86-64: the system call instruction leaves its return address and flags in rcx and r11, so a
 // restarted one is told from one that is yet to be made. Not where another run of the same
 // instruction was the last to write them: then the answer may be EINTR before the call, and is
@@ -29,8 +34,11 @@ struct KernelAction {
 };
 
 /// At the end of a handler that interrupted `context`: gives EINTR in the place of the restart, if
-/// the first of the waiting signals wants that. Async-signal-safe; costs nothing elsewhere.
-void answer_interrupted_call(ucontext_t& context) noexcept;
+/// the first of the waiting signals wants that; a call that the kernel never restarts it makes
+/// again, if nobody but us may have ended it and the thread `was_awake` when the sample was sent:
+/// one that a timer wakes again and again would never sleep to the end. Async-signal-safe; costs
+/// nothing elsewhere.
+void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept;
 
 /// From now on none is given: a filter forbids to ask who waits. Async-signal-safe.
 void leave_calls_restarted() noexcept;

@@ -27,6 +27,8 @@ constexpr unsigned kCounterBits = 6;
 constinit std::array<Counter, std::size_t{1} << kCounterBits> g_counters{};
 
 constinit std::atomic<std::uint32_t> g_unloads{0};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
+constinit thread_local InterruptibleReader* t_interruptible = nullptr;
 
 /// By the stack, as no two threads share one. Any counter is right for any thread: where two meet
 /// is no matter.
@@ -62,11 +64,33 @@ LibraryReader::LibraryReader() noexcept : index_{index_by(this)} {
 }
 
 LibraryReader::~LibraryReader() {
-    g_counters[index_].counts.fetch_sub(allowed_ ? kInside + kReads : kInside,
-                                        std::memory_order_release);
+    leave();
+}
+
+void LibraryReader::leave() noexcept {
+    if (is_inside_) {
+        is_inside_ = false;
+        g_counters[index_].counts.fetch_sub(allowed_ ? kInside + kReads : kInside,
+                                            std::memory_order_release);
+    }
+}
+
+InterruptibleReader::InterruptibleReader() noexcept {
+    t_interruptible = this;
+}
+
+InterruptibleReader::~InterruptibleReader() {
+    t_interruptible = nullptr;
+}
+
+void InterruptibleReader::give_up() noexcept {
+    if (t_interruptible != nullptr) {
+        t_interruptible->leave();
+    }
 }
 
 void close_library_guard() noexcept {
+    InterruptibleReader::give_up();
     g_unloads.fetch_add(1, std::memory_order_seq_cst);
     wait_until([](std::uint64_t counts) { return counts < kReads; });
 }
@@ -76,6 +100,7 @@ void open_library_guard() noexcept {
 }
 
 void wait_until_all_are_out() noexcept {
+    InterruptibleReader::give_up();
     // As for an unload: who is not seen here sees that word changed, and what was written before.
     g_unloads.fetch_add(1, std::memory_order_seq_cst);
     wait_until([](std::uint64_t counts) { return counts == 0; });
@@ -83,6 +108,7 @@ void wait_until_all_are_out() noexcept {
 }
 
 void reset_library_guard() noexcept {
+    t_interruptible = nullptr;
     for (Counter& counter : g_counters) {
         counter.counts.store(0, std::memory_order_relaxed);
     }
@@ -114,16 +140,9 @@ bool write_module(Area& area, ThreadState& thread, const ModuleDescription& modu
     if (room.words == nullptr) {
         return false;
     }
+    room.words[words - 1] = 0;  // behind the path's end
     __builtin_memcpy(room.words, &record, sizeof record);
-    for (std::uint32_t i = kHeadWords; i < words; ++i) {
-        std::uint64_t word = 0;
-        for (std::uint32_t byte = 0; byte < 8; ++byte) {
-            const std::uint32_t at = (i - kHeadWords) * 8 + byte;
-            const auto value = static_cast<std::uint8_t>(at < path_bytes ? module.path[at] : '\0');
-            word |= static_cast<std::uint64_t>(value) << (8 * byte);
-        }
-        room.words[i] = word;
-    }
+    __builtin_memcpy(room.words + kHeadWords, module.path, path_bytes);
     commit(thread, room);
     return true;
 }

@@ -29,9 +29,28 @@ public:
     /// False: an unload is under way; only modules that stay may be read.
     [[nodiscard]] bool allowed() const noexcept { return allowed_; }
 
+protected:
+    /// As the destructor, which then does nothing.
+    void leave() noexcept;
+
 private:
     std::size_t index_;
     bool allowed_ = false;
+    bool is_inside_ = true;
+};
+
+/// One outside of the sampling handler, which signal handlers of the program may interrupt, and
+/// leave by a jump.
+class InterruptibleReader : public LibraryReader {
+public:
+    InterruptibleReader() noexcept;
+    ~InterruptibleReader();
+    InterruptibleReader(const InterruptibleReader&) = delete;
+    InterruptibleReader& operator=(const InterruptibleReader&) = delete;
+
+    /// The calling thread's one, if it has any, holds nothing off any more: nobody waits for a
+    /// thread that waits itself, or has left it by a jump.
+    static void give_up() noexcept;
 };
 
 /// New readers are refused; returns when no old one is left.

@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kStopUnnamed = 0x200;
 struct ThreadRecord {
     RecordHead head;
     std::uint32_t tid = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t is_observer = 0;  ///< A thread of ours, none of the program's.
     std::uint64_t ticks = 0;
     std::uint64_t cpu_ns =
         0;  ///< start: already spent, not sampled. end: the thread's whole CPU time.
@@ -78,6 +78,9 @@ struct UnloadRecord {
     RecordHead head{RecordKind::unload};
 };
 static_assert(sizeof(UnloadRecord) == 8);
+
+/// What the thread of ours is called that watches the others.
+inline constexpr const char* kSamplingThreadName = "sample-agent";
 
 /// WaitRecord: head.b.
 enum class WaitKind : std::uint16_t {

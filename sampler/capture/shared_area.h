@@ -4,11 +4,15 @@
 // One file a process, made by the collector as a sealed memfd, mapped by the agent as far as it is
 // needed (area.h). Its pages are touched as threads and samples come. Layout:
 //
-//   AreaHeader | ThreadSlot × kMaxThreads | Chunk × kChunksPerGroup | Chunk × kChunksPerGroup | …
+//   AreaHeader | ChunkGroup | ChunkGroup | … | DefinitionStore
 //
-// A thread owns one slot and fills one chunk at a time. A chunk is claimed from a bitmap (lowest
-// free bit, so that few pages are touched), filled with records, and given back by the collector.
-// Every chunk starts with a whole stack, so that a lost one harms nothing after it.
+// A group has some chunks and as many slots, so that what is mapped grows with the threads that
+// there are. A thread owns one slot and fills one chunk at a time by each of its lanes. A chunk is
+// claimed from a bitmap (lowest free bit, so that few pages are touched), filled with records, and
+// given back by the collector. A lane has one writer, so that none meets another one's half-written
+// record: the sampling handler has its own, and what it interrupts may write by another, whose
+// records commit themselves (lane_records.h). Every chunk of samples starts with a whole stack, so
+// that a lost one harms nothing after it.
 //
 // Who writes what: the thread that owns the slot writes slot and chunk; `committed` is its release
 // store, and pairs with the collector's acquire load. The collector only writes `stopped`, gate
@@ -26,11 +30,14 @@
 
 namespace sample::capture {
 
-inline constexpr std::uint32_t kAreaMagic = 0x324c4d53;  // "SML2"
-inline constexpr std::size_t kMaxThreads = 4096;
-inline constexpr std::size_t kMaxChunks = 4096;
+inline constexpr std::uint32_t kAreaMagic = 0x334c4d53;  // "SML3"
+/// The bitmaps of so many, and of their chunks, fit the header's one page.
+inline constexpr std::size_t kMaxThreads = 15360;
+inline constexpr std::size_t kLanes = 2;
+inline constexpr std::size_t kSampleLane = 0;  ///< The sampling handler's.
+inline constexpr std::size_t kMaxChunks = kMaxThreads;
 inline constexpr std::size_t kChunkBytes = std::size_t{128} * 1024;
-/// Chunks are mapped together.
+/// Chunks, and slots, are mapped together.
 inline constexpr std::size_t kChunksPerGroup = 8;
 inline constexpr std::size_t kMaxGroups = kMaxChunks / kChunksPerGroup;
 /// cc1plus marks its garbage collector's graph 4,000 frames deep; a whole stack has to fit a chunk.
@@ -49,10 +56,6 @@ inline constexpr std::uint64_t kCountsEvents = ~std::uint64_t{0};
 enum class KernelCount : std::uint32_t { none, faults, minor_faults, major_faults, switches };
 
 using Bitmap = std::array<std::atomic<std::uint64_t>, kMaxChunks / 64>;
-static_assert(kMaxThreads == kMaxChunks);
-
-/// What the sampling thread is called.
-inline constexpr const char* kSamplingThreadName = "sample-agent";
 
 inline constexpr std::uint32_t kNoIndex = 0xffffffff;
 
@@ -90,16 +93,19 @@ enum class Confinement : std::uint32_t {
     traced = 5,             ///< It is, as the process asked to be traced by its parent.
 };
 
-/// Process-wide part. Plain fields are written by the collector before the agent sees the area.
+/// Process-wide part. Plain fields are written by the collector before the agent sees the area; the
+/// period it also changes later, when the session's frequency changes.
 struct AreaHeader {
     std::uint32_t magic = kAreaMagic;
     std::uint32_t is_root =
         0;  ///< Its end is the session's end; wait for the collector before exiting.
-    std::uint64_t period_ns = 0;
-    /// More ticks between two samples of a thread: read its clock. Zeroed by the agent where the
-    /// source does not go by the thread's clock; kCountsEvents: no clock bears on the weights.
-    std::uint64_t gap_ticks = 0;
-    std::uint64_t period_ticks = 0;
+    std::atomic<std::uint64_t> period_ns;  ///< Between two expiries.
+    std::uint32_t skipped_share = 0;       ///< Of 2^32: expiries that are no sample, at random.
+    /// More ticks between two samples of a thread: read its clock. Zeroed by the agent where, and
+    /// once, the source does not go by the thread's clock; kCountsEvents: no clock bears on the
+    /// weights.
+    std::atomic<std::uint64_t> gap_ticks;
+    std::atomic<std::uint64_t> period_ticks;
     KernelCount kernel_count = KernelCount::none;  ///< Of use unless the kernel is excluded.
     std::uint32_t max_depth = 0;  ///< Frames kept of a stack, at most kMaxDepth; 0: kMaxDepth.
 
@@ -111,6 +117,18 @@ struct AreaHeader {
     std::atomic<std::uint64_t> observer_cpu_ns;
     std::atomic<std::uint32_t> observer_tid;
     std::atomic<std::uint32_t> observer_slot_plus_one;  ///< Where it writes; 0: nowhere.
+    /// Set by the collector, which has closed the events: it interrupts the threads from now on.
+    std::atomic<std::uint32_t> observer_takes_over;
+
+    // The session's control: see control/control_word.h.
+    std::atomic<std::uint32_t> off;           ///< Nothing is to be sampled for now.
+    std::atomic<std::uint32_t> frequency_hz;  ///< That was asked for last.
+    /// Counted up whenever `off` or the period has changed.
+    std::atomic<std::uint32_t> pace;
+    /// Periods from one expiry of a timer to the next; 0: timers stay as they are.
+    std::atomic<std::uint32_t> timer_stretch;
+    std::atomic<std::uint32_t> control_ack;  ///< The last request that was carried out.
+    std::atomic<std::uint64_t> control_request;
 
     // The gate: see agent/processes/gate.h.
     std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.
@@ -126,47 +144,64 @@ struct AreaHeader {
     std::atomic<std::uint32_t> confinement;  ///< What the program's confining itself has ended.
 
     std::atomic<std::uint32_t> traced;  ///< By another process of the session.
+    /// Calls of this process, under way, that begin to trace another one.
+    std::atomic<std::uint32_t> tracing_calls;
 
-    std::atomic<std::uint64_t> lost_no_slot;  ///< Samples of threads beyond kMaxThreads.
-    std::atomic<std::uint64_t> lost_reentry;  ///< Samples inside the handler, or on shared TLS.
+    /// Samples inside the handler, on shared TLS, or without libc's thread control block.
+    std::atomic<std::uint64_t> lost_reentry;
+    std::atomic<std::uint64_t> slotless_threads;  ///< That got none, some of them until later,
+    std::atomic<std::uint64_t> slotless_weight;   ///< and what samples would have stood for then.
 
     std::atomic<std::uint64_t> table_bytes;  ///< Of unwind tables and caches in this process.
+
+    /// The profiler module whose init function runs, its first letters; empty: none.
+    std::array<std::atomic<char>, 24> module_in_set_up;
+
+    /// Full chunks of other lanes than the samples' that the collector has not given back, and how
+    /// many may be: samples go on whatever a program says.
+    std::atomic<std::uint32_t> waiting_chunks;
+    std::uint32_t most_waiting_chunks = 0;
 
     Bitmap free_slots;
     Bitmap free_chunks;
 };
+static_assert(sizeof(AreaHeader) <= 4096);
 
 /// What the collector knows of one thread. Written by that thread alone, but for `tid` when it is
 /// reclaimed.
 struct ThreadSlot {
     std::atomic<std::uint32_t> tid;    ///< 0: free. Released last when claimed.
-    std::atomic<std::uint32_t> chunk;  ///< That it fills, or kNoIndex.
+    std::atomic<std::uint32_t> chunk;  ///< That it fills with samples, or kNoIndex.
     std::atomic<std::uint64_t> samples;
-    std::atomic<std::uint64_t> lost;  ///< No free chunk; the weight goes to the next sample.
+    std::atomic<std::uint64_t> lost;         ///< No free chunk; the weight goes to the next sample.
+    std::atomic<std::uint64_t> lost_zones;   ///< That the thread wanted to write,
+    std::atomic<std::uint64_t> lost_others;  ///< and other records.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
 };
 
 struct Chunk {
-    std::uint32_t slot = 0;
-    std::uint32_t sequence = 0;            ///< Orders the chunks of one slot.
-    std::atomic<std::uint32_t> committed;  ///< Bytes of `data` that are whole records.
-    std::atomic<std::uint32_t> full;       ///< The owner has left it.
+    std::uint16_t slot = 0;
+    std::uint16_t lane = 0;
+    std::uint32_t sequence = 0;  ///< Orders the chunks of one lane.
+    /// Bytes of `data` that are whole records; in other lanes than the samples', once it is full.
+    std::atomic<std::uint32_t> committed;
+    std::atomic<std::uint32_t> full;  ///< The owner has left it.
     static constexpr std::size_t kDataBytes = kChunkBytes - 16;
     std::array<std::byte, kDataBytes> data;
 };
-static_assert(sizeof(Chunk) == kChunkBytes);
+static_assert(sizeof(Chunk) == kChunkBytes && kMaxThreads <= UINT16_MAX);
 
 struct ChunkGroup {
-    std::array<Chunk, kChunksPerGroup> chunks;
+    alignas(4096) std::array<ThreadSlot, kChunksPerGroup> slots;
+    alignas(4096) std::array<Chunk, kChunksPerGroup> chunks;
 };
 
-/// What the file begins with. Groups of chunks follow to its end.
+/// What the file begins with. Groups follow to its end.
 struct AreaStart {
-    AreaHeader header;
-    alignas(4096) std::array<ThreadSlot, kMaxThreads> slots;
+    alignas(4096) AreaHeader header;
 };
-static_assert(sizeof(AreaStart) % 4096 == 0);
+static_assert(sizeof(AreaStart) == 4096 && sizeof(ChunkGroup) % 4096 == 0);
 
 constexpr std::size_t area_bytes(std::size_t chunk_groups) noexcept {
     return sizeof(AreaStart) + chunk_groups * sizeof(ChunkGroup);
@@ -193,9 +228,10 @@ constexpr std::uint64_t histogram_floor(std::size_t index) noexcept {
 /// The session's page, shared by the collector and every process, also over a fork. Nothing in it
 /// is believed by the collector.
 struct SessionPage {
-    std::atomic<std::uint32_t> doorbell;  ///< A futex that wakes the gatekeeper.
-    std::atomic<std::uint32_t> pings;     ///< Counted up by agents that ask for a sign of life,
-    std::atomic<std::uint32_t> pongs;     ///< and what the gatekeeper has seen of it; a futex.
+    std::atomic<std::uint32_t> doorbell;     ///< A futex that wakes the gatekeeper.
+    std::atomic<std::uint32_t> pings;        ///< Counted up by agents that ask for a sign of life,
+    std::atomic<std::uint32_t> pongs;        ///< and what the gatekeeper has seen of it; a futex.
+    std::atomic<std::uint64_t> answered_ns;  ///< When the last of them asked that got one.
     /// Set by an agent that has waited in vain: nobody waits while it is. The collector clears it.
     std::atomic<std::uint32_t> stalled;
 };

@@ -30,7 +30,8 @@ struct SignalStack {
     static constexpr std::size_t kBytes = std::size_t{32} * 1024;
     static constexpr std::size_t kGuardBytes = 4096;
 
-    std::array<char, kGuardBytes> guard;  ///< Not accessible.
+    std::array<char, kGuardBytes>
+        guard;  ///< Not accessible where the agent gave it, but in late slabs.
     std::array<char, kBytes - kGuardBytes - kStackViews * sizeof(stack_t) - 64> stack;
     /// As sigaltstack(2) shows them, without SS_ONSTACK and SS_DISABLE; a size of 0: none.
     std::array<stack_t, kStackViews> views;
@@ -61,7 +62,7 @@ struct SignalStack {
 static_assert(sizeof(SignalStack) == SignalStack::kBytes);
 
 inline constexpr std::size_t kFirstSlabStacks = 16;  // 512 KiB
-inline constexpr std::size_t kStackSlabs = 9;
+inline constexpr std::size_t kStackSlabs = 10;
 /// 8176: more than threads can be sampled at once.
 inline constexpr std::size_t kMaxSignalStacks = kFirstSlabStacks * ((1U << kStackSlabs) - 1);
 

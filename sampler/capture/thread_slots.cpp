@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <array>
 
 namespace sample::capture {
@@ -38,9 +39,10 @@ std::uint64_t early_cpu_ns(std::uint32_t tid) noexcept {
     return 0;
 }
 
-bool write_thread_record(Area& area, ThreadState& thread, RecordKind kind, std::uint64_t cpu_ns,
-                         std::uint64_t ticks) noexcept {
+Chunk* write_thread_record(Area& area, ThreadState& thread, RecordKind kind, std::uint64_t cpu_ns,
+                           std::uint64_t ticks, bool is_observer = false) noexcept {
     ThreadRecord record;
+    record.is_observer = is_observer ? 1 : 0;
     record.head.kind = kind;
     record.tid = thread.slot->tid.load(std::memory_order_relaxed);
     record.ticks = ticks;
@@ -57,7 +59,7 @@ ThreadState* guest_state(Area& area, std::uint32_t tid, std::uint64_t ticks) noe
         const std::uint64_t entry = guest.load(std::memory_order_relaxed);
         const auto index = static_cast<std::uint32_t>(entry) - 1;
         const bool lives =
-            entry != 0 && area.slots[index].tid.load(std::memory_order_relaxed) == entry >> 32U;
+            entry != 0 && area.slot(index)->tid.load(std::memory_order_relaxed) == entry >> 32U;
         if (lives && entry >> 32U == tid) {
             return g_states.claimed(index);
         }
@@ -71,29 +73,18 @@ ThreadState* guest_state(Area& area, std::uint32_t tid, std::uint64_t ticks) noe
     }
     ThreadState* thread = claim_thread(area, ticks);
     if (thread != nullptr) {
-        const std::uint64_t index = area.index_of(*thread->slot);
-        free_guest->compare_exchange_strong(free_entry, std::uint64_t{tid} << 32U | (index + 1),
-                                            std::memory_order_relaxed);
+        free_guest->compare_exchange_strong(
+            free_entry, std::uint64_t{tid} << 32U | (std::uint64_t{thread->slot_index} + 1),
+            std::memory_order_relaxed);
     }
     return thread;
-}
-
-void claim_own_slot(Area& area) noexcept {
-    ThreadLocal& self = t_thread;
-    if (self.state != nullptr) {
-        return;
-    }
-    self.busy = 1;
-    asm volatile("" ::: "memory");
-    self.state = claim_thread(area, read_ticks());
-    asm volatile("" ::: "memory");
-    self.busy = 0;
 }
 
 }  // namespace
 
 ThreadStates::Group* ThreadStates::map_group() noexcept {
-    if (mapped_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed)) {
+    const std::size_t limit_plus_one = limit_plus_one_.load(std::memory_order_relaxed);
+    if (limit_plus_one != 0 && mapped_.load(std::memory_order_relaxed) + 1 >= limit_plus_one) {
         return nullptr;
     }
     const long mapped = map_anonymous(sizeof(Group), MAP_NORESERVE);
@@ -134,40 +125,47 @@ ThreadState* ThreadStates::claimed(std::uint32_t index) const noexcept {
 
 void ThreadStates::forget() noexcept {
     for (auto& group : groups_) {
-        group.store(nullptr, std::memory_order_relaxed);
+        if (group.load(std::memory_order_relaxed) != nullptr) {  // else its page stays untouched
+            group.store(nullptr, std::memory_order_relaxed);
+        }
     }
     mapped_.store(0, std::memory_order_relaxed);
-    limit_.store(kMaxGroups, std::memory_order_relaxed);
+    limit_plus_one_.store(0, std::memory_order_relaxed);
 }
 
 ThreadStates& thread_states() noexcept {
     return g_states;
 }
 
-ThreadState* claim_thread(Area& area, std::uint64_t ticks) noexcept {
+ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noexcept {
     const std::uint32_t index = claim_bit(area.header.free_slots);
     if (index == kNoIndex) {
         return nullptr;
     }
-    ThreadState* const thread = g_states.claim(index);
+    ThreadSlot* const slot = area.reach_slot(index);
+    ThreadState* const thread = slot == nullptr ? nullptr : g_states.claim(index);
     if (thread == nullptr) {
         return_bit(area.header.free_slots, index);
         return nullptr;
     }
-    ThreadSlot& slot = area.slots[index];
     const std::uint32_t tid = current_tid();
-    const std::uint64_t spent = early_cpu_ns(tid);
-    thread->slot = &slot;
+    const bool is_own = t_thread.state == nullptr && !is_observer;
+    const std::uint64_t spent =
+        std::max(early_cpu_ns(tid), is_own ? t_thread.slotless_ns : std::uint64_t{0});
+    thread->slot = slot;
+    thread->slot_index = index;
     thread->cursor.chunk = nullptr;
+    slot->chunk.store(kNoIndex, std::memory_order_relaxed);
     thread->unchanged = 0;
     thread->memo.reset();
     thread->libraries.reset(0);
     thread->last_ticks = 0;
+    thread->pace = 0;
+    thread->skipped = 0;
     thread->deep_walk_ticks = 0;
     thread->accounted_ns = spent;
-    slot.chunk.store(kNoIndex, std::memory_order_relaxed);
-    slot.tid.store(tid, std::memory_order_release);
-    write_thread_record(area, *thread, RecordKind::thread_start, spent, ticks);
+    slot->tid.store(tid, std::memory_order_release);
+    write_thread_record(area, *thread, RecordKind::thread_start, spent, ticks, is_observer);
     return thread;
 }
 
@@ -183,9 +181,41 @@ ThreadState* look_up_own_thread(Area& area, std::uint64_t ticks) noexcept {
                : guest_state(area, tid, ticks);
 }
 
+void claim_own_slot(Area& area) noexcept {
+    ThreadLocal& self = t_thread;
+    if (self.state != nullptr) {
+        return;
+    }
+    self.busy = 1;
+    asm volatile("" ::: "memory");
+    self.state = claim_thread(area, read_ticks());
+    asm volatile("" ::: "memory");
+    self.busy = 0;
+}
+
+void count_slotless(Area& area, bool is_sample) noexcept {
+    ThreadLocal& self = t_thread;
+    if (self.state != nullptr) {
+        return;  // a guest's clock is not its host's: its time is the rest of the process's
+    }
+    AreaHeader& header = area.header;
+    const std::uint64_t now = thread_cpu_ns();
+    if (self.slotless_ns == 0) {
+        header.slotless_threads.fetch_add(1, std::memory_order_relaxed);
+        self.slotless_ns = early_cpu_ns(current_tid());
+    }
+    std::uint64_t weight = now - std::min(now, self.slotless_ns);
+    if (header.gap_ticks == kCountsEvents) {
+        weight = is_sample ? header.period_ns.load(std::memory_order_relaxed) : 0;
+    }
+    header.slotless_weight.fetch_add(weight, std::memory_order_relaxed);
+    self.slotless_ns = now;
+}
+
 void forget_threads() noexcept {
     g_early_thread_count = 0;
     t_thread.state = nullptr;
+    t_thread.slotless_ns = 0;
     g_states.forget();
     t_thread.busy = 0;
     g_shares_locals.store(false, std::memory_order_relaxed);
@@ -221,7 +251,7 @@ void share_thread_locals() noexcept {
 }
 
 ThreadState* claim_observer_slot(Area& area) noexcept {
-    return claim_thread(area, read_ticks());
+    return claim_thread(area, read_ticks(), true);
 }
 
 void end_thread() noexcept {
@@ -236,9 +266,14 @@ void end_thread() noexcept {
     if (self.state == nullptr) {
         self.state = claim_thread(*area, ticks);
     }
-    if (self.state != nullptr) {
-        write_thread_record(*area, *self.state, RecordKind::thread_end, thread_cpu_ns(), ticks);
-        leave_chunk(*self.state);
+    if (self.state == nullptr) {
+        count_slotless(*area, false);
+    } else {
+        ThreadState& thread = *self.state;
+        Chunk* const last =
+            write_thread_record(*area, thread, RecordKind::thread_end, thread_cpu_ns(), ticks);
+        // Slot and state may be another thread's by now, unless nobody has heard of the end.
+        leave_chunk(last != nullptr ? last : thread.cursor.chunk);
     }
 }
 

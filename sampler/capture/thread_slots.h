@@ -20,6 +20,11 @@ struct ThreadLocal {
     std::uint64_t stack_low = 0;
     std::uint64_t stack_high = 0;
     std::uint32_t busy = 0;
+    /// Of its CPU time, what AreaHeader::slotless_weight has, as it had no slot.
+    std::uint64_t slotless_ns = 0;
+    std::uint32_t pace = 0;  ///< AreaHeader::pace as the thread's timer goes, if it has one.
+    /// Of the sample that a SampleHit is called with; null: none is.
+    const unwind::StackMemo* hit = nullptr;
 };
 
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
@@ -30,7 +35,15 @@ extern constinit std::atomic<bool> g_shares_locals;
 // NOLINTEND(bugprone-dynamic-static-initializers)
 
 /// Gives the calling thread a slot and its state. Null: all are in use, or no memory is to be had.
-[[nodiscard, gnu::cold]] ThreadState* claim_thread(Area& area, std::uint64_t ticks) noexcept;
+[[nodiscard, gnu::cold]] ThreadState* claim_thread(Area& area, std::uint64_t ticks,
+                                                   bool is_observer = false) noexcept;
+
+/// The same for the calling thread, unless it has one. Its samples are lost while it does this.
+[[gnu::cold]] void claim_own_slot(Area& area) noexcept;
+
+/// What the calling thread has used, or done, since it last did this goes to the area's sum for
+/// threads without a slot. `is_sample`: as it would have been sampled; not so at its end.
+[[gnu::cold]] void count_slotless(Area& area, bool is_sample) noexcept;
 
 /// A new thread's, or a guest's: asks the kernel who runs.
 [[nodiscard, gnu::cold]] ThreadState* look_up_own_thread(Area& area, std::uint64_t ticks) noexcept;

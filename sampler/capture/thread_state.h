@@ -49,21 +49,24 @@ private:
     std::array<std::uint64_t, 128> starts_;
 };
 
-/// Where one thread writes.
+/// Where one thread writes its samples.
 struct ChunkCursor {
     Chunk* chunk;                 ///< Null: it has none.
     std::uint32_t used;           ///< Bytes of it that are committed.
     std::uint32_t enough;         ///< No record begins behind so many bytes.
-    std::uint32_t next_sequence;  ///< Of the slot's chunks.
+    std::uint32_t next_sequence;  ///< Of its chunks.
 };
 
 struct ThreadState {
     ThreadSlot* slot;
     ChunkCursor cursor;
+    std::uint32_t slot_index;
     /// Frames, from the root, that every stack since the last published one has had in common with
     /// it.
     std::uint32_t unchanged;
     std::uint64_t last_ticks;
+    std::uint32_t pace;              ///< AreaHeader::pace then, where events are counted.
+    std::uint32_t skipped;           ///< Expiries since then that were no sample on purpose.
     std::uint64_t deep_walk_ticks;   ///< Until then no stack is walked deeper than is kept of it.
     std::uint32_t long_samples;      ///< So many of the last ones, one behind the other, took long.
     std::uint64_t rest_until_ticks;  ///< Until then no sample is taken.
@@ -87,7 +90,8 @@ public:
     void forget() noexcept;
     /// At most so many groups more are mapped from now on.
     void limit_growth(std::size_t groups) noexcept {
-        limit_.store(mapped_.load(std::memory_order_relaxed) + groups, std::memory_order_relaxed);
+        limit_plus_one_.store(mapped_.load(std::memory_order_relaxed) + groups + 1,
+                              std::memory_order_relaxed);
     }
     template <class Visit>
     void for_each_mapping(Visit visit) const noexcept {
@@ -111,7 +115,8 @@ private:
 
     std::array<std::atomic<Group*>, kMaxGroups> groups_{};
     std::atomic<std::size_t> mapped_{0};
-    std::atomic<std::size_t> limit_{kMaxGroups};
+    /// 0: none. All zero at first, so that nothing of it is in the library's file.
+    std::atomic<std::size_t> limit_plus_one_{0};
 };
 
 }  // namespace sample::capture

@@ -1,6 +1,7 @@
 // What a sample stands for: all that its thread used, or did, since the last one.
 //
-// While samples come regularly that is a period, and no clock is read. Async-signal-safe.
+// While samples come regularly that is a period, and one more for each expiry that was skipped, and
+// no clock is read. Async-signal-safe.
 #pragma once
 
 #include "sampler/capture/clocks.h"
@@ -9,6 +10,10 @@
 #include <cstdint>
 
 namespace sample::capture {
+
+inline bool counts_events(const AreaHeader& header) noexcept {
+    return header.gap_ticks.load(std::memory_order_relaxed) == kCountsEvents;
+}
 
 /// Whether the kernel tells how often the event has happened to a thread.
 inline bool kernel_counts(const AreaHeader& header) noexcept {
@@ -21,37 +26,52 @@ struct Weight {
     std::uint64_t seen_ns = 0;
     std::uint64_t unseen_ns = 0;
     std::uint64_t accounted_ns = 0;  ///< The thread's new value, once the sample is published.
+    std::uint32_t pace = 0;          ///< The same.
 };
+
+/// Whether this expiry is to be no sample, so that the others can come at the rate that was asked
+/// for while the period is none that programs work in step with.
+inline bool is_skipped(const AreaHeader& header, std::uint64_t ticks) noexcept {
+    // Twice, as equal steps of the counter would make equal steps of one product.
+    std::uint64_t mixed = ticks * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ mixed >> 32U) * 0xbf58476d1ce4e5b9U;
+    return mixed >> 32U < header.skipped_share;
+}
 
 /// What happened since the thread's last sample, where the kernel says; else a period.
 inline Weight weigh_event(const AreaHeader& header, const ThreadState& thread) noexcept {
     if (!kernel_counts(header)) {
-        return {header.period_ns, 0, 0};
+        return {header.period_ns.load(std::memory_order_relaxed), 0, 0};
     }
+    // Acquire pairs with the collector's change of it, behind which the events go on.
+    const std::uint32_t pace = header.pace.load(std::memory_order_acquire);
     const std::uint64_t now = thread_count(header.kernel_count);
-    if (thread.last_ticks == 0) {
-        return {header.period_ns, 0, now};  // how many before the events were on is not known
+    if (thread.last_ticks == 0 || thread.pace != pace) {
+        return {header.period_ns.load(std::memory_order_relaxed), 0, now,
+                pace};  // how many before the events were on is not known
     }
     const std::uint64_t accounted = thread.accounted_ns;
-    return {now > accounted ? now - accounted : 0, 0, now};
+    return {now > accounted ? now - accounted : 0, 0, now, pace};
 }
 
 inline Weight weigh(const AreaHeader& header, const ThreadState& thread,
                     std::uint64_t ticks) noexcept {
-    if (header.gap_ticks == kCountsEvents) {
+    if (counts_events(header)) {
         return weigh_event(header, thread);
     }
     const std::uint64_t accounted = thread.accounted_ns;
-    if (ticks - thread.last_ticks < header.gap_ticks) {
-        return {header.period_ns, 0, accounted + header.period_ns};
+    const std::uint64_t periods = 1 + thread.skipped;
+    const std::uint64_t regular_ns = periods * header.period_ns.load(std::memory_order_relaxed);
+    if (ticks - thread.last_ticks < periods * header.gap_ticks.load(std::memory_order_relaxed)) {
+        return {regular_ns, 0, accounted + regular_ns};
     }
     const std::uint64_t now = thread_cpu_ns();
     if (now <= accounted) {
         return {0, 0, accounted};
     }
     const std::uint64_t elapsed = now - accounted;
-    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > header.period_ns) {
-        return {header.period_ns, elapsed - header.period_ns, now};
+    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
+        return {regular_ns, elapsed - regular_ns, now};
     }
     return {elapsed, 0, now};
 }

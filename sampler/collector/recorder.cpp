@@ -1,5 +1,7 @@
 #include "sampler/collector/recorder.h"
 
+#include "core/boot_id.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,22 +12,12 @@
 namespace sample::collector {
 namespace {
 
-struct PseudoModule {
-    const char* path;
-    trace::ModuleKind kind;
+/// By Pseudo.
+constexpr std::array<const char*, kPseudoCount> kPseudoModules{
+    trace::kNotSampled,     trace::kBeforeStart,    trace::kKernelUnseen, trace::kStackIncomplete,
+    trace::kStackTruncated, trace::kFramesElided,   trace::kUnknownCode,  trace::kWaitsForProcessor,
+    trace::kWaitNotSeen,    trace::kTooManyThreads,
 };
-constexpr std::array<PseudoModule, kPseudoCount> kPseudoModules{{
-    {trace::kNotSampled, trace::ModuleKind::pseudo},
-    {trace::kBeforeStart, trace::ModuleKind::pseudo},
-    {trace::kKernelUnseen, trace::ModuleKind::pseudo},
-    {trace::kStackIncomplete, trace::ModuleKind::pseudo},
-    {trace::kStackTruncated, trace::ModuleKind::pseudo},
-    {trace::kFramesElided, trace::ModuleKind::pseudo},
-    {trace::kUnknownCode, trace::ModuleKind::pseudo},
-    {trace::kWaitsForProcessor, trace::ModuleKind::pseudo},
-    {trace::kWaitNotSeen, trace::ModuleKind::pseudo},
-    {trace::kSamplingThread, trace::ModuleKind::pseudo},
-}};
 
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
@@ -58,23 +50,33 @@ void Recorder::begin(const std::string& source, const std::string& source_reason
     session_.source = source;
     session_.source_reason = source_reason;
     sink_.record(session_);
-    for (const PseudoModule& pseudo : kPseudoModules) {
+    for (const char* pseudo : kPseudoModules) {
         trace::Module module;
         module.id = ModuleId{next_module_++};
-        module.kind = pseudo.kind;
-        module.path = pseudo.path;
+        module.kind = trace::ModuleKind::pseudo;
+        module.path = pseudo;
         sink_.record(module);
     }
 }
 
+std::uint64_t Recorder::most_of_thread(std::uint64_t time_ns) const {
+    const bool is_bounded = sampling_since_ns_ != 0 && session_.unit.empty();
+    if (time_ns < sampling_since_ns_) {
+        return 0;
+    }
+    return is_bounded ? time_ns - sampling_since_ns_ : ~std::uint64_t{0};
+}
+
 ProcessId Recorder::add_process(trace::Process process) {
     process.id = ProcessId{next_process_++};
+    process.start_ns = not_before_start(process.start_ns);
     sink_.record(process);
     return process.id;
 }
 
 ThreadId Recorder::add_thread(trace::Thread thread) {
     thread.id = ThreadId{next_thread_++};
+    thread.start_ns = not_before_start(thread.start_ns);
     sink_.record(thread);
     return thread.id;
 }
@@ -120,6 +122,12 @@ ModuleId Recorder::module(const trace::Module& module) {
     }
     note_reader(at->second);
     return at->second;
+}
+
+ModuleId Recorder::known_module(const trace::Module& module) const {
+    const auto& known = modules_[module.plugin ? 1 : 0];
+    const auto at = known.find({module.path, module.build_id});
+    return at == known.end() ? ModuleId{} : at->second;
 }
 
 ModuleId Recorder::own_module(trace::Module module) {
@@ -199,6 +207,14 @@ void Recorder::keep_copy(ModuleId module, std::span<const FilePart> parts, const
     keep_file(module, Fd{::fcntl(file.get(), F_DUPFD_CLOEXEC, 0)});
 }
 
+std::map<ModuleId, std::string> Recorder::module_files() const {
+    std::map<ModuleId, std::string> files;
+    for (const auto& [module, file] : kept_files_) {
+        files.emplace(module, "/proc/self/fd/" + std::to_string(file.get()));
+    }
+    return files;
+}
+
 void Recorder::add_note(const std::string& line) {
     if (std::find(notes_.begin(), notes_.end(), line) != notes_.end()) {
         return;
@@ -224,10 +240,20 @@ std::vector<std::string> Recorder::notes() const {
                              std::to_string(kMostModules) + " others: its code is unknown");
     add(beyond_.threads,
         " threads are recorded together, behind " + std::to_string(kMostThreads) + " others");
+    add(beyond_.slotless,
+        " threads came while as many others were sampled as can be in a process, " +
+            std::to_string(capture::kMaxThreads) +
+            " or fewer where its addresses are limited: they are in [further threads]");
     add(beyond_.files, " files were not kept open, behind " + std::to_string(kept_files_.size()) +
                            " others: they are looked for by their names");
     add(beyond_.damaged,
         " pieces of what the program had recorded were damaged by it, and dropped");
+    add(beyond_.zones,
+        " zones are not recorded, as there was no room for them: `sample` could not "
+        "read what the program said as fast as it came");
+    add(beyond_.said,
+        " counter values, messages and the like are not recorded, for the same reason");
+    add(names_.beyond(), " names of zones, counters or messages were too many");
     lines.insert(lines.end(), notes_.begin(), notes_.end());
     add(beyond_.notes, " notes more");
     return lines;
@@ -237,12 +263,25 @@ ModuleId Recorder::pseudo(Pseudo which) const {
     return ModuleId{static_cast<std::uint32_t>(which) + 1};
 }
 
+ModuleId Recorder::kernel() {
+    if (!kernel_) {
+        trace::Module module;
+        module.kind = trace::ModuleKind::kernel;
+        module.path = "[kernel]";
+        module.build_id = boot_id();
+        kernel_ = own_module(std::move(module));
+    }
+    return *kernel_;
+}
+
 NodeId Recorder::pseudo_node(Pseudo which, NodeId parent, std::uint64_t address) {
     return intern(parent, pseudo(which), address);
 }
 
 void Recorder::book(ThreadId thread, std::uint64_t time_ns, Pseudo what, std::uint64_t weight) {
-    sink_.sample({thread, time_ns, pseudo_node(what, NodeId{}), weight, true});
+    if (weight != 0) {
+        sink_.sample({thread, time_ns, pseudo_node(what, NodeId{}), weight, true});
+    }
 }
 
 void Recorder::flush(trace::FlushMode mode) {

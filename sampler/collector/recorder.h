@@ -8,11 +8,15 @@
 #include "core/fd.h"
 #include "core/file_rights.h"
 #include "core/result.h"
+#include "sampler/capture/shared_area.h"
 #include "sampler/collector/code/perf_map_place.h"
+#include "sampler/collector/instrumentation/said_names.h"
+#include "sampler/collector/process/handler_histogram.h"
 #include "sampler/collector/process/tick_clock.h"
 #include "trace/node_table.h"
 #include "trace/record_sink.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -38,8 +42,11 @@ struct Beyond {
     std::uint64_t stacks = 0;
     std::uint64_t modules = 0;
     std::uint64_t threads = 0;
+    std::uint64_t slotless = 0;  ///< Threads that a process could not sample, beside its others.
     std::uint64_t files = 0;
     std::uint64_t damaged = 0;  ///< Pieces of a shared area that made no sense.
+    std::uint64_t zones = 0;    ///< That programs wanted to record,
+    std::uint64_t said = 0;     ///< and other things that they wanted to say.
     std::uint64_t notes = 0;
 };
 
@@ -54,7 +61,7 @@ enum class Pseudo : std::uint8_t {
     unknown_code,
     waits_for_processor,
     wait_not_seen,
-    sampling_thread,
+    too_many_threads,
 };
 inline constexpr std::size_t kPseudoCount = 10;
 
@@ -62,10 +69,24 @@ class Recorder {
 public:
     /// `sink` outlives it.
     Recorder(trace::RecordSink& sink, trace::SessionStart session)
-        : sink_{sink}, session_{std::move(session)} {}
+        : sink_{sink}, session_{std::move(session)}, names_{sink} {}
 
     /// Records the session's start, once; later calls do nothing. `source` is the first process's.
     void begin(const std::string& source, const std::string& source_reason);
+
+    /// For a session that begins later than its processes: no weights before begin_sampling().
+    void hold_back() { sampling_since_ns_ = kNotYet; }
+    void begin_sampling(std::uint64_t time_ns) { sampling_since_ns_ = time_ns; }
+    [[nodiscard]] bool has_begun_sampling() const { return sampling_since_ns_ != kNotYet; }
+    /// The most that one thread can weigh by `time_ns`; 0: that was before the sampling began.
+    [[nodiscard]] std::uint64_t most_of_thread(std::uint64_t time_ns) const;
+    /// What processes weighed before.
+    void add_earlier(std::uint64_t weight) { earlier_ += weight; }
+    [[nodiscard]] std::uint64_t earlier() const { return earlier_; }
+    /// The time of the record of something that may have happened before the session's start.
+    [[nodiscard]] std::uint64_t not_before_start(std::uint64_t time_ns) const {
+        return std::max(time_ns, session_.start_ns);
+    }
 
     ProcessId add_process(trace::Process process);
     ThreadId add_thread(trace::Thread thread);
@@ -74,6 +95,8 @@ public:
     /// where there is no room. Its files are to be read as whom this thread acts as (ActingAs), or
     /// as ourselves once that was so.
     ModuleId module(const trace::Module& module);
+    /// The id that such a module has already; none if it has none.
+    [[nodiscard]] ModuleId known_module(const trace::Module& module) const;
     /// The id of a module that is nobody else's, whatever its path.
     ModuleId own_module(trace::Module module);
     /// As whom else than ourselves to read a module's files.
@@ -81,9 +104,11 @@ public:
         return readers_;
     }
     [[nodiscard]] ModuleId pseudo(Pseudo which) const;
+    /// The running kernel, whose addresses lack their two highest bits. Hot.
+    ModuleId kernel();
     /// The node of a pseudo module under `parent`. Hot.
     NodeId pseudo_node(Pseudo which, NodeId parent, std::uint64_t address = 0);
-    /// Records what was measured without a stack.
+    /// Records what was measured without a stack, if it is anything.
     void book(ThreadId thread, std::uint64_t time_ns, Pseudo what, std::uint64_t weight);
     /// The node below `parent`; none if it is new and there is no room. Hot.
     NodeId node(NodeId parent, ModuleId module, std::uint64_t address);
@@ -98,12 +123,19 @@ public:
     /// Keeps `parts`, one behind the other, and behind them what `last`, which may be nullptr, has.
     void keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last);
     [[nodiscard]] const std::map<ModuleId, Fd>& kept_files() const { return kept_files_; }
+    /// Paths under which modules can be read whose own files may be gone or have changed: those
+    /// of code made at run time. As long as this lives.
+    [[nodiscard]] std::map<ModuleId, std::string> module_files() const;
 
     /// A line that a person should see with the recording. Said once.
     void add_note(const std::string& line);
     /// Those lines, and what there was no room for.
     [[nodiscard]] std::vector<std::string> notes() const;
     [[nodiscard]] Beyond& beyond() { return beyond_; }
+    /// What is said is called. After begin().
+    [[nodiscard]] SaidNames& names() { return names_; }
+    /// How long the processes' samples took, in ticks.
+    [[nodiscard]] HandlerHistogram& handler_times() { return handler_times_; }
 
     /// For records whose ids are known. After begin().
     [[nodiscard]] trace::RecordSink& sink() { return sink_; }
@@ -122,8 +154,13 @@ private:
 
     NodeId intern(NodeId parent, ModuleId module, std::uint64_t address);
 
+    static constexpr std::uint64_t kNotYet = ~std::uint64_t{0};
+
     trace::RecordSink& sink_;
     trace::SessionStart session_;
+    SaidNames names_;
+    std::uint64_t sampling_since_ns_ = 0;  ///< 0: there were weights ever since.
+    std::uint64_t earlier_ = 0;
     trace::NodeTable nodes_;
     bool has_begun_ = false;
     std::optional<Error> failure_;
@@ -131,6 +168,7 @@ private:
     std::uint32_t next_thread_ = 1;
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
     std::uint32_t next_module_ = 1;
+    std::optional<ModuleId> kernel_;
     std::size_t module_bytes_ = 0;
     std::map<ModuleId, std::shared_ptr<const FileRights>> readers_;
     std::vector<std::shared_ptr<const FileRights>> rights_;  ///< All that are in it.
@@ -139,6 +177,7 @@ private:
     std::uint64_t copied_bytes_ = 0;
     std::vector<std::string> notes_;
     Beyond beyond_;
+    HandlerHistogram handler_times_{};
 };
 
 }  // namespace sample::collector

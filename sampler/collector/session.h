@@ -12,9 +12,12 @@
 
 #include "core/fd.h"
 #include "core/result.h"
+#include "sampler/collector/control/control_service.h"
+#include "sampler/collector/control/openers.h"
 #include "sampler/collector/joining/doorkeeper.h"
 #include "sampler/collector/joining/welcome.h"
 #include "sampler/collector/process/live_processes.h"
+#include "sampler/collector/process/unprofiled_clocks.h"
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/session_notes.h"
 #include "sampler/collector/session_options.h"
@@ -55,23 +58,43 @@ public:
     /// which has started this collector.
     SessionOutcome run(pid_t root, Fd connected = Fd{});
 
-    /// Paths under which modules can be read whose own files may be gone or have changed: those
-    /// of code made at run time. After run(), and as long as this session lives.
-    [[nodiscard]] std::map<ModuleId, std::string> module_files() const;
-
-    /// As whom else than ourselves the files of modules are to be read, and what these name.
-    [[nodiscard]] std::map<ModuleId, std::shared_ptr<const FileRights>> module_readers() const;
+    /// What was kept of the modules' files. After run(), and as long as this session lives.
+    [[nodiscard]] const Recorder& recorder() const { return recorder_; }
 
     /// Lets a root that waits for the session's end exit.
     void release_root() { processes_.release_root(); }
 
 private:
     Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink,
-            std::unique_ptr<Gatekeeper> gatekeeper, Fd finish_event);
+            std::unique_ptr<Gatekeeper> gatekeeper, Fd finish_event, Fd request_event);
+    void open_control();
+    void watch_unprofiled(pid_t root);
     void poll_once(int timeout_ms);
     void housekeeping();
     SessionOutcome finish();
+    /// Sampling begins after the delay, and ends when its time is over. False: so does the session.
+    [[nodiscard]] bool keep_time(std::uint64_t now_ns);
+
+    // session_control.cpp: what is asked for while the session runs.
+    enum class State : std::uint8_t { running, paused, stopped };
+    void take_requests();
+    /// What a process asks for; before sampling has begun, then.
+    void follow(control::ControlRequest request);
+    void postpone(control::ControlRequest request);
+    /// Carries it out. Returns what to answer.
+    [[nodiscard]] std::string carry_out(const ControlCommand& command);
+    [[nodiscard]] std::string answer_about(const ControlCommand& command);
+    void set_state(State state);
+    void set_frequency(std::uint32_t hz);
+    void set_countdown(std::chrono::nanoseconds time);
+    void cancel_countdown();
+    [[nodiscard]] std::string state_text() const;
+    [[nodiscard]] std::string note_on_control() const;
+
     [[nodiscard]] std::string note();
+    /// Channels that were asked for and that nobody has; empty: none.
+    [[nodiscard]] std::string note_on_channels();
+    [[nodiscard]] std::string note_on_delay() const;
     [[nodiscard]] std::string why_empty() const;
 
     SessionOptions options_;
@@ -81,11 +104,32 @@ private:
     ThrottleWatch throttling_;
     SessionNotes notes_;
     Fd finish_event_;
+    Fd request_event_;  ///< A process asks for something.
+    Pace pace_;
     std::unique_ptr<Gatekeeper> gatekeeper_;
+    OneShots one_shots_;
+    UnprofiledClocks unprofiled_;
     LiveProcesses processes_;
     Arrivals arrivals_;
     Welcome welcome_;
     std::unique_ptr<Doorkeeper> doorkeeper_;  // talks to most of the above
+    std::unique_ptr<ControlService> control_;
+    Openers openers_;
+    State state_ = State::running;
+    std::optional<control::ControlRequest> postponed_;  ///< Until sampling begins.
+    std::uint64_t start_ns_ = 0;                        ///< When sampling began, or is to.
+    struct Countdown {
+        std::uint64_t end_ns = 0;
+        bool ends_session = false;  ///< Else sampling alone, as by `stop`.
+        std::uint64_t told_second = ~std::uint64_t{0};
+    };
+    std::optional<Countdown> countdown_;
+    std::uint64_t off_since_ns_ = 0;
+    std::uint64_t off_ns_ = 0;  ///< So long sampling was off, before.
+    std::uint32_t stops_ = 0;
+    std::uint64_t before_delay_ = 0;  ///< Of Recorder::earlier(), what the delay has left out.
+    std::string frequencies_;         ///< That came after the first one, for people.
+    std::uint32_t changes_ = 0;
     bool over_ = false;
     std::uint64_t drains_ = 0;
 };

@@ -80,6 +80,17 @@ std::string SessionNotes::text(bool root_ended) const {
             "each sample: with one that is not profiled itself, --source perf or thread goes "
             "on");
     }
+    all.add(handed_over_, handed_over_ == 1
+                              ? " process was in the kernel often, where events may not see it "
+                                "(kernel.perf_event_paranoid is 2): a thread inside it took over"
+                              : " processes were in the kernel often, where events may not see "
+                                "them (kernel.perf_event_paranoid is 2): a thread inside each "
+                                "took over");
+    all.add(kept_frequency_, kept_frequency_ == 1
+                                 ? " time the events of a process could not be changed to another "
+                                   "frequency: it kept the one before"
+                                 : " times the events of a process could not be changed to another "
+                                   "frequency: it kept the one before");
     all.add(lines_);
     return all.lines_;
 }

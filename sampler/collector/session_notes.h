@@ -24,6 +24,10 @@ public:
     void left_running(pid_t pid);
     /// A tracer kept a process from being sampled.
     void traced() { was_traced_ = true; }
+    /// A process's sampling thread has taken over from its events.
+    void handed_over() { ++handed_over_; }
+    /// A process's events could not be changed to another frequency.
+    void kept_frequency() { ++kept_frequency_; }
     /// A process's samples do not see the kernel.
     void kernel_excluded() { kernel_excluded_ = true; }
     [[nodiscard]] bool is_kernel_excluded() const { return kernel_excluded_; }
@@ -42,6 +46,8 @@ private:
     std::uint32_t left_ = 0;
     std::string confined_names_;
     unsigned confined_ = 0;
+    unsigned handed_over_ = 0;
+    unsigned kept_frequency_ = 0;
     bool kernel_excluded_ = false;
     bool was_traced_ = false;
 };

@@ -26,11 +26,13 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 4;
+inline constexpr std::uint32_t kProtocolVersion = 6;
 /// Environment variable that says NAME:SECRET:MARK: the abstract socket's name (without the leading
 /// zero byte), the secret in hexadecimal digits, and whether who joins may wait for an answer.
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
 inline constexpr std::size_t kMaxPassedFds = 65;
+/// As long as the path of a socket may be. Source: unix(7).
+inline constexpr std::size_t kControlPathBytes = 108;
 inline constexpr char kMayWait = '1';
 inline constexpr char kMustNotWait = '0';  ///< The collector has not answered of late: do not join.
 
@@ -62,13 +64,17 @@ struct Welcome {
     std::uint32_t accepted = 0;
     std::uint32_t collector_pid = 0;   ///< 0: it has none in the process's pid namespace.
     std::array<Source, 3> sources{};   ///< Best first; `none` ends the list.
+    std::uint32_t traces = 0;          ///< What the program says of itself is wanted, too.
     std::uint32_t children = 1;        ///< 0: only the session's first process is wanted.
     std::uint32_t observes_waits = 0;  ///< The session's clock is the wall's.
     /// perf_event_attr's type and config, for the sources sigtrap and perf.
     std::uint32_t event_type = 0;
     std::uint64_t event_config = 0;
-    std::uint64_t period = 0;         ///< Nanoseconds of a clock, else occurrences of the event.
-    std::array<char, 64> session{};   ///< What SAMPLE_SESSION must be for others to join.
+    std::uint64_t period = 0;        ///< Nanoseconds of a clock, else occurrences of the event:
+                                     ///< from one sample to the next, on average.
+    std::array<char, 64> session{};  ///< What SAMPLE_SESSION must be for others to join.
+    /// Where the session is controlled, as the collector names it; empty: nowhere.
+    std::array<char, kControlPathBytes> control_socket{};
     std::array<char, 512> refusal{};  ///< For people; empty: silently not wanted.
 };
 

@@ -3,11 +3,9 @@
 #include "core/fd.h"
 #include "sampler/source/posix_timer.h"
 
-#include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -21,21 +19,6 @@ using control::Source;
 
 constexpr unsigned kCapSysAdmin = 21;  // capabilities(7)
 constexpr unsigned kCapPerfmon = 38;
-
-/// Files in /proc say nothing of their size; these are short.
-std::string read_small_file(const char* path) {
-    const Fd fd{::open(path, O_RDONLY | O_CLOEXEC)};
-    std::string text;
-    std::array<char, 4096> buffer{};
-    while (fd.is_open()) {
-        const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
-        if (count <= 0) {
-            break;
-        }
-        text.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    return text;
-}
 
 template <class T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {

@@ -27,7 +27,8 @@ struct PerfRequest {
     std::uint64_t period = 0;  ///< Nanoseconds of a clock, else occurrences.
     std::uint64_t cookie = 0;  ///< Comes back in si_perf_data (sigtrap).
     bool exclude_kernel = false;
-    bool sigtrap = false;  ///< A synchronous SIGTRAP, inherited by new threads.
+    bool sigtrap = false;  ///< A synchronous SIGTRAP.
+    bool inherits = true;  ///< New threads get it, too (sigtrap).
 };
 
 /// A disabled event on the thread `tid` (0: the calling one). A descriptor, or a negative errno.
@@ -45,8 +46,8 @@ inline int open_event(const PerfRequest& request, int tid) noexcept {
         attr.remove_on_exec = 1;
         attr.sigtrap = 1;
         attr.sig_data = request.cookie;
-        attr.inherit = 1;
-        attr.inherit_thread = 1;
+        attr.inherit = request.inherits ? 1 : 0;
+        attr.inherit_thread = attr.inherit;
     } else {
         attr.wakeup_events = 1;
     }

@@ -29,6 +29,13 @@ constexpr std::uint64_t kListingShare = 20;
 constexpr std::size_t kManyThreads = 32;
 constexpr std::uint32_t kMostIdleChecks = 16;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+/// How often one that stands by looks whether it is wanted.
+constexpr std::uint64_t kStandByNs = 20'000'000;
+/// It spends at most this part of what the program spends, unless its period is as often doubled
+/// as it may be: of a program that waits for others it looks at threads which did nothing.
+constexpr std::uint64_t kOwnShare = 10;
+constexpr unsigned kMostDoublings = 3;
+constexpr std::uint64_t kJudgedNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 
 enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
@@ -73,13 +80,21 @@ public:
 
     SamplingThreadJob job;
     bool interrupts = false;
-    int owner = 0;  ///< The process that made it.
+    int signal = 0;  ///< That interrupts threads.
+    int owner = 0;   ///< The process that made it.
     int id = 0;
     std::atomic<std::uint32_t> has_ended{0};
     std::atomic<std::uint32_t> has_dropped_rights{0};
     std::atomic<std::uint32_t> orders{wait_for_orders};
 
 private:
+    /// Else it stands by.
+    [[nodiscard]] bool is_at_work() const noexcept {
+        return (interrupts || job.reports_waits) &&
+               job.area->header.off.load(std::memory_order_relaxed) == 0;
+    }
+    void follow_frequency() noexcept;
+    void take_over_if_told() noexcept;
     void look_at_all() noexcept;
     void look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
@@ -88,9 +103,11 @@ private:
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
     [[nodiscard]] bool is_over() const noexcept;
+    /// Says so if the program has fewer rights than the thread, which then may not.
+    [[nodiscard]] bool may_go_on() const noexcept;
     void sleep_until_next_tick() noexcept;
-    /// Evenly distributed in [0, whole).
-    [[nodiscard]] std::uint64_t random_part_of(std::uint64_t whole) noexcept;
+    void set_pace() noexcept;
+    [[nodiscard]] std::uint32_t random() noexcept;
     void begin() noexcept;
 
     int folder_ = 0;
@@ -100,7 +117,12 @@ private:
     std::uint64_t next_ns_ = 0;
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
-    std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.
+    std::uint32_t place_ = 0;  ///< Of 2^32: where in its period a tick comes.
+    unsigned doublings_ = 0;   ///< Of the period between two ticks.
+    std::uint64_t next_pace_ns_ = 0;
+    std::uint64_t paced_own_ns_ = 0;      ///< CPU time of this thread when that was last settled,
+    std::uint64_t paced_process_ns_ = 0;  ///< and of the process.
+    std::uint64_t spent_before_ns_ = 0;   ///< By those that ended for a while.
     TaskRights rights_;
     WaitWatch waits_;
     ThreadTable table_;
@@ -108,9 +130,9 @@ private:
 
 constinit SamplingThread g_thread;
 
-std::uint64_t SamplingThread::random_part_of(std::uint64_t whole) noexcept {
+std::uint32_t SamplingThread::random() noexcept {
     random_ = random_ * 1664525U + 1013904223U;
-    return whole * (random_ >> 16U) >> 16U;
+    return random_;  // its high bits are the random ones
 }
 
 bool SamplingThread::is_over() const noexcept {
@@ -120,16 +142,38 @@ bool SamplingThread::is_over() const noexcept {
 
 void SamplingThread::sleep_until_next_tick() noexcept {
     const std::uint64_t now = monotonic_ns();
-    next_ns_ += job.period_ns;
+    const std::uint64_t period = is_at_work() ? job.period_ns << doublings_ : kStandByNs;
+    next_ns_ += period;
     if (next_ns_ < now) {
-        next_ns_ = now + job.period_ns;  // behind: ticks are left out, time is not
+        next_ns_ = now + period;  // behind: ticks are left out, time is not
     }
-    // Anywhere in the period, so as not to keep step with the program's own timers.
-    const std::uint64_t wake = next_ns_ + random_part_of(job.period_ns);
+    // Anywhere in the period, so as not to keep step with what the program repeats; and evenly so,
+    // which chance alone takes many more samples for: steps of the golden ratio, from a random
+    // place each time anew.
+    constexpr std::uint32_t kGoldenStep = 0x9e3779b9;
+    constexpr std::uint64_t kEvenSteps = 64;
+    place_ = tick_ % kEvenSteps == 0 ? random() : place_ + kGoldenStep;
+    const std::uint64_t wake = next_ns_ + (period * place_ >> 32U);
     const timespec until{static_cast<time_t>(wake / kSecondNs),
                          static_cast<long>(wake % kSecondNs)};
     raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, look_on,
                 as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
+}
+
+/// Samples say what they stand for, so that nothing depends on how many there are.
+void SamplingThread::set_pace() noexcept {
+    next_pace_ns_ = next_ns_ + kJudgedNs;
+    const std::uint64_t own_ns = capture::thread_cpu_ns();
+    const std::uint64_t process_ns = capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const std::uint64_t spent = (own_ns - paced_own_ns_) * kOwnShare;
+    const std::uint64_t programs = process_ns - paced_process_ns_ - (own_ns - paced_own_ns_);
+    paced_own_ns_ = own_ns;
+    paced_process_ns_ = process_ns;
+    if (spent > programs && doublings_ < kMostDoublings) {
+        ++doublings_;
+    } else if (spent * 4 < programs && doublings_ > 0) {
+        --doublings_;
+    }
 }
 
 bool SamplingThread::list_threads() noexcept {
@@ -138,7 +182,7 @@ bool SamplingThread::list_threads() noexcept {
     const auto make = [this](int tid) {
         WatchedThread thread;
         thread.tid = tid;
-        thread.choice = InterruptChoice{random_part_of(job.period_ns)};
+        thread.choice = InterruptChoice{job.period_ns * random() >> 32U};
         return thread;
     };
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
@@ -168,11 +212,11 @@ bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexc
 
 void SamplingThread::interrupt(int tid) const noexcept {
     siginfo_t info{};
-    info.si_signo = capture::kAsyncSignal;
+    info.si_signo = signal;
     info.si_code = SI_QUEUE;
     info.si_pid = process_;
     info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, capture::kAsyncSignal, as_argument(&info));
+    raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, signal, as_argument(&info));
 }
 
 void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
@@ -211,6 +255,23 @@ void SamplingThread::look_at(WatchedThread& thread) noexcept {
     }
 }
 
+void SamplingThread::follow_frequency() noexcept {
+    if (const std::uint32_t hz = job.area->header.frequency_hz.load(std::memory_order_relaxed);
+        hz != 0) {
+        job.period_ns = kSecondNs / hz;
+    }
+}
+
+void SamplingThread::take_over_if_told() noexcept {
+    if (interrupts || job.area->header.observer_takes_over.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    interrupts = true;
+    next_ns_ = monotonic_ns();
+    job.area->header.gap_ticks.store(0, std::memory_order_relaxed);
+    job.area->header.kernel_excluded.store(0, std::memory_order_relaxed);
+}
+
 void SamplingThread::look_at_all() noexcept {
     for (WatchedThread& thread : table_.threads()) {
         if (thread.next_check <= tick_) {
@@ -224,6 +285,7 @@ void SamplingThread::begin() noexcept {
     self_ = static_cast<int>(raw_syscall(SYS_gettid));
     process_ = static_cast<int>(raw_syscall(SYS_getpid));
     tick_ = 0;
+    doublings_ = 0;
     next_ns_ = monotonic_ns();
     next_listing_ns_ = 0;
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
@@ -239,6 +301,17 @@ void SamplingThread::begin() noexcept {
 void SamplingThread::say_lost() const noexcept {
     job.area->header.confinement.store(static_cast<std::uint32_t>(capture::Confinement::unwatched),
                                        std::memory_order_relaxed);
+}
+
+bool SamplingThread::may_go_on() const noexcept {
+    if (is_over()) {
+        return false;
+    }
+    const bool exceeds = rights_.exceed(rights_of(folder_, process_));
+    if (exceeds) {
+        say_lost();
+    }
+    return !exceeds;
 }
 
 void SamplingThread::run() noexcept {
@@ -263,15 +336,18 @@ void SamplingThread::run() noexcept {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
-        look_at_all();
+        take_over_if_told();
+        follow_frequency();
+        if (is_at_work()) {
+            look_at_all();
+        }
         job.area->header.observer_cpu_ns.store(spent_before_ns_ + capture::thread_cpu_ns(),
                                                std::memory_order_relaxed);
+        if (next_ns_ >= next_pace_ns_ && interrupts && !job.reports_waits) {
+            set_pace();
+        }
         if (next_ns_ >= next_look_around_ns) {
-            if (is_over()) {
-                break;
-            }
-            if (rights_.exceed(rights_of(folder_, process_))) {
-                say_lost();
+            if (!may_go_on()) {
                 break;
             }
             next_look_around_ns = next_ns_ + kSecondNs / 10;
@@ -296,7 +372,7 @@ bool end_and_wait() noexcept {
     if (g_thread.has_ended.load(std::memory_order_acquire) != 0) {
         return false;
     }
-    release_sampling_thread(false, g_thread.interrupts);
+    release_sampling_thread(false, g_thread.interrupts, g_thread.signal);
     // Its id may be another thread's once it is gone, so this does not wait for ever.
     constexpr int kMostLooks = 10'000;
     for (int look = 0;
@@ -332,8 +408,9 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     return g_thread.id;
 }
 
-void release_sampling_thread(bool begins, bool interrupts) noexcept {
+void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept {
     g_thread.interrupts = interrupts;
+    g_thread.signal = signal;
     g_thread.orders.store(begins ? look_on : end_thread, std::memory_order_release);
     raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);
 }
@@ -365,7 +442,7 @@ void resume_sampling_thread() noexcept {
         return;
     }
     if (start_sampling_thread(g_thread.job) >= 0) {
-        release_sampling_thread(true, g_thread.interrupts);
+        release_sampling_thread(true, g_thread.interrupts, g_thread.signal);
     } else {
         g_thread.say_lost();
     }

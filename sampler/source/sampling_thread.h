@@ -9,6 +9,9 @@
 // (agent/wrap/rights.cpp). Where the program does that past libc it notices, within a tenth of a
 // second, and ends for good.
 //
+// Where events see the program but not the kernel it stands by, and takes over when the collector
+// says so (AreaHeader::observer_takes_over): it meets threads in system calls, too.
+//
 // Its own CPU time is the process's too, and is told in AreaHeader::observer_cpu_ns. It ends when
 // the session stops, when the collector is gone, and when no other thread is left. Where there are
 // many threads, idle ones are looked at less often.
@@ -32,8 +35,8 @@ struct SamplingThreadJob {
 int start_sampling_thread(const SamplingThreadJob& job) noexcept;
 
 /// Lets it begin, or end without having begun. `interrupts`: threads that ran, as the source
-/// `thread`.
-void release_sampling_thread(bool begins, bool interrupts) noexcept;
+/// `thread`; else it may be told to. `signal`: that they get.
+void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept;
 
 /// Ends it for good and returns when it is gone. False: it is not this process's.
 /// Async-signal-safe.

@@ -4,6 +4,8 @@
 // Fixed room, no allocation. One owner.
 #pragma once
 
+#include "sampler/capture/shared_area.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -109,7 +111,7 @@ struct WatchedThread {
 
 class ThreadTable {
 public:
-    static constexpr std::size_t kMaxThreads = 4096;
+    static constexpr std::size_t kMaxThreads = capture::kMaxThreads;
 
     void clear() noexcept { count_ = 0; }
     [[nodiscard]] std::span<WatchedThread> threads() noexcept { return {current(), count_}; }

@@ -56,7 +56,7 @@ void WaitWatch::begin(capture::Area& area, int task_folder) noexcept {
     process_ = static_cast<int>(raw_syscall(SYS_getpid));
     slot_ = capture::claim_observer_slot(area);
     if (slot_ != nullptr) {
-        area.header.observer_slot_plus_one.store(area.index_of(*slot_->slot) + 1);
+        area.header.observer_slot_plus_one.store(slot_->slot_index + 1);
     }
     const std::size_t max_depth = area.header.max_depth;
     max_depth_ = max_depth == 0 || max_depth > g_frames.size() ? g_frames.size() : max_depth;

@@ -5,7 +5,6 @@
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/elf_file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +12,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <iterator>
-#include <memory>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -48,20 +48,12 @@ struct FolderEntry {
 
 /// The regular files in a folder.
 std::vector<FolderEntry> entries_of(const Fd& folder) {
-    struct CloseFolder {
-        void operator()(DIR* open) const { ::closedir(open); }
-    };
     std::vector<FolderEntry> entries;
-    Fd own{::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    const std::unique_ptr<DIR, CloseFolder> open{own.is_open() ? ::fdopendir(own.get()) : nullptr};
-    if (open == nullptr) {
-        return entries;
-    }
-    static_cast<void>(own.release());
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): of a stream of our own.
-    while (const dirent* entry = ::readdir(open.get())) {
-        FolderEntry found{entry->d_name, {}};
-        if (::fstatat(folder.get(), entry->d_name, &found.info, AT_SYMLINK_NOFOLLOW) == 0 &&
+    std::error_code error;
+    std::filesystem::directory_iterator at{"/proc/self/fd/" + std::to_string(folder.get()), error};
+    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
+        FolderEntry found{at->path().filename(), {}};
+        if (::fstatat(folder.get(), found.name.c_str(), &found.info, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(found.info.st_mode)) {
             entries.push_back(std::move(found));
         }
@@ -305,6 +297,12 @@ CacheUse SymbolCache::use() const {
         }
     }
     return use;
+}
+
+ModuleSymbols symbolize(SymbolCache* cache, const ModuleIdentity& module,
+                        std::span<const std::uint64_t> addresses, const Options& options) {
+    return cache != nullptr ? cache->symbolize(module, addresses, options)
+                            : symbolize(module, addresses, options);
 }
 
 }  // namespace sample::symbolize

@@ -75,4 +75,9 @@ private:
     std::atomic<bool> has_written_{false};
 };
 
+/// As cache->symbolize(); without a cache (nullptr) as symbolize().
+[[nodiscard]] ModuleSymbols symbolize(SymbolCache* cache, const ModuleIdentity& module,
+                                      std::span<const std::uint64_t> addresses,
+                                      const Options& options);
+
 }  // namespace sample::symbolize

@@ -9,7 +9,7 @@
 #include <gelf.h>
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +19,8 @@
 
 namespace sample::symbolize {
 namespace {
+
+using NameAddresses = std::function<Symbols(std::span<const std::uint64_t>)>;
 
 /// Tables of hostile files claim any extent; no compiler makes a function this long.
 constexpr std::uint64_t kLongestFunction = std::uint64_t{4} << 20;
@@ -67,25 +69,23 @@ private:
 /// The file's bytes of an extent that lies in one executable segment; empty if they are not there.
 std::vector<std::byte> bytes_of(Elf* elf, const CodeExtent& extent) {
     std::size_t count = 0;
-    std::size_t file_size = 0;
-    const char* const file = elf_rawfile(elf, &file_size);
-    if (file == nullptr || elf_getphdrnum(elf, &count) != 0) {
-        return {};
-    }
-    for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t size = extent.end - extent.start;
+    for (std::size_t i = 0; elf_getphdrnum(elf, &count) == 0 && i < count; ++i) {
         GElf_Phdr segment{};
         if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr ||
             segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 ||
-            extent.start < segment.p_vaddr || segment.p_offset > file_size) {
+            extent.start < segment.p_vaddr) {
             continue;
         }
         const std::uint64_t in_segment = extent.start - segment.p_vaddr;
-        const std::uint64_t there =
-            std::min<std::uint64_t>(segment.p_filesz, file_size - segment.p_offset);
-        if (in_segment < there && extent.end - extent.start <= there - in_segment) {
-            std::vector<std::byte> bytes(extent.end - extent.start);
-            std::memcpy(bytes.data(), file + segment.p_offset + in_segment, bytes.size());
-            return bytes;
+        if (in_segment >= segment.p_filesz || size > segment.p_filesz - in_segment) {
+            continue;
+        }
+        const Elf_Data* const data = elf_getdata_rawchunk(
+            elf, static_cast<std::int64_t>(segment.p_offset + in_segment), size, ELF_T_BYTE);
+        if (data != nullptr) {
+            const auto* const bytes = static_cast<const std::byte*>(data->d_buf);
+            return {bytes, bytes + size};
         }
     }
     return {};
@@ -116,15 +116,15 @@ std::map<std::uint64_t, std::uint64_t> choose(Extents& extents,
     return chosen;
 }
 
-/// Where instructions begin, or only blocks if `has_lines` is false, and what they call elsewhere;
+/// Where instructions begin, or only blocks, and what they call elsewhere;
 /// ascending.
 std::vector<std::uint64_t> places_to_name(const ModuleCode& code, Disassembler& disassembler,
-                                          bool has_lines) {
+                                          NamedPlaces named) {
     std::set<std::uint64_t> targets;
     std::vector<std::uint64_t> places;
     for (const CodeBlock& block : code.blocks) {
         for (const Instruction& each : disassembler.outline(block.address, block.bytes)) {
-            if (has_lines || each.address == block.address) {
+            if (named == NamedPlaces::instructions || each.address == block.address) {
                 places.push_back(each.address);
             }
             if (each.target != 0 && code.block_at(each.target) == nullptr) {
@@ -156,12 +156,11 @@ void name_places(ModuleCode& code, std::vector<std::uint64_t> places, Symbols sy
     code.symbols = std::move(symbols);
 }
 
-CodeResult read_image(const ModuleImage& image, const ModuleIdentity& module,
-                      std::span<const std::uint64_t> addresses, std::size_t& budget,
-                      const Options& options) {
+CodeResult read_image(const ModuleImage& image, std::span<const std::uint64_t> addresses,
+                      std::size_t& budget, NamedPlaces named, const NameAddresses& name) {
     CodeResult result;
     if (image.unwind_path().empty()) {
-        result.problem = "only the debug file of " + module.path +
+        result.problem = "only the debug file of " + image.path() +
                          " is here, which has no code: put the module back to see its instructions";
         return result;
     }
@@ -170,24 +169,22 @@ CodeResult read_image(const ModuleImage& image, const ModuleIdentity& module,
     code.machine = gelf_getehdr(image.elf(), &header) != nullptr ? header.e_machine : EM_NONE;
     Extents extents{image};
     for (const auto& [start, end] : choose(extents, addresses, budget, result.left_out)) {
-        CodeBlock block{start, bytes_of(image.elf(), {start, end})};
-        if (!block.bytes.empty()) {
-            code.blocks.push_back(std::move(block));
-        }
+        CodeBlock& block = code.blocks.emplace_back();
+        block.address = start;
+        block.bytes = bytes_of(image.elf(), {start, end});
     }
+    std::erase_if(code.blocks, [](const CodeBlock& block) { return block.bytes.empty(); });
     auto disassembler = Disassembler::create(code.machine);
     std::vector<std::uint64_t> places;
     if (disassembler) {
-        Dwarf_Addr bias = 0;
-        std::string problem;
-        const bool has_lines = image.debug_info(bias, problem) != nullptr;
-        places = places_to_name(code, *disassembler, has_lines);
+        places = places_to_name(code, *disassembler, named);
     } else {
         for (const CodeBlock& block : code.blocks) {
             places.push_back(block.address);
         }
     }
-    name_places(code, places, std::move(symbolize(module, places, options).symbols));
+    Symbols symbols = name(places);
+    name_places(code, std::move(places), std::move(symbols));
     result.problem = code.blocks.empty() ? image.cut_off_text() : "";
     return result;
 }
@@ -195,7 +192,8 @@ CodeResult read_image(const ModuleImage& image, const ModuleIdentity& module,
 }  // namespace
 
 CodeResult read_code(const ModuleIdentity& module, std::span<const std::uint64_t> addresses,
-                     std::size_t& budget, const Options& options) {
+                     std::size_t& budget, const Options& options, NamedPlaces named,
+                     SymbolCache* cache) {
     if (module.kind != CodeKind::elf) {
         return {{},
                 0,
@@ -205,7 +203,10 @@ CodeResult read_code(const ModuleIdentity& module, std::span<const std::uint64_t
     const MappedReading reading;
     const auto image = ModuleImage::open(module, options);
     std::size_t left = budget;
-    CodeResult result = image ? read_image(*image, module, addresses, left, options)
+    const NameAddresses name = [&](std::span<const std::uint64_t> unnamed) {
+        return symbolize(cache, module, unnamed, options).symbols;
+    };
+    CodeResult result = image ? read_image(*image, addresses, left, named, name)
                               : CodeResult{{}, 0, image.error().message()};
     const std::string changed = changed_text(reading, image ? &*image : nullptr, module.path);
     if (!changed.empty()) {

@@ -11,7 +11,7 @@ namespace {
 
 /// Compilers need three; elfutils' own dwarf_attr_integrate ends at 16.
 constexpr int kLongestChain = 16;
-constexpr std::size_t kDeepestNesting = 256;
+constexpr std::size_t kDeepestEntry = 256;
 
 /// A file by its number in a unit's line table. Not dwarf_decl_file, which aborts on split DWARF
 /// and on damaged line tables (elfutils 0.188).
@@ -31,7 +31,7 @@ const char* file_of(Dwarf_Attribute* attribute) {
 }
 
 /// A split unit's is written in its skeleton.
-std::string_view folder_of(Dwarf_CU* cu) {
+std::string_view compilation_folder(Dwarf_CU* cu) {
     Dwarf_Die unit{};
     Dwarf_Die other{};
     if (dwarf_cu_info(cu, nullptr, nullptr, &unit, &other, nullptr, nullptr, nullptr) != 0) {
@@ -73,7 +73,7 @@ SourceLocation location_in(Dwarf_CU* cu, const char* file, std::uint32_t line) {
     location.line = line;
     if (file != nullptr && *file != '\0') {
         location.file = file;
-        location.folder = *file != '/' ? folder_of(cu) : std::string_view{};
+        location.folder = *file != '/' ? compilation_folder(cu) : std::string_view{};
     }
     return location;
 }
@@ -160,7 +160,7 @@ std::vector<Dwarf_Die> DebugScopes::around(Dwarf_Die die) {
         return {};
     }
     std::vector<Dwarf_Die> result;
-    while (result.size() < kDeepestNesting) {
+    while (result.size() < kDeepestEntry) {
         // A unit's entries lie in memory as in the file: parents before children before siblings.
         const std::vector<Dwarf_Die>& inside = children(scope);
         const auto next = std::upper_bound(inside.begin(), inside.end(), die.addr,

@@ -8,7 +8,7 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr int kDeepestNesting = 64;
+constexpr int kDeepestFunction = 64;
 constexpr std::size_t kMostCopies = 16;
 
 /// Whether functions can be found below an entry of that kind.
@@ -73,7 +73,7 @@ void DebugInfo::read_functions(Unit& unit, bool nested) {
 void DebugInfo::read_children(Unit& unit, Dwarf_Die* parent, int depth) {
     Dwarf_Die child{};
     int status = dwarf_child(parent, &child);
-    for (; status == 0 && depth < kDeepestNesting; status = dwarf_siblingof(&child, &child)) {
+    for (; status == 0 && depth < kDeepestFunction; status = dwarf_siblingof(&child, &child)) {
         const int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram) {
             add_function(unit, &child);

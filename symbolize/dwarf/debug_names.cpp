@@ -11,8 +11,6 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::size_t kLongestName = std::size_t{64} << 10;
-
 bool is_function(int tag) {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }

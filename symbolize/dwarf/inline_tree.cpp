@@ -8,7 +8,7 @@ namespace sample::symbolize {
 namespace {
 
 /// Calls and blocks together. LLVM's own sources, at -O3, nest to about 60.
-constexpr int kDeepestNesting = 512;
+constexpr int kDeepestCall = 512;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ private:
         Dwarf_Die child{};
         int status = dwarf_child(parent, &child);
         for (; status == 0; status = dwarf_siblingof(&child, &child)) {
-            if (depth >= kDeepestNesting) {
+            if (depth >= kDeepestCall) {
                 ranges_.set_damaged();
                 return;
             }

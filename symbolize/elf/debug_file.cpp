@@ -111,6 +111,15 @@ std::vector<std::string> linked_paths(const DebugFileSearch& search, const std::
     return result;
 }
 
+/// What libdwfl is given: the descriptor, or -1 if none is open. The search keeps it, too.
+int take(DebugFileSearch& search, Fd fd) {
+    if (fd.is_open()) {
+        search.debug_file_stamp = FileStamp::of(fd.get());
+        search.debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
+    }
+    return fd.release();
+}
+
 }  // namespace
 
 std::string environment(const char* name) {
@@ -142,9 +151,9 @@ std::vector<std::string> files_of(std::span<const std::string> debug_roots,
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters are libdwfl's.
-int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_name*/,
-                    Dwarf_Addr /*base*/, const char* file_name, const char* link_name,
-                    GElf_Word link_crc, char** debug_file_name) {
+int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
+                    const char* file_name, const char* link_name, GElf_Word link_crc,
+                    char** debug_file_name) {
     auto* const search = static_cast<DebugFileSearch*>(*userdata);
     // Asked again, it is for the file that a dwz debug file shares with others: shared_debug.h.
     if (search == nullptr || search->asked) {
@@ -171,15 +180,19 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* /*module_n
     }
     search->paths = paths;
     for (const std::string& path : paths) {
-        Fd fd = open_if_expected(path, expected);
-        if (fd.is_open()) {
-            search->debug_file_stamp = FileStamp::of(fd.get());
+        if (const int fd = take(*search, open_if_expected(path, expected)); fd >= 0) {
             *debug_file_name = ::strdup(path.c_str());
-            search->debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
-            return fd.release();
+            return fd;
         }
     }
-    return -1;
+    if (!search->asks_servers || expected.build_id.empty()) {
+        return -1;
+    }
+    Fd fetched{dwfl_standard_find_debuginfo(module, userdata, module_name, base, file_name,
+                                            link_name, link_crc, debug_file_name)};
+    return take(*search, has_build_id(open_elf(fetched.get()).get(), expected.build_id)
+                             ? std::move(fetched)
+                             : Fd{});
 }
 
 }  // namespace sample::symbolize

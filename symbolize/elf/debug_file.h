@@ -3,8 +3,8 @@
 // module give.
 //
 // Written here because libdwfl's own search ends with asking debuginfod servers, and a profiler
-// must not talk to the network behind its user's back. Nothing in symbolize/ does: of debuginfod
-// only files that are already there are read. Whatever a name leads to is taken only if its
+// must not talk to the network behind its user's back: unless they are to be asked, only files of
+// debuginfod that are already there are read. Whatever a name leads to is taken only if its
 // build-id or checksum is the right one.
 #pragma once
 
@@ -30,7 +30,8 @@ struct SearchPaths {
 struct DebugFileSearch {
     std::vector<std::string> debug_roots;
     std::string module_path;  ///< As recorded; the file opened may be another.
-    Fd debug_file;            ///< What was found, for whoever maps it too.
+    bool asks_servers = false;
+    Fd debug_file;  ///< What was found, for whoever maps it too.
     FileStamp debug_file_stamp = {};
     bool asked = false;
     std::vector<std::string> paths = {};  ///< Where it was looked for.

@@ -1,5 +1,7 @@
 #include "symbolize/elf/elf_file.h"
 
+#include "core/units.h"
+
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 
@@ -12,7 +14,6 @@
 namespace sample::symbolize {
 
 FileStamp FileStamp::at(int folder, const char* path, int flags) {
-    constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
     struct stat info = {};
     FileStamp stamp;
     if (::fstatat(folder, path, &info, flags) == 0) {

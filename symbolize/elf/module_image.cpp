@@ -2,6 +2,7 @@
 
 #include "core/mapped_reading.h"
 #include "core/regular_file.h"
+#include "core/text.h"
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/symbolizer.h"
 
@@ -22,7 +23,6 @@ namespace sample::symbolize {
 namespace {
 
 constexpr std::string_view kVdso = "[vdso]";
-constexpr std::string_view kDeleted = " (deleted)";  ///< What the kernel appends in maps files.
 
 constexpr Dwfl_Callbacks kCallbacks = {
     nullptr,  // find_elf: every file is opened here.
@@ -108,11 +108,8 @@ std::vector<std::string> places_of(const ModuleIdentity& module, const Options& 
         places.push_back(module.path);
         return places;
     }
-    std::vector<std::string> places{module.path};
     // A deleted file's name may have been taken since; only a build-id can tell.
-    if (module.path.ends_with(kDeleted)) {
-        places.front().resize(module.path.size() - kDeleted.size());
-    }
+    std::vector<std::string> places{std::string{without_deleted(module.path)}};
     places.insert(places.end(), module.other_paths.begin(), module.other_paths.end());
     const auto kept = files_of(options.debug_roots, module.build_id);
     places.insert(places.end(), kept.begin(), kept.end());
@@ -158,6 +155,7 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleI
     image.search_ = std::make_unique<DebugFileSearch>();
     image.search_->debug_roots = options.debug_roots;
     image.search_->module_path = module.path;
+    image.search_->asks_servers = options.asks_servers;
     image.shared_ = std::make_unique<SupplementaryFile>();
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
@@ -210,8 +208,10 @@ Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
 }
 
 std::string ModuleImage::cut_off_text() const {
+    // Opened anew: a handle whose sections were decompressed tells the sizes that they have now.
+    const ElfHandle module = open_elf(file_.get());
     const ElfHandle debug_file = open_elf(search_->debug_file.get());
-    const bool is_module = is_cut_off(elf_);
+    const bool is_module = is_cut_off(module.get());
     if (!is_module && (!debug_file || !is_cut_off(debug_file.get()))) {
         return {};
     }

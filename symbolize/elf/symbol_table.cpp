@@ -1,5 +1,7 @@
 #include "symbolize/elf/symbol_table.h"
 
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/go_functions.h"
 #include "unwind/cfi/fde.h"
 
 #include <gelf.h>
@@ -81,6 +83,30 @@ std::vector<Candidate> read_symbols(Dwfl_Module* module) {
     return result;
 }
 
+/// Go's own table, where symbols were stripped: those of its functions that no symbol covers.
+void add_go_functions(Dwfl_Module* module, std::vector<ElfSymbol>& symbols) {
+    GElf_Addr bias = 0;
+    Elf* const elf = dwfl_module_getelf(module, &bias);
+    if (elf == nullptr || !has_own_byte_order(elf)) {
+        return;
+    }
+    const std::vector<GoFunction> functions = go_functions(section_bytes(elf, ".gopclntab"));
+    if (functions.empty()) {
+        return;
+    }
+    IntervalIndex known;
+    for (const ElfSymbol& symbol : symbols) {
+        known.add(symbol.start, symbol.end, 0);
+    }
+    known.build();
+    for (const GoFunction& function : functions) {
+        const std::uint64_t start = function.start + bias;
+        if (!known.find(start)) {
+            symbols.push_back({start, function.end + bias, function.name, 0, true, false});
+        }
+    }
+}
+
 /// Gives the symbols without a size their ends; those inside sized symbols stay empty. `candidates`
 /// are sorted by start, the longer first.
 void end_unsized(std::vector<Candidate>& candidates) {
@@ -147,6 +173,7 @@ SymbolTable::SymbolTable(Dwfl_Module* module) {
             symbols_.push_back(candidate.symbol);
         }
     }
+    add_go_functions(module, symbols_);
     std::sort(symbols_.begin(), symbols_.end(), [](const ElfSymbol& a, const ElfSymbol& b) {
         return std::tie(a.start, a.end) < std::tie(b.start, b.end);
     });

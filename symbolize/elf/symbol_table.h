@@ -1,5 +1,6 @@
 // The functions of a module, by address: its symbols, of .symtab (the module's own or its debug
-// file's), else of .dynsym with .gnu_debugdata; and its unwind entries, for code that has none.
+// file's), else of .dynsym with .gnu_debugdata; the functions that only Go's own table names; and
+// its unwind entries, for code that has none.
 //
 // A symbol covers [value, value + size) and nothing else: an address behind it is not its. Symbols
 // without a size (assembly) cover what lies before the next symbol of their section, unless they

@@ -14,7 +14,6 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::size_t kLongestName = std::size_t{64} << 10;
 constexpr std::size_t kMostTypeReferences = 16;
 constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
 

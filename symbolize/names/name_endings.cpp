@@ -1,6 +1,7 @@
 #include "symbolize/names/name_endings.h"
 
 #include "core/symbols.h"
+#include "symbolize/names/name_syntax.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kClone = " [clone ";
 
 bool is_offset_name(std::string_view name) {

@@ -1,5 +1,6 @@
 #include "symbolize/names/name_forms.h"
 
+#include "symbolize/names/demangle.h"
 #include "symbolize/names/name_endings.h"
 #include "symbolize/names/name_syntax.h"
 
@@ -13,10 +14,8 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::size_t kLongestName = std::size_t{64} << 10;
 constexpr std::string_view kElided = "\u2039\u2026\u203a";
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
-constexpr std::string_view kDigits = "0123456789";
 
 /// What a demangler says before the name of a function. Source: libiberty, cp-demangle.c.
 constexpr std::array<std::string_view, 13> kPrefixes{"non-virtual thunk to ",
@@ -408,11 +407,11 @@ private:
     /// "::h" and 16 digits: what makes a name of Rust's unique, where a demangler left it.
     void drop_hash() {
         constexpr std::size_t kSize = 17;
-        constexpr std::string_view kHexadecimal = "0123456789abcdef";
+        constexpr std::string_view kHexDigits = "0123456789abcdef";
         const std::string_view component = std::string_view{out_}.substr(component_);
         if (is_brief_ && component_ > path_ && component.size() == kSize &&
             component.front() == 'h' &&
-            component.find_first_not_of(kHexadecimal, 1) == std::string_view::npos) {
+            component.find_first_not_of(kHexDigits, 1) == std::string_view::npos) {
             out_.resize(component_ - 2);
         }
     }

@@ -14,6 +14,8 @@
 
 namespace sample::symbolize {
 
+inline constexpr std::string_view kDigits = "0123456789";
+
 /// What a name is made of: letters, digits, '_', '$', and every byte of a character beyond ASCII.
 [[nodiscard]] bool is_word(char c) noexcept;
 

@@ -15,7 +15,6 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 4096;
 constexpr std::size_t kMaxDebugBytes = std::size_t{16} << 20U;
 constexpr std::size_t kMaxPendingDebug = 4096;
 

@@ -4,23 +4,16 @@
 // names, the rule for a program's applies (docs/symbolization.md). Functions of kernel modules, and
 // of BPF programs, say which: "ext4_read_iter [ext4]".
 // Source: proc(5); Linux kernel/kallsyms.c.
-#include "core/fd.h"
+#include "core/units.h"
 #include "symbolize/runtime/runtime_code.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <tuple>
 #include <unordered_map>
 
 namespace sample::symbolize {
 namespace {
-
-constexpr int kHexadecimal = 16;
 
 struct KernelSymbol {
     std::uint64_t start = 0;
@@ -112,20 +105,6 @@ RuntimeCode read_kallsyms(std::string_view text, std::span<const std::uint64_t> 
         code.locations.push_back(RuntimeCode::Location{at->second});
     }
     return code;
-}
-
-std::vector<std::uint8_t> boot_id() {
-    // Source: random(4). "c0ffee00-…": 32 hexadecimal digits.
-    const Fd file{::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)};
-    std::array<char, 64> text{};
-    const ssize_t size = ::read(file.get(), text.data(), text.size());
-    const auto* const end = std::remove_if(text.begin(), text.begin() + std::max<ssize_t>(size, 0),
-                                           [](unsigned char c) { return std::isxdigit(c) == 0; });
-    std::vector<std::uint8_t> bytes;
-    for (const char* at = text.begin(); end - at >= 2; at += 2) {
-        std::from_chars(at, at + 2, bytes.emplace_back(), kHexadecimal);
-    }
-    return bytes;
 }
 
 }  // namespace sample::symbolize

@@ -4,8 +4,10 @@
 //
 // Lines are written in the order in which code was made, so of overlapping ones the last one wins.
 // Source: Linux tools/perf/Documentation/jit-interface.txt.
+#include "core/units.h"
 #include "symbolize/runtime/latest_code.h"
 #include "symbolize/runtime/runtime_code.h"
+#include "symbolize/runtime/runtime_names.h"
 
 #include <charconv>
 #include <limits>
@@ -13,8 +15,6 @@
 
 namespace sample::symbolize {
 namespace {
-
-constexpr std::size_t kMaxNameBytes = 4096;
 
 struct Line {
     std::uint64_t start = 0;
@@ -27,7 +27,6 @@ bool take_number(std::string_view& text, std::uint64_t& number) {
     if (text.starts_with("0x") || text.starts_with("0X")) {
         text.remove_prefix(2);
     }
-    constexpr int kHexadecimal = 16;
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, number, kHexadecimal);
     if (error != std::errc{} || rest == end || *rest != ' ') {

@@ -54,9 +54,6 @@ enum class DumpAddresses : std::uint8_t {
 [[nodiscard]] RuntimeCode read_kallsyms(std::string_view text,
                                         std::span<const std::uint64_t> addresses);
 
-/// The bytes of this boot's id, which is what a recording names its kernel by; empty if unknown.
-[[nodiscard]] std::vector<std::uint8_t> boot_id();
-
 /// Code made at run time: `module.path` is a perf map, if it ends in ".map", else a jitdump. The
 /// file is taken from `module.other_paths`, or from `path` if it belongs to this user or to root,
 /// and, of a jitdump, is the one of `module.build_id`.

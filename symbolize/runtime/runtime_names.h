@@ -2,11 +2,15 @@
 // table of the forms.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sample::symbolize {
+
+/// What is longer is cut where it is read.
+inline constexpr std::size_t kMaxNameBytes = 4096;
 
 struct ReadableName {
     std::string name;

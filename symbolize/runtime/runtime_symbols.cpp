@@ -1,4 +1,5 @@
 // Symbols of code that is in no ELF file: where its names are, and which are believed.
+#include "core/boot_id.h"
 #include "core/fd.h"
 #include "core/regular_file.h"
 #include "symbolize/runtime/runtime_code.h"
@@ -15,24 +16,31 @@ namespace sample::symbolize {
 namespace {
 
 constexpr std::uint64_t kKernelBits = std::uint64_t{3} << 62U;
-constexpr std::size_t kMaxTextBytes = std::size_t{256} << 20U;
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
 
 FunctionSymbol to_function(const RuntimeCode& code, const RuntimeCode::Function& function,
                            bool is_kernel) {
     // What the kernel calls a function is for people already.
-    ReadableName name =
+    const ReadableName name =
         is_kernel ? ReadableName{function.name, {}, 0} : readable_name(function.name);
     FunctionSymbol symbol;
     symbol.linkage_name = is_kernel ? function.name : "";
-    symbol.name = name.name.empty() ? "(no name)" : std::move(name.name);
-    symbol.source = name.source.empty() ? code.files[function.file] : std::move(name.source);
+    symbol.name = name.name.empty() ? "(no name)" : name.name;
+    symbol.source = name.source.empty() ? code.files[function.file] : name.source;
     symbol.line = name.line == 0 ? function.line : name.line;
     symbol.start = function.start;
     symbol.origin = NameOrigin::known;
     return symbol;
 }
 
-/// "[jit]+0xaddress", or "[kernel]+0xaddress", for what has no name.
+/// All code made at run time that has no name is one function: its addresses say nothing.
+FunctionSymbol nameless_jit() {
+    FunctionSymbol symbol;
+    symbol.name = "[jit code]";
+    return symbol;
+}
+
+/// What has no name is nameless_jit(), or "[kernel]+0xaddress".
 Symbols to_symbols(const RuntimeCode& code, std::span<const std::uint64_t> addresses,
                    bool is_kernel = false) {
     SymbolsBuilder builder;
@@ -54,8 +62,8 @@ Symbols to_symbols(const RuntimeCode& code, std::span<const std::uint64_t> addre
                 frame.file = builder.file(location.file != 0 ? code.files[location.file] : source);
             }
         } else {
-            frame.function =
-                builder.function(unnamed_function(is_kernel ? "[kernel]" : "[jit]", addresses[i]));
+            frame.function = builder.function(is_kernel ? unnamed_function("[kernel]", addresses[i])
+                                                        : nameless_jit());
         }
         runs.push_back(builder.run({&frame, 1}));
     }
@@ -71,7 +79,7 @@ std::string read_text(const Fd& file) {
         text.resize(size + kStep);
         got = ::pread(file.get(), text.data() + size, kStep, static_cast<off_t>(size));
         size += got > 0 ? static_cast<std::size_t>(got) : 0;
-    } while (got > 0 && size < kMaxTextBytes);
+    } while (got > 0 && size < kMaxFileBytes);
     text.resize(size);
     return text;
 }
@@ -84,24 +92,25 @@ std::optional<RuntimeCode> read_file(const ModuleIdentity& module, const std::st
     struct stat info = {};
     if (!file.is_open() || ::fstat(file.get(), &info) != 0) {
         problem = path +
-                  " can't be read, so code made at run time that it would name has no names: have "
-                  "the program write it (docs/symbolization.md says how), and record again";
+                  " can't be read, so code made at run time has no names: have the program write "
+                  "it (docs/symbolization.md says how), and record again";
         return std::nullopt;
     }
     // Who opens a descriptor of his own knows whose it is.
     if (path == module.path && info.st_uid != 0 && info.st_uid != ::geteuid()) {
-        problem = path +
-                  " belongs to another user, so it is not believed, and code made at run time has "
-                  "no names";
+        problem =
+            path +
+            " belongs to another user, so it is not trusted, and code made at run time has no "
+            "names: look at the recording as that user";
         return std::nullopt;
     }
     const bool is_map = module.path.ends_with(".map");
     const auto dump = jitdump::Reader::open(file.get());
     if (!dump) {
         if (is_map) {
-            if (static_cast<std::uint64_t>(info.st_size) > kMaxTextBytes) {
+            if (static_cast<std::uint64_t>(info.st_size) > kMaxFileBytes) {
                 problem =
-                    module.path + " is larger than " + std::to_string(kMaxTextBytes >> 20U) +
+                    module.path + " is larger than " + std::to_string(kMaxFileBytes >> 20U) +
                     " MiB: only its beginning was read for the names of code made at run time";
             }
             return read_perf_map(read_text(file), addresses);
@@ -151,9 +160,12 @@ ModuleSymbols symbolize_kernel(const ModuleIdentity& module,
         code = read_kallsyms(read_text(file), whole);
         if (code.is_hidden || !file.is_open()) {
             result.problem =
-                "the kernel's functions have no names, for /proc/kallsyms is closed to this user: "
-                "run as root, or set the sysctl kernel.kptr_restrict to 0 and "
-                "kernel.perf_event_paranoid to 1";
+                ::geteuid() == 0
+                    ? "the kernel's functions have no names, for kernel.kptr_restrict hides its "
+                      "addresses from root, too: sudo sysctl kernel.kptr_restrict=0"
+                    : "the kernel's functions have no names, for /proc/kallsyms is closed to this "
+                      "user: run as root, or set the sysctl kernel.kptr_restrict to 0 and "
+                      "kernel.perf_event_paranoid to 1";
         }
     }
     result.symbols = to_symbols(code, whole, true);

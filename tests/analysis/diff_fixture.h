@@ -1,6 +1,7 @@
 // Profiles made by hand for comparisons: stacks of named functions with times and samples.
 #pragma once
 
+#include "analysis/diff/diff.h"
 #include "callgraph/profile.h"
 #include "callgraph/tree.h"
 
@@ -80,5 +81,20 @@ private:
     std::vector<CodeModule> modules_{CodeModule{}};
     std::vector<std::pair<std::string, TreeBuilder::Index>> categories_;
 };
+
+/// Profiles as runs, without a scale of their own.
+inline std::vector<Run> runs_of(const std::vector<Profile>& profiles) {
+    std::vector<Run> runs;
+    runs.reserve(profiles.size());
+    for (const Profile& profile : profiles) {
+        runs.push_back({&profile});
+    }
+    return runs;
+}
+
+/// One recording a side.
+inline Diff diff_of(const Profile& before, const Profile& after, const DiffOptions& options = {}) {
+    return diff(std::vector<Run>{{&before}}, std::vector<Run>{{&after}}, options);
+}
 
 }  // namespace sample::analysis

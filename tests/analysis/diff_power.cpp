@@ -3,11 +3,17 @@
 //
 // Prints the share of pairs in which that function is called worse, by its number of samples, for
 // durations and for shares; then the share of pairs of equal programs in which anything is called.
+// Then the same of one and three recordings a side, of programs whose runs differ: by the machine's
+// speed, and by each function's own.
 #include "analysis/diff/diff.h"
+#include "callgraph/transforms.h"
 #include "simulated_program.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -16,6 +22,8 @@ using sample::analysis::Conditions;
 using sample::analysis::Diff;
 using sample::analysis::DiffOptions;
 using sample::analysis::FunctionDiff;
+using sample::analysis::Profile;
+using sample::analysis::Run;
 using sample::analysis::Verdict;
 
 constexpr int kPairs = 1000;
@@ -25,16 +33,36 @@ bool is_called(const Compared& compared) {
     return compared.verdict == Verdict::worse || compared.verdict == Verdict::better;
 }
 
-/// Per cent of pairs of which `test` holds.
+std::vector<Profile> recordings(std::mt19937& random, const Conditions& conditions, int count) {
+    std::vector<Profile> result;
+    result.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+        result.push_back(sample::analysis::simulated_recording(random, conditions));
+    }
+    return result;
+}
+
+/// Per cent of comparisons of so many recordings a side of which `test` holds. With `reference`,
+/// all is divided by that function.
 template <class Test>
 double share(const Conditions& before, const Conditions& after, const DiffOptions& options,
-             const Test& test) {
+             const Test& test, int runs = 1, const std::string& reference = {}) {
     std::mt19937 random{2};
     int held = 0;
     for (int pair = 0; pair < kPairs; ++pair) {
-        const auto first = sample::analysis::simulated_recording(random, before);
-        const auto second = sample::analysis::simulated_recording(random, after);
-        held += test(sample::analysis::diff(first, second, options)) ? 1 : 0;
+        const std::vector<Profile> profiles[] = {recordings(random, before, runs),
+                                                 recordings(random, after, runs)};
+        std::vector<Run> sides[2];
+        std::deque<Profile> references;
+        for (int side = 0; side < 2; ++side) {
+            for (const Profile& profile : profiles[side]) {
+                Run& run = sides[side].emplace_back(Run{&profile});
+                if (!reference.empty()) {
+                    run.reference = &references.emplace_back(focus(profile, reference));
+                }
+            }
+        }
+        held += test(sample::analysis::diff(sides[0], sides[1], options)) ? 1 : 0;
     }
     return kPerCent * held;
 }
@@ -69,6 +97,28 @@ void print_power(const DiffOptions& options) {
     std::printf("\n\n");
 }
 
+/// One line: anything is called though nothing differs; f0 is called when it is 10 % slower.
+void print_runs(int runs, double machine_spread, double own_spread, std::size_t functions) {
+    constexpr double kSamples = 50'000;
+    Conditions equal{kSamples, 1, 1, machine_spread, own_spread, functions};
+    Conditions slower = equal;
+    slower.factor = 1.1;
+    DiffOptions shares;
+    shares.normalize = true;
+    std::printf("%-5d %7.0f %% %7.1f %% %9zu", runs, 100 * machine_spread, 100 * own_spread,
+                functions);
+    const struct {
+        DiffOptions options;
+        std::string reference;
+    } hows[] = {{{}, ""}, {shares, ""}, {shares, "f1"}};
+    for (const auto& [options, reference] : hows) {
+        std::printf(" %7.1f %% %5.0f %%",
+                    share(equal, equal, options, finds_anything, runs, reference),
+                    share(equal, slower, options, finds_it, runs, reference));
+    }
+    std::printf("\n");
+}
+
 }  // namespace
 
 int main() {
@@ -86,6 +136,17 @@ int main() {
         std::printf(
             "%-10.0f %8.1f %% %8.1f %% %10.1f %%\n", samples, share(even, even, {}, finds_anything),
             share(even, even, shares, finds_anything), share(uneven, uneven, {}, finds_anything));
+    }
+    std::printf(
+        "\nruns differ: called of equal programs, and found when 10 %% slower, of durations, of "
+        "shares, and divided by a function\n%-5s %9s %9s %9s %17s %17s %17s\n",
+        "runs", "machine", "own", "functions", "durations", "shares", "by f1");
+    for (const double machine_spread : {0.0, 0.05, 0.2}) {
+        for (const double own_spread : {0.0, 0.01, 0.03}) {
+            print_runs(1, machine_spread, own_spread, 30);
+            print_runs(3, machine_spread, own_spread, 30);
+            print_runs(3, machine_spread, own_spread, 3);
+        }
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // What a comparison says of profiles that were made for it, and how often it is wrong.
 #include "analysis/diff/diff.h"
 
+#include "callgraph/transforms.h"
 #include "diff_fixture.h"
 #include "simulated_program.h"
 
@@ -33,7 +34,7 @@ Profile work_and_rest(std::uint64_t samples, const std::string& work = "work") {
 }
 
 TEST(Diff, more_than_noise_is_worse_or_better) {
-    const Diff slower = diff(work_and_rest(1000), work_and_rest(1300), {});
+    const Diff slower = diff_of(work_and_rest(1000), work_and_rest(1300), {});
     EXPECT_TRUE(slower.is_judged);
     EXPECT_EQ(named(slower, "work").self.verdict, Verdict::worse);
     EXPECT_EQ(named(slower, "work").total.verdict, Verdict::worse);
@@ -41,14 +42,14 @@ TEST(Diff, more_than_noise_is_worse_or_better) {
     EXPECT_EQ(named(slower, "rest").self.verdict, Verdict::within_noise);
     EXPECT_EQ(named(slower, "main").self.verdict, Verdict::within_noise) << "nothing on both sides";
     EXPECT_EQ(slower.whole.verdict, Verdict::worse);
-    EXPECT_DOUBLE_EQ(slower.difference(slower.whole), 300.0 * kPeriod);
-    const Diff faster = diff(work_and_rest(1300), work_and_rest(1000), {});
+    EXPECT_DOUBLE_EQ(slower.whole.difference(), 300.0 * kPeriod);
+    const Diff faster = diff_of(work_and_rest(1300), work_and_rest(1000), {});
     EXPECT_EQ(named(faster, "work").self.verdict, Verdict::better);
     EXPECT_LT(named(faster, "work").self.interval->high, 0);
 }
 
 TEST(Diff, three_against_five_samples_are_noise) {
-    const Diff diff_of_few = diff(work_and_rest(3), work_and_rest(5), {});
+    const Diff diff_of_few = diff_of(work_and_rest(3), work_and_rest(5), {});
     EXPECT_EQ(named(diff_of_few, "work").self.verdict, Verdict::within_noise);
 }
 
@@ -59,11 +60,11 @@ TEST(Diff, shares_do_not_grow_with_the_whole) {
     const FunctionId main = twice.function("main");
     twice.add({main, twice.function("work")}, 2000 * kPeriod, 2000);
     twice.add({main, twice.function("rest")}, 2000 * kPeriod, 2000);
-    const Diff same = diff(work_and_rest(1000), twice.make(), options);
+    const Diff same = diff_of(work_and_rest(1000), twice.make(), options);
     EXPECT_EQ(named(same, "work").self.verdict, Verdict::within_noise);
-    EXPECT_DOUBLE_EQ(same.value_after(named(same, "work").self), 0.5);
+    EXPECT_DOUBLE_EQ(named(same, "work").self.after.value, 0.5);
     EXPECT_EQ(same.whole.verdict, Verdict::not_judged);
-    const Diff other = diff(work_and_rest(1000), work_and_rest(1500), options);
+    const Diff other = diff_of(work_and_rest(1000), work_and_rest(1500), options);
     EXPECT_EQ(named(other, "work").self.verdict, Verdict::worse);
     EXPECT_EQ(named(other, "rest").self.verdict, Verdict::better);
     EXPECT_EQ(named(other, "main").total.verdict, Verdict::within_noise) << "all of both";
@@ -75,11 +76,11 @@ TEST(Diff, recursion_counts_once) {
         const FunctionId f = maker.function("f");
         return maker.add({f, f, f}, samples * kPeriod, samples).add({f}, kPeriod, 1).make();
     };
-    const Diff both = diff(recursive(10), recursive(20), {});
-    EXPECT_EQ(named(both, "f").total.before.ns, 11 * kPeriod);
-    EXPECT_EQ(named(both, "f").total.after.ns, 21 * kPeriod);
+    const Diff both = diff_of(recursive(10), recursive(20), {});
+    EXPECT_EQ(named(both, "f").total.before.weight, 11 * kPeriod);
+    EXPECT_EQ(named(both, "f").total.after.weight, 21 * kPeriod);
     EXPECT_EQ(named(both, "f").total.after.samples, 21U);
-    EXPECT_EQ(named(both, "f").self.after.ns, 21 * kPeriod);
+    EXPECT_EQ(named(both, "f").self.after.weight, 21 * kPeriod);
 }
 
 TEST(Diff, functions_that_are_one_are_counted_once) {
@@ -90,14 +91,14 @@ TEST(Diff, functions_that_are_one_are_counted_once) {
     const FunctionId one = after.function("f", "/a/x.c");
     const FunctionId other = after.function("f", "/b/y.c");
     after.add({one, other}, 4 * kPeriod, 4).add({other}, 6 * kPeriod, 6);
-    const Diff merged = diff(before.make(), after.make(), {});
+    const Diff merged = diff_of(before.make(), after.make(), {});
     ASSERT_EQ(merged.functions.size(), 1U);
-    EXPECT_EQ(merged.functions[0].total.after.ns, 10 * kPeriod);
+    EXPECT_EQ(merged.functions[0].total.after.weight, 10 * kPeriod);
     EXPECT_EQ(merged.functions[0].total.after.samples, 10U);
 }
 
 TEST(Diff, new_and_gone_functions_say_so) {
-    const Diff renamed = diff(work_and_rest(50), work_and_rest(50, "other_work"), {});
+    const Diff renamed = diff_of(work_and_rest(50), work_and_rest(50, "other_work"), {});
     EXPECT_TRUE(named(renamed, "work").is_gone());
     EXPECT_EQ(named(renamed, "work").self.verdict, Verdict::better);
     EXPECT_TRUE(named(renamed, "other_work").is_new());
@@ -111,7 +112,7 @@ TEST(Diff, what_a_clock_measured_is_not_called_worse) {
         maker.add({maker.function("main")}, 100 * kPeriod, 100);
         return maker.add({maker.function("[before sampling]")}, ns, 0).make();
     };
-    const Diff booked = diff(with_booking(1000), with_booking(900 * kPeriod), {});
+    const Diff booked = diff_of(with_booking(1000), with_booking(900 * kPeriod), {});
     EXPECT_EQ(named(booked, "[before sampling]").self.verdict, Verdict::by_clock);
     // The whole did grow, and that by much more than its samples' noise.
     EXPECT_EQ(booked.whole.verdict, Verdict::worse);
@@ -121,26 +122,26 @@ TEST(Diff, what_a_clock_measured_is_not_called_worse) {
 TEST(Diff, without_numbers_of_samples_nothing_is_judged) {
     ProfileMaker maker;
     maker.add({maker.function("main")}, 100 * kPeriod, 0);
-    const Diff unknown = diff(maker.make(), work_and_rest(10), {});
+    const Diff unknown = diff_of(maker.make(), work_and_rest(10), {});
     EXPECT_FALSE(unknown.is_judged);
     EXPECT_EQ(named(unknown, "main").total.verdict, Verdict::not_judged);
     EXPECT_FALSE(named(unknown, "main").total.interval.has_value());
-    EXPECT_EQ(named(unknown, "main").total.before.ns, 100 * kPeriod);
+    EXPECT_EQ(named(unknown, "main").total.before.weight, 100 * kPeriod);
 }
 
 TEST(Diff, empty_profiles_are_no_trouble) {
     DiffOptions options;
     options.paths = options.normalize = true;
-    EXPECT_FALSE(diff(Profile{}, Profile{}, options).is_judged);
-    EXPECT_FALSE(diff(Profile{}, work_and_rest(10), options).is_judged);
-    EXPECT_FALSE(diff(ProfileMaker{}.make(), ProfileMaker{}.make(), {}).is_judged);
+    EXPECT_FALSE(diff_of(Profile{}, Profile{}, options).is_judged);
+    EXPECT_FALSE(diff_of(Profile{}, work_and_rest(10), options).is_judged);
+    EXPECT_FALSE(diff_of(ProfileMaker{}.make(), ProfileMaker{}.make(), {}).is_judged);
 }
 
 TEST(Diff, only_what_is_searched_is_judged) {
     DiffOptions options;
     options.search = "rest";
     options.paths = true;
-    const Diff searched = diff(work_and_rest(1000), work_and_rest(1300), options);
+    const Diff searched = diff_of(work_and_rest(1000), work_and_rest(1300), options);
     EXPECT_TRUE(named(searched, "rest").is_chosen);
     EXPECT_FALSE(named(searched, "work").is_chosen);
     EXPECT_EQ(named(searched, "work").self.verdict, Verdict::not_judged);
@@ -152,11 +153,12 @@ TEST(Diff, only_what_is_searched_is_judged) {
 
 TEST(Diff, scales_apply_to_either_side) {
     DiffOptions options;
-    options.before_scale = 10;
-    options.after_scale = 5;
-    const Diff scaled = diff(work_and_rest(100), work_and_rest(200), options);
-    EXPECT_EQ(named(scaled, "work").self.before.ns, 1000 * kPeriod);
-    EXPECT_EQ(named(scaled, "work").self.after.ns, 1000 * kPeriod);
+    const Profile before = work_and_rest(100);
+    const Profile after = work_and_rest(200);
+    const Diff scaled = diff(std::vector<analysis::Run>{{&before, 10}},
+                             std::vector<analysis::Run>{{&after, 5}}, options);
+    EXPECT_EQ(named(scaled, "work").self.before.weight, 1000 * kPeriod);
+    EXPECT_EQ(named(scaled, "work").self.after.weight, 1000 * kPeriod);
     // A hundred samples say what a hundred samples say.
     const double half = named(scaled, "work").self.interval->high;
     EXPECT_GT(half, 150.0 * kPeriod);
@@ -172,7 +174,7 @@ TEST(Diff, paths_are_told_apart_below_their_categories) {
     };
     DiffOptions options;
     options.paths = true;
-    const Diff both = diff(two_paths(500, 500, "17"), two_paths(500, 800, "4711"), options);
+    const Diff both = diff_of(two_paths(500, 500, "17"), two_paths(500, 800, "4711"), options);
     std::vector<std::string> worse;
     for (const NodeDiff& node : both.nodes) {
         if (node.self.verdict == Verdict::worse) {
@@ -182,12 +184,13 @@ TEST(Diff, paths_are_told_apart_below_their_categories) {
     }
     EXPECT_EQ(worse, (std::vector<std::string>{"right/f"}));
     EXPECT_EQ(both.nodes[1].category, "app (4711)");
-    EXPECT_EQ(both.nodes[1].total.before.ns, 1000 * kPeriod) << "one category, whatever its pid";
-    EXPECT_EQ(both.nodes[0].total.after.ns, 1300 * kPeriod);
+    EXPECT_EQ(both.nodes[1].total.before.weight, 1000 * kPeriod)
+        << "one category, whatever its pid";
+    EXPECT_EQ(both.nodes[0].total.after.weight, 1300 * kPeriod);
     EXPECT_EQ(both.nodes.size(), 6U);
     // Whoever wants no intervals but those of the worse and the better gets the same ones.
     options.path_intervals = false;
-    const Diff fewer = diff(two_paths(500, 500, "17"), two_paths(500, 800, "4711"), options);
+    const Diff fewer = diff_of(two_paths(500, 500, "17"), two_paths(500, 800, "4711"), options);
     EXPECT_EQ(fewer.nodes_level.error, both.nodes_level.error);
     for (std::size_t i = 1; i < both.nodes.size(); ++i) {
         const Compared& full = both.nodes[i].total;
@@ -210,10 +213,10 @@ TEST(Diff, samples_of_unequal_weight_tell_less) {
     };
     const Profile even = with(1);
     const Profile uneven = with(31);
-    const Diff of_even = diff(even, even, {});
-    const Diff of_uneven = diff(uneven, uneven, {});
-    const double sum_even = static_cast<double>(named(of_even, "f").self.before.ns);
-    const double sum_uneven = static_cast<double>(named(of_uneven, "f").self.before.ns);
+    const Diff of_even = diff_of(even, even, {});
+    const Diff of_uneven = diff_of(uneven, uneven, {});
+    const double sum_even = static_cast<double>(named(of_even, "f").self.before.weight);
+    const double sum_uneven = static_cast<double>(named(of_uneven, "f").self.before.weight);
     EXPECT_DOUBLE_EQ(named(of_uneven, "f").self.before.squares,
                      (90.0 + 10 * 31 * 31) * kPeriod * kPeriod);
     EXPECT_GT(named(of_uneven, "f").self.interval->high / sum_uneven,
@@ -238,7 +241,7 @@ double false_calls_percent(const Conditions& conditions, const DiffOptions& opti
     for (int pair = 0; pair < kPairs; ++pair) {
         const Profile before = simulated_recording(random, conditions);
         const Profile after = simulated_recording(random, conditions);
-        called += calls_anything(diff(before, after, options)) ? 1 : 0;
+        called += calls_anything(diff_of(before, after, options)) ? 1 : 0;
     }
     return 100.0 * called / kPairs;
 }
@@ -277,13 +280,150 @@ TEST(DiffOfEqualPrograms, paths_are_judged_as_carefully) {
     int called = 0;
     for (int pair = 0; pair < kPairs; ++pair) {
         const Diff equal =
-            diff(simulated_recording(random, {}), simulated_recording(random, {}), options);
+            diff_of(simulated_recording(random, {}), simulated_recording(random, {}), options);
         called += std::any_of(equal.nodes.begin(), equal.nodes.end(), [](const NodeDiff& each) {
             return each.self.verdict == Verdict::worse || each.self.verdict == Verdict::better ||
                    each.total.verdict == Verdict::worse || each.total.verdict == Verdict::better;
         });
     }
     EXPECT_LE(called, kPairs * 5 / 100);
+}
+
+std::vector<Profile> recordings(std::mt19937& random, const Conditions& conditions,
+                                std::size_t count = 3) {
+    std::vector<Profile> profiles;
+    for (std::size_t i = 0; i < count; ++i) {
+        profiles.push_back(simulated_recording(random, conditions));
+    }
+    return profiles;
+}
+
+TEST(DiffOfSeveralRuns, means_are_compared) {
+    const std::vector<Profile> before{work_and_rest(900), work_and_rest(1100)};
+    const std::vector<Profile> after{work_and_rest(2900), work_and_rest(3100)};
+    const Diff several = diff(runs_of(before), runs_of(after), {});
+    EXPECT_EQ(named(several, "work").self.before.weight, 1000 * kPeriod);
+    EXPECT_EQ(named(several, "work").self.before.samples, 2000U);
+    EXPECT_DOUBLE_EQ(named(several, "work").self.difference(), 2000.0 * kPeriod);
+    EXPECT_EQ(named(several, "work").self.verdict, Verdict::worse);
+    EXPECT_EQ(named(several, "rest").self.verdict, Verdict::within_noise);
+}
+
+TEST(DiffOfSeveralRuns, what_differs_between_runs_is_not_called) {
+    const std::vector<Profile> before{work_and_rest(900), work_and_rest(1300)};
+    const std::vector<Profile> after{work_and_rest(1100), work_and_rest(1700)};
+    EXPECT_EQ(named(diff_of(before[0], after[1]), "work").self.verdict, Verdict::worse);
+    const Diff several = diff(runs_of(before), runs_of(after), {});
+    EXPECT_EQ(named(several, "work").self.verdict, Verdict::within_noise);
+    EXPECT_LT(named(several, "work").self.interval->low, -200.0 * kPeriod);
+}
+
+TEST(DiffOfSeveralRuns, paths_agree_with_functions) {
+    std::mt19937 random{5};
+    const std::vector<Profile> before = recordings(random, {3000});
+    const std::vector<Profile> after = recordings(random, {3000, 1.5});
+    DiffOptions options;
+    options.paths = true;
+    const Diff both = diff(runs_of(before), runs_of(after), options);
+    for (const NodeDiff& node : both.nodes) {
+        if (node.function) {
+            const Compared& function = both.functions[*node.function].total;
+            EXPECT_EQ(node.total.before.weight, function.before.weight);
+            EXPECT_DOUBLE_EQ(node.total.after.run_squares, function.after.run_squares);
+        }
+    }
+    EXPECT_EQ(both.nodes[0].total.after.weight, both.whole.after.weight);
+}
+
+TEST(DiffOfSeveralRuns, a_reference_function_cancels_the_machines_speed) {
+    const auto at_speed = [](std::uint64_t tenths, std::uint64_t work) {
+        ProfileMaker maker;
+        const FunctionId main = maker.function("main");
+        const FunctionId reference = maker.function("reference");
+        // Recursion counts once; and not all of it is the reference's own time.
+        maker.add({main, reference, reference}, 600 * tenths * kPeriod, 600 * tenths);
+        maker.add({main, reference, maker.function("work")}, work * tenths * kPeriod,
+                  work * tenths);
+        return maker.make();
+    };
+    const std::vector<Profile> before{at_speed(10, 400), at_speed(14, 400)};
+    const std::vector<Profile> after{at_speed(20, 400), at_speed(11, 400)};
+    std::vector<Profile> references;
+    for (const std::vector<Profile>& side : {before, after}) {
+        for (const Profile& profile : side) {
+            references.push_back(callgraph::focus(profile, "reference"));
+        }
+    }
+    const std::vector<analysis::Run> a{{&before[0], 1, &references[0]},
+                                       {&before[1], 1, &references[1]}};
+    const std::vector<analysis::Run> b{{&after[0], 1, &references[2]},
+                                       {&after[1], 1, &references[3]}};
+    DiffOptions options;
+    options.normalize = true;
+    const Diff divided = diff(a, b, options);
+    EXPECT_DOUBLE_EQ(named(divided, "work").self.before.value, 0.4);
+    EXPECT_NEAR(named(divided, "work").self.difference(), 0, 1e-12);
+    EXPECT_NEAR(named(divided, "reference").total.before.value, 1, 1e-12);
+    EXPECT_LT(named(divided, "work").self.interval->high, 0.1) << "durations differ by half";
+    EXPECT_GT(diff(a, b, {}).whole.interval->high, 0.5 * diff(a, b, {}).whole.before.value);
+    EXPECT_EQ(divided.whole.verdict, Verdict::within_noise) << "judged: it is no constant";
+}
+
+TEST(DiffOfSeveralRuns, the_noise_of_the_reference_counts) {
+    // Of the reference's 100 samples comes more noise than of the others' 10,000.
+    const auto run = [](std::uint64_t work) {
+        ProfileMaker maker;
+        maker.add({maker.function("reference")}, 100 * kPeriod, 100);
+        return maker.add({maker.function("work")}, work * kPeriod, work).make();
+    };
+    const Profile before = run(10'000);
+    const Profile after = run(11'000);
+    const Profile reference = callgraph::focus(before, "reference");
+    DiffOptions options;
+    options.normalize = true;
+    const Diff divided = diff(std::vector<analysis::Run>{{&before, 1, &reference}},
+                              std::vector<analysis::Run>{{&after, 1, &reference}}, options);
+    EXPECT_EQ(named(divided, "work").self.verdict, Verdict::within_noise);
+    EXPECT_EQ(named(diff_of(before, after), "work").self.verdict, Verdict::worse);
+}
+
+TEST(DiffOfSeveralRuns, equal_programs_on_a_drifting_machine_are_not_called) {
+    constexpr int kRounds = 200;
+    std::mt19937 random{11};
+    const Conditions drifting{20'000, 1, 1, 0.1, 0.01};
+    DiffOptions shares;
+    shares.normalize = true;
+    int pairs = 0;
+    int durations = 0;
+    int normalized = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::vector<Profile> before = recordings(random, drifting);
+        const std::vector<Profile> after = recordings(random, drifting);
+        pairs += calls_anything(diff_of(before[0], after[0])) ? 1 : 0;
+        durations += calls_anything(diff(runs_of(before), runs_of(after), {})) ? 1 : 0;
+        normalized += calls_anything(diff(runs_of(before), runs_of(after), shares)) ? 1 : 0;
+    }
+    EXPECT_LE(durations, kRounds * 5 / 100);
+    EXPECT_LE(normalized, kRounds * 5 / 100);
+    EXPECT_GT(pairs, kRounds / 2) << "or the above would prove nothing";
+}
+
+TEST(DiffOfSeveralRuns, ten_per_cent_are_found_on_a_drifting_machine_by_shares) {
+    constexpr int kRounds = 50;
+    std::mt19937 random{13};
+    const Conditions drifting{50'000, 1, 1, 0.1, 0.005};
+    Conditions slower = drifting;
+    slower.factor = 1.1;
+    DiffOptions shares;
+    shares.normalize = true;
+    int found = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const std::vector<Profile> before = recordings(random, drifting);
+        const std::vector<Profile> after = recordings(random, slower);
+        const Diff several = diff(runs_of(before), runs_of(after), shares);
+        found += named(several, "f0").self.verdict == Verdict::worse ? 1 : 0;
+    }
+    EXPECT_GE(found, kRounds * 8 / 10);
 }
 
 TEST(DiffOfSlowerPrograms, ten_per_cent_are_found_given_the_samples) {
@@ -293,8 +433,8 @@ TEST(DiffOfSlowerPrograms, ten_per_cent_are_found_given_the_samples) {
     int found = 0;
     int others = 0;
     for (int pair = 0; pair < kPairs; ++pair) {
-        const Diff slower = diff(simulated_recording(random, {kSamples}),
-                                 simulated_recording(random, {kSamples, 1.1}), {});
+        const Diff slower = diff_of(simulated_recording(random, {kSamples}),
+                                    simulated_recording(random, {kSamples, 1.1}), {});
         found += named(slower, "f0").self.verdict == Verdict::worse ? 1 : 0;
         others += std::any_of(slower.functions.begin(), slower.functions.end(),
                               [](const FunctionDiff& each) {

@@ -27,10 +27,7 @@ TEST_P(ListOfFormats, is_complete) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, ListOfFormats,
-                         testing::Values("cli/completions/sample.bash",
-                                         "cli/completions/sample.fish",
-                                         "cli/completions/sample.zsh", "docs/man/sample.1",
-                                         "docs/command-line.md", "README.md"));
+                         testing::Values("docs/man/sample.1", "docs/command-line.md", "README.md"));
 
 TEST(ExportFormats, have_a_page_each) {
     for (const ExportFormat& format : export_formats()) {

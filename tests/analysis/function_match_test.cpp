@@ -28,14 +28,18 @@ Profile profile_of(const std::vector<Described>& functions, const std::string& p
     return maker.make();
 }
 
+FunctionMatch match_pair(const Profile& before, const Profile& after) {
+    return match_functions(std::vector{&before}, std::vector{&after});
+}
+
 /// "ab", "a", "b": one word a function of both, with a letter for each side's functions in it.
 std::vector<std::string> match(const Profile& before, const Profile& after) {
-    const FunctionMatch match = match_functions(before, after);
+    const FunctionMatch match = match_pair(before, after);
     std::vector<std::string> words(match.count);
-    for (const std::uint32_t number : match.before) {
+    for (const std::uint32_t number : match.numbers[0]) {
         words[number] += 'a';
     }
-    for (const std::uint32_t number : match.after) {
+    for (const std::uint32_t number : match.numbers[1]) {
         words[number] += 'b';
     }
     std::sort(words.begin(), words.end());
@@ -43,6 +47,21 @@ std::vector<std::string> match(const Profile& before, const Profile& after) {
 }
 
 using Words = std::vector<std::string>;
+
+TEST(FunctionMatch, runs_of_a_side_are_matched_with_each_other) {
+    const Profile run = profile_of({{"f", "/a/x.c"}, {"g", "/a/y.c"}});
+    const Profile next = profile_of({{"g", "/a/y.c"}, {"h", ""}, {"f", "/a/x.c"}});
+    const Profile other = profile_of({{"f", "/b/z.c"}});
+    const FunctionMatch match =
+        match_functions(std::vector{&run, &next}, std::vector{&other, &other});
+    EXPECT_EQ(match.count, 3U);
+    ASSERT_EQ(match.numbers.size(), 4U);
+    EXPECT_EQ(match.numbers[0][0], match.numbers[1][2]);
+    EXPECT_EQ(match.numbers[0][1], match.numbers[1][0]);
+    // Left over once on each side, however many runs a side has.
+    EXPECT_EQ(match.numbers[0][0], match.numbers[2][0]);
+    EXPECT_EQ(match.numbers[2][0], match.numbers[3][0]);
+}
 
 TEST(FunctionMatch, lines_and_folders_of_builds_do_not_matter) {
     EXPECT_EQ(match(profile_of({{"f(int)", "/home/me/v1/src/f.cpp", 10}}),
@@ -76,13 +95,13 @@ TEST(FunctionMatch, the_program_may_be_called_otherwise) {
 TEST(FunctionMatch, namesakes_go_with_those_of_their_folder) {
     const Profile before = profile_of({{"init", "/v1/net/util.c"}, {"init", "/v1/disk/util.c"}});
     const Profile after = profile_of({{"init", "/v2/disk/util.c"}, {"init", "/v2/net/util.c"}});
-    const FunctionMatch match = match_functions(before, after);
+    const FunctionMatch match = match_pair(before, after);
     ASSERT_EQ(match.count, 2U);
     for (std::size_t a = 0; a < 2; ++a) {
         for (std::size_t b = 0; b < 2; ++b) {
             const bool same_folder =
                 before.functions[a].source.substr(3) == after.functions[b].source.substr(3);
-            EXPECT_EQ(match.before[a] == match.after[b], same_folder);
+            EXPECT_EQ(match.numbers[0][a] == match.numbers[1][b], same_folder);
         }
     }
 }
@@ -147,7 +166,7 @@ TEST(WithoutAddresses, of_other_builds_they_are_one_function) {
         const Profile other = without_addresses(with_addresses("12"), with_addresses(id));
         ASSERT_EQ(other.functions.size(), 2U);
         EXPECT_EQ(other.functions[0].name, "libx.so+[no name]");
-        EXPECT_EQ(other.functions[0].total_ns, 1000U) << "counted once";
+        EXPECT_EQ(other.functions[0].total, 1000U) << "counted once";
     }
 }
 

@@ -195,6 +195,70 @@ TEST(Noise, what_can_tell_nothing_costs_the_others_nothing) {
     EXPECT_DOUBLE_EQ(level.error, kError);
 }
 
+TEST(NoiseBetweenRuns, degrees_of_freedom_are_welchs) {
+    // By hand: (4 + 1)^2 / (4^2 / 2 + 1^2 / 4).
+    const Spread unequal = spread_of_difference({4, 2}, {1, 4});
+    EXPECT_DOUBLE_EQ(unequal.variance, 5);
+    EXPECT_DOUBLE_EQ(unequal.freedom, 25 / 8.25);
+    EXPECT_DOUBLE_EQ(spread_of_difference({0, 2}, {0, 2}).freedom, 4) << "all runs alike";
+    EXPECT_EQ(spread_of_difference({}, {}).freedom, 0);
+}
+
+/// With a spread of `times` what sampling makes, as four degrees of freedom tell.
+Difference with_spread(double count, double times) {
+    Difference difference = counts(count, count);
+    difference.spread = {times * 2 * count, 4};
+    return difference;
+}
+
+TEST(NoiseBetweenRuns, few_functions_are_judged_by_students_t) {
+    Difference alone = with_spread(10'000, 100);
+    moderate(alone, usual_spread(std::vector{alone}), kError);
+    // From a table of Student's t with 4 degrees of freedom: 2.776445 at 5 %, 8.610302 at 0.1 %.
+    const double deviation = 10 * std::sqrt(20'000);
+    EXPECT_NEAR(interval_of(alone, kError).high, 2.776445 * deviation, 1e-3);
+    EXPECT_NEAR(interval_of(alone, 0.001).low, -8.610302 * deviation, 1e-3);
+}
+
+TEST(NoiseBetweenRuns, runs_that_are_alike_do_not_hide_the_noise_of_sampling) {
+    const Difference plain = counts(1000, 1000);
+    Difference alike = with_spread(1000, 0.01);
+    moderate(alike, usual_spread(std::vector{alike}), kError);
+    EXPECT_GE(interval_of(alike, kError).high, interval_of(plain, kError).high);
+}
+
+TEST(NoiseBetweenRuns, without_several_runs_nothing_is_added) {
+    Difference pair = counts(1000, 1100);
+    moderate(pair, usual_spread(std::vector{pair, pair}), kError);
+    EXPECT_DOUBLE_EQ(interval_of(pair, 0.01).high, interval_of(counts(1000, 1100), 0.01).high);
+}
+
+TEST(NoiseBetweenRuns, many_functions_tell_what_is_usual) {
+    // Variances that are estimated with four degrees of freedom, all of the same truth: twenty-five
+    // times what sampling makes of 1000 samples, so a relative variance of 24 / 1000.
+    std::mt19937 random{1};
+    std::chi_squared_distribution<double> estimated{4};
+    std::vector<Difference> differences;
+    differences.reserve(4000);
+    for (int i = 0; i < 4000; ++i) {
+        differences.push_back(with_spread(1000, 25 * estimated(random) / 4));
+    }
+    const UsualSpread usual = usual_spread(differences);
+    EXPECT_NEAR(usual.relative, 0.024, 0.001);
+    EXPECT_NEAR(usual.ratio, 1, 0.01);
+    EXPECT_GT(usual.freedom, 50) << "they differ by chance alone";
+    // One function's own estimate counts for little then, and sampling for little of the rest.
+    Difference one = with_spread(1000, 2);
+    moderate(one, usual, kError);
+    EXPECT_NEAR(std::sqrt(one.pooled.variance / (2 * 25 * 1000)), 1, 0.1);
+    // Where truths differ by much, it counts for most.
+    std::lognormal_distribution<double> truth{0, 2};
+    for (Difference& each : differences) {
+        each.spread.variance *= truth(random);
+    }
+    EXPECT_LT(usual_spread(differences).freedom, 3);
+}
+
 TEST(Noise, nothing_to_judge_is_no_trouble) {
     const Level level = call({}, kError).level;
     EXPECT_EQ(level.judged, 0U);

@@ -5,6 +5,7 @@
 #include "callgraph/profile.h"
 #include "diff_fixture.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,21 +43,28 @@ struct Conditions {
     double samples = 1000;    ///< Expected, of the program as it was.
     double factor = 1;        ///< How many times as slow its heaviest function has become.
     std::uint64_t heavy = 1;  ///< One sample in twenty stands for so many periods.
+    /// Standard deviations of logarithms, from run to run: how slow the machine is, and how slow
+    /// each function is besides.
+    double machine_spread = 0;
+    double own_spread = 0;
+    std::size_t functions = 30;
 };
 
-/// main calls f0 to f29, of which each takes 0.8 of what the one before takes; f0 has a fifth of
+/// main calls f0, f1, ..., of which each takes 0.8 of what the one before takes; f0 has a fifth of
 /// all.
 inline Profile simulated_recording(std::mt19937& random, const Conditions& conditions) {
-    constexpr std::size_t kFunctions = 30;
     constexpr double kShareOfFirst = 0.2;
     constexpr std::uint32_t kOneIsHeavy = 20;
     ProfileMaker maker;
     const FunctionId main = maker.function("main");
-    std::vector<std::vector<std::uint64_t>> weights(kFunctions);
+    std::vector<std::vector<std::uint64_t>> weights(conditions.functions);
+    std::normal_distribution<double> normal;
+    const double slowness = std::exp(conditions.machine_spread * normal(random));
     double expected = kShareOfFirst * conditions.samples;
-    for (std::size_t i = 0; i < kFunctions; ++i) {
-        std::poisson_distribution<std::size_t> count{i == 0 ? expected * conditions.factor
-                                                            : expected};
+    for (std::size_t i = 0; i < conditions.functions; ++i) {
+        const double factor = (i == 0 ? conditions.factor : 1) * slowness *
+                              std::exp(conditions.own_spread * normal(random));
+        std::poisson_distribution<std::size_t> count{expected * factor};
         const std::size_t samples = count(random);
         std::uint64_t sum = samples * kPeriod;
         if (conditions.heavy != 1) {

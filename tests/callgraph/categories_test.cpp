@@ -53,6 +53,31 @@ TEST(Categories, tell_the_main_thread_from_those_that_inherited_its_name) {
     EXPECT_EQ(names(maker), (Names{"app", "main"}));
 }
 
+TEST(Categories, call_a_program_by_the_name_that_it_was_started_by) {
+    RecordingMaker maker;
+    const ModuleId box = maker.module("/usr/bin/box");
+    const NodeId node = maker.frame(NodeId{}, "f", box);
+    const auto start = [&](const std::string& line, const char* thread, std::uint32_t pid) {
+        maker.sample(maker.thread(maker.process("/usr/bin/box", pid, line), thread, pid), node, 1);
+    };
+    start("/bin/a-link-with-a-long-name -x", "a-link-with-a-l", 100);
+    EXPECT_EQ(names(maker), Names{"main"});
+    EXPECT_EQ(names(maker, CategoryBy::module), Names{"a-link-with-a-long-name"});
+    EXPECT_EQ(names(maker, CategoryBy::process), Names{"a-link-with-a-long-name (100)"});
+    EXPECT_EQ(maker.profile().functions.back().source, "a-link-with-a-long-name");
+    // By another name, too; and whatever a program says of itself.
+    start("ls", "ls", 101);
+    start("master: waits", "box", 102);
+    EXPECT_EQ(names(maker, CategoryBy::module), Names{"box"});
+}
+
+TEST(Categories, do_not_believe_a_command_line_that_is_not_the_threads_name) {
+    RecordingMaker maker;
+    const NodeId node = maker.frame(NodeId{}, "f", maker.module("/bin/sh"));
+    maker.sample(maker.thread(maker.process("/bin/sh", 100, "-su"), "sh", 100), node, 1);
+    EXPECT_EQ(names(maker, CategoryBy::module), Names{"sh"});
+}
+
 TEST(Categories, use_a_threads_last_name) {
     RecordingMaker maker;
     const ThreadId thread = maker.thread(maker.process("/usr/bin/app"), "app", 101);

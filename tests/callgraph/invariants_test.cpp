@@ -1,6 +1,5 @@
 // Random recordings against a naive reading of the rules: what every profile must satisfy, whatever
 // was recorded and whatever was done to it.
-#include "callgraph/rename.h"
 #include "callgraph/transforms.h"
 #include "callgraph/tree.h"
 #include "recording_fixture.h"
@@ -77,7 +76,7 @@ void expect_consistent(const Profile& profile) {
     std::uint64_t self_samples = 0;
     for (std::uint32_t id = 0; id < profile.nodes.size(); ++id) {
         const Node& node = profile.nodes[id];
-        std::uint64_t children_ns = 0;
+        std::uint64_t children = 0;
         std::uint64_t children_us = 0;
         std::uint64_t samples = node.self_samples;
         std::set<std::pair<std::uint32_t, std::uint32_t>> functions;  // and lines
@@ -85,28 +84,28 @@ void expect_consistent(const Profile& profile) {
         for (const NodeId child_id : node.children) {
             const Node& child = profile.node(child_id);
             EXPECT_EQ(child.parent, NodeId{id});
-            EXPECT_LE(child.total_ns, previous) << "children are not heaviest first";
-            previous = child.total_ns;
-            children_ns += child.total_ns;
-            children_us += child.total_ns / kNsPerUs;
+            EXPECT_LE(child.total, previous) << "children are not heaviest first";
+            previous = child.total;
+            children += child.total;
+            children_us += child.total / kNsPerUs;
             samples += child.samples;
             if (id != 0) {
                 EXPECT_TRUE(functions.insert({child.function.value, child.line}).second);
             }
         }
-        EXPECT_EQ(node.total_ns, node.self_ns + children_ns);
-        EXPECT_GE(node.total_ns / kNsPerUs, children_us);
+        EXPECT_EQ(node.total, node.self + children);
+        EXPECT_GE(node.total / kNsPerUs, children_us);
         EXPECT_EQ(node.samples, samples);
-        self_sum += node.self_ns;
+        self_sum += node.self;
         self_samples += node.self_samples;
     }
-    EXPECT_EQ(profile.nodes[0].total_ns, self_sum);
+    EXPECT_EQ(profile.nodes[0].total, self_sum);
     EXPECT_EQ(profile.nodes[0].samples, self_samples);
     EXPECT_EQ(preorder(profile).size(), profile.nodes.size());
     EXPECT_EQ(profile.categories.size(), profile.nodes[0].children.size());
     for (const Function& function : profile.functions) {
-        EXPECT_LE(function.self_ns, function.total_ns);
-        EXPECT_LE(function.total_ns, profile.nodes[0].total_ns);
+        EXPECT_LE(function.self, function.total);
+        EXPECT_LE(function.total, profile.nodes[0].total);
     }
 }
 
@@ -117,52 +116,103 @@ TEST_P(RandomProfile, sums_up_to_the_recorded_weights) {
     for (const CategoryBy by : {CategoryBy::thread, CategoryBy::process, CategoryBy::module}) {
         const Profile profile = random.maker.profile({by});
         expect_consistent(profile);
-        EXPECT_EQ(profile.nodes[0].total_ns, random.sum_ns);
+        EXPECT_EQ(profile.nodes[0].total, random.sum_ns);
         EXPECT_EQ(profile.nodes[0].samples, random.samples);
-        for (const auto& [name, total_ns] : random.total_of_function) {
-            EXPECT_EQ(function_named(profile, name).total_ns, total_ns) << name;
+        for (const auto& [name, total] : random.total_of_function) {
+            EXPECT_EQ(function_named(profile, name).total, total) << name;
         }
     }
 }
 
-TEST_P(RandomProfile, never_nests_gc) {
-    const Profile profile = make_random(GetParam()).maker.profile();
-    ASSERT_TRUE(profile.gc.has_value());
+TEST_P(RandomProfile, never_nests_memory) {
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    ASSERT_TRUE(profile.memory.has_value());
     for (const Node& node : profile.nodes) {
-        for (NodeId up = node.parent; node.function == *profile.gc && up != NodeId{};
+        for (NodeId up = node.parent; node.function == *profile.memory && up != NodeId{};
              up = profile.node(up).parent) {
-            EXPECT_NE(profile.node(up).function, *profile.gc);
+            EXPECT_NE(profile.node(up).function, *profile.memory);
         }
     }
 }
 
 TEST_P(RandomProfile, stays_consistent_under_every_transform) {
-    const Profile profile = make_random(GetParam()).maker.profile();
-    expect_consistent(hide_gc(profile));
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    expect_consistent(hide_memory(profile));
     expect_consistent(hide_plugins(profile));
+    expect_consistent(fold_recursion(profile));
     expect_consistent(focus(profile, "b"));
     expect_consistent(search(profile, "c"));
     expect_consistent(average(profile, 0.37));
-    expect_consistent(average(hide_gc(search(profile, "b")), 600));
+    expect_consistent(average(hide_memory(search(profile, "b")), 600));
 }
 
-TEST_P(RandomProfile, loses_exactly_gc_when_gc_is_hidden) {
-    const Profile profile = make_random(GetParam()).maker.profile();
-    ASSERT_TRUE(profile.gc.has_value());
-    const std::uint64_t gc_ns = profile.function(*profile.gc).total_ns;
-    EXPECT_EQ(hide_gc(profile).nodes[0].total_ns, profile.nodes[0].total_ns - gc_ns);
+TEST_P(RandomProfile, loses_exactly_memory_when_it_is_hidden) {
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    ASSERT_TRUE(profile.memory.has_value());
+    const std::uint64_t memory = profile.function(*profile.memory).total;
+    EXPECT_EQ(hide_memory(profile).nodes[0].total, profile.nodes[0].total - memory);
 }
 
 TEST_P(RandomProfile, focuses_on_a_functions_total) {
-    const Profile profile = make_random(GetParam()).maker.profile();
-    EXPECT_EQ(focus(profile, "b").nodes[0].total_ns, function_named(profile, "b").total_ns);
-    EXPECT_EQ(search(profile, "b").nodes[0].total_ns, function_named(profile, "b").total_ns);
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    EXPECT_EQ(focus(profile, "b").nodes[0].total, function_named(profile, "b").total);
+    EXPECT_EQ(search(profile, "b").nodes[0].total, function_named(profile, "b").total);
+}
+
+/// By name, the totals of its nodes.
+std::map<std::string, std::uint64_t> category_totals(const Profile& profile) {
+    std::map<std::string, std::uint64_t> totals;
+    for (const Category& category : profile.categories) {
+        totals[category.name] += profile.node(category.node).total;
+    }
+    return totals;
+}
+
+TEST_P(RandomProfile, keeps_its_figures_upside_down) {
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    const Profile inverted = invert(profile, {}, 0);
+    EXPECT_EQ(inverted.nodes[0].total, profile.nodes[0].total);
+    EXPECT_EQ(inverted.nodes[0].samples, profile.nodes[0].samples);
+    EXPECT_EQ(category_totals(inverted), category_totals(profile));
+    for (const NodeId id : inverted.nodes[0].children) {
+        const Node& node = inverted.node(id);
+        if (node.function.is_none()) {
+            continue;  // What has no stack at all is a category's own.
+        }
+        const Function& function = profile.function(node.function);
+        EXPECT_EQ(node.total, function.self) << function.name;
+        EXPECT_EQ(node.samples, function.self_samples) << function.name;
+    }
+    const auto categories = category_names(inverted);
+    for (const NodeId id : preorder(inverted)) {
+        const Node& node = inverted.node(id);
+        std::uint64_t callers = 0;
+        for (const NodeId child : node.children) {
+            callers += inverted.node(child).total;
+        }
+        EXPECT_EQ(callers, node.children.empty() ? 0 : node.total);
+        EXPECT_EQ(node.children.empty(), categories[id.value] != nullptr);
+    }
+}
+
+TEST_P(RandomProfile, has_a_functions_figures_above_its_callers) {
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
+        const Profile inverted = invert(profile, {FunctionId{id}}, 0);
+        const Function& function = profile.function(FunctionId{id});
+        ASSERT_EQ(inverted.nodes[0].children.size(), 1U);
+        const Node& node = inverted.node(inverted.nodes[0].children[0]);
+        EXPECT_EQ(node.total, function.total) << function.name;
+        EXPECT_EQ(node.self, function.self) << function.name;
+        EXPECT_EQ(node.samples, function.samples) << function.name;
+        EXPECT_EQ(node.self_samples, function.self_samples) << function.name;
+    }
 }
 
 TEST_P(RandomProfile, scales_its_sum_to_the_nanosecond) {
-    const Profile profile = make_random(GetParam()).maker.profile();
-    const double expected = static_cast<double>(profile.nodes[0].total_ns) * 0.37 / 2;
-    EXPECT_NEAR(static_cast<double>(average(profile, 0.37).nodes[0].total_ns), expected, 1);
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
+    const double expected = static_cast<double>(profile.nodes[0].total) * 0.37 / 2;
+    EXPECT_NEAR(static_cast<double>(average(profile, 0.37).nodes[0].total), expected, 1);
 }
 
 /// Merges "a" with "b" and "c" with "d"; the second of each is a part of the first.
@@ -178,24 +228,25 @@ TEST_P(RandomProfile, keeps_its_time_when_functions_are_merged) {
     for (const bool by_line : {false, true}) {
         BuildOptions options;
         options.by_line = by_line;
+        options.group_memory = true;
         const Profile before = random.maker.profile(options);
         for (const Profile& after : {rename(before, to_first), fold_parts(before, first_of_pair)}) {
             expect_consistent(after);
-            EXPECT_EQ(after.nodes[0].total_ns, before.nodes[0].total_ns);
+            EXPECT_EQ(after.nodes[0].total, before.nodes[0].total);
             EXPECT_EQ(after.nodes[0].samples, before.nodes[0].samples);
-            EXPECT_EQ(function_named(after, "malloc").total_ns,
-                      function_named(before, "malloc").total_ns);
-            EXPECT_EQ(function_named(after, "a").total_ns, random.total_of_pair);
+            EXPECT_EQ(function_named(after, "malloc").total,
+                      function_named(before, "malloc").total);
+            EXPECT_EQ(function_named(after, "a").total, random.total_of_pair);
             EXPECT_EQ(function_named(after, "b").name, "");
-            ASSERT_TRUE(after.gc.has_value());
-            EXPECT_EQ(after.function(*after.gc).total_ns, before.function(*before.gc).total_ns);
-            EXPECT_EQ(hide_gc(after).nodes[0].total_ns, hide_gc(before).nodes[0].total_ns);
+            ASSERT_TRUE(after.memory.has_value());
+            EXPECT_EQ(after.function(*after.memory).total, before.function(*before.memory).total);
+            EXPECT_EQ(hide_memory(after).nodes[0].total, hide_memory(before).nodes[0].total);
         }
     }
 }
 
 TEST_P(RandomProfile, is_the_same_when_functions_are_merged_twice) {
-    const Profile profile = make_random(GetParam()).maker.profile();
+    const Profile profile = make_random(GetParam()).maker.profile_with_memory();
     const auto to_first = [](const Function& function) { return first_of_pair(function).name; };
     const Profile renamed = rename(profile, to_first);
     EXPECT_EQ(drawing(rename(renamed, to_first)), drawing(renamed));

@@ -33,13 +33,13 @@ TEST(KeyWeights, count_a_key_once_a_stack) {
     keys.add(address_of(maker, leaf), 2, true);
     const auto weights = weights_by_key(maker.recording, keys);
     ASSERT_EQ(weights.size(), 3U);
-    EXPECT_EQ(weights[0].self_ns, 11U);
-    EXPECT_EQ(weights[0].total_ns, 111U);
+    EXPECT_EQ(weights[0].self, 11U);
+    EXPECT_EQ(weights[0].total, 111U);
     EXPECT_EQ(weights[0].samples, 2U);
-    EXPECT_EQ(weights[1].self_ns, 100U);
-    EXPECT_EQ(weights[1].total_ns, 100U);
-    EXPECT_EQ(weights[2].self_ns, 111U);
-    EXPECT_EQ(weights[2].total_ns, 111U);
+    EXPECT_EQ(weights[1].self, 100U);
+    EXPECT_EQ(weights[1].total, 100U);
+    EXPECT_EQ(weights[2].self, 111U);
+    EXPECT_EQ(weights[2].total, 111U);
     EXPECT_EQ(weights[2].self_samples, 2U);
 }
 
@@ -53,8 +53,8 @@ TEST(KeyWeights, have_a_total_without_a_self) {
     AddressKeys keys{maker.recording.addresses().size(), 1};
     keys.add(address_of(maker, callee), 0, false);
     const auto weights = weights_by_key(maker.recording, keys);
-    EXPECT_EQ(weights[0].self_ns, 0U);
-    EXPECT_EQ(weights[0].total_ns, 7U);
+    EXPECT_EQ(weights[0].self, 0U);
+    EXPECT_EQ(weights[0].total, 7U);
 }
 
 TEST(KeyWeights, of_functions_are_those_of_the_profile) {
@@ -80,8 +80,8 @@ TEST(KeyWeights, of_functions_are_those_of_the_profile) {
     const Profile profile = maker.profile();
     for (std::uint32_t key = 0; key < names.size(); ++key) {
         const Function function = function_named(profile, names[key]);
-        EXPECT_EQ(weights[key].self_ns, function.self_ns) << names[key];
-        EXPECT_EQ(weights[key].total_ns, function.total_ns) << names[key];
+        EXPECT_EQ(weights[key].self, function.self) << names[key];
+        EXPECT_EQ(weights[key].total, function.total) << names[key];
         EXPECT_EQ(weights[key].samples, function.samples) << names[key];
         EXPECT_EQ(weights[key].self_samples, function.self_samples) << names[key];
     }
@@ -98,7 +98,7 @@ TEST(KeyWeights, need_no_recursion_for_deep_stacks) {
     maker.sample(thread, node, 5);
     AddressKeys keys{maker.recording.addresses().size(), 1};
     keys.add(0, 0, true);
-    EXPECT_EQ(weights_by_key(maker.recording, keys)[0].total_ns, 5U);
+    EXPECT_EQ(weights_by_key(maker.recording, keys)[0].total, 5U);
 }
 
 }  // namespace

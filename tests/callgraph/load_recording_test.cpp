@@ -84,11 +84,11 @@ TEST_F(LoadRecording, brings_every_record_into_the_profile) {
     const Profile profile = build_profile(*recording, {});
     EXPECT_TRUE(profile.stats.whole);
     EXPECT_EQ(profile.stats.samples, 3U);
-    EXPECT_EQ(profile.stats.sampled_ns, 300'000U);
-    EXPECT_EQ(profile.stats.booked_ns, 7'000U);
+    EXPECT_EQ(profile.stats.sampled, 300'000U);
+    EXPECT_EQ(profile.stats.booked, 7'000U);
     EXPECT_EQ(profile.stats.process_cpu_ns, 310'000U);
     EXPECT_EQ(profile.stats.wall_ns, 2'000'000U);
-    EXPECT_EQ(profile.nodes[0].total_ns, 307'000U);
+    EXPECT_EQ(profile.nodes[0].total, 307'000U);
     ASSERT_EQ(profile.categories.size(), 1U);
     EXPECT_EQ(profile.categories[0].name, "main");
     ASSERT_EQ(profile.processes.size(), 1U);

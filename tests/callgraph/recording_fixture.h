@@ -42,11 +42,13 @@ public:
     }
     ModuleId pseudo(const char* path) { return module(path, trace::ModuleKind::pseudo); }
 
-    ProcessId process(std::string executable, std::uint32_t pid = 100) {
+    ProcessId process(std::string executable, std::uint32_t pid = 100,
+                      std::string command_line = "") {
         trace::Process record;
         record.id = ProcessId{++processes_};
         record.pid = pid;
         record.executable = std::move(executable);
+        record.command_line = std::move(command_line);
         record.source = "sigtrap";
         recording.record(record);
         return record.id;
@@ -149,6 +151,7 @@ public:
     [[nodiscard]] Profile profile(const BuildOptions& options = {}) const {
         return build_profile(recording, symbols, options);
     }
+    [[nodiscard]] Profile profile_with_memory() const { return profile({.group_memory = true}); }
 
     Recording recording;
     Symbols symbols;
@@ -191,7 +194,7 @@ inline std::string drawing(const Profile& profile) {
             text.append(static_cast<std::size_t>(depth - 1) * 2, ' ');
             text +=
                 node.function.is_none() ? names[id.value] : label(profile.function(node.function));
-            text += " " + std::to_string(node.total_ns) + "/" + std::to_string(node.self_ns) + "\n";
+            text += " " + std::to_string(node.total) + "/" + std::to_string(node.self) + "\n";
         }
         for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
             pending.emplace_back(*child, depth + 1);

@@ -1,5 +1,3 @@
-#include "callgraph/rename.h"
-
 #include "callgraph/transforms.h"
 #include "recording_fixture.h"
 
@@ -35,7 +33,7 @@ TEST(Rename, merges_functions_and_nodes_that_become_equal) {
               "    h 1/0\n"
               "      f 1/1\n");
     EXPECT_EQ(profile.functions.size(), 4U);
-    EXPECT_EQ(function_named(profile, "f").total_ns, 15U);
+    EXPECT_EQ(function_named(profile, "f").total, 15U);
     EXPECT_EQ(function_named(profile, "f").samples, 3U);
     EXPECT_EQ(function_named(profile, "f").self_samples, 1U);
 }
@@ -45,7 +43,7 @@ TEST(Rename, counts_recursion_once_that_comes_of_it) {
     maker.sample(maker.main_thread(), maker.stack({"f(int)", "f(long)", "g"}), 10);
     const Profile profile = rename(maker.profile(), bare);
     EXPECT_EQ(drawing(profile), "main 10/0\n  f 10/0\n    f 10/0\n      g 10/10\n");
-    EXPECT_EQ(function_named(profile, "f").total_ns, 10U);
+    EXPECT_EQ(function_named(profile, "f").total, 10U);
     EXPECT_EQ(function_named(profile, "f").samples, 1U);
 }
 
@@ -60,14 +58,14 @@ TEST(Rename, keeps_the_smallest_line_that_is_known) {
         const auto id = static_cast<std::uint32_t>(profile.functions.size());
         profile.nodes[id + 1].parent = NodeId{1};
         profile.nodes[id + 1].function = FunctionId{id};
-        profile.nodes[id + 1].self_ns = 5;
+        profile.nodes[id + 1].self = 5;
         profile.nodes[1].children.push_back(NodeId{id + 1});
     }
     profile.nodes[0].children = {NodeId{1}};
     profile = rename(std::move(profile), bare);
     ASSERT_EQ(profile.functions.size(), 1U);
     EXPECT_EQ(profile.functions[0].line, 20U);
-    EXPECT_EQ(profile.functions[0].total_ns, 15U);
+    EXPECT_EQ(profile.functions[0].total, 15U);
 }
 
 TEST(Rename, keeps_functions_of_other_modules_and_flags_apart) {
@@ -78,11 +76,10 @@ TEST(Rename, keeps_functions_of_other_modules_and_flags_apart) {
     maker.sample(thread, maker.frame(main, "f(int)"), 1);
     maker.sample(thread, maker.frame(main, "f(long)", plugin), 2);
     maker.sample(thread, maker.frame(main, "f(int)", maker.module("/lib/z.so")), 4);
-    // What a plug-in calls is a plug-in's, too.
     maker.sample(thread, maker.frame(maker.frame(main, "f(long)", plugin), "f(int)"), 8);
     EXPECT_EQ(drawing(rename(maker.profile(), bare)),
               "main 15/0\n  main 15/0\n    f 10/2\n      f 8/8\n    f 4/4\n    f 1/1\n");
-    EXPECT_EQ(rename(maker.profile(), bare).functions.size(), 5U);
+    EXPECT_EQ(rename(maker.profile(), bare).functions.size(), 4U);
 }
 
 TEST(Rename, keeps_memory_management_apart) {
@@ -91,19 +88,22 @@ TEST(Rename, keeps_memory_management_apart) {
     maker.sample(thread, maker.stack({"main", "malloc"}), 10);
     maker.sample(thread, maker.stack({"main", "free"}), 3);
     maker.sample(thread, maker.frame({}, "[kernel]", maker.pseudo("[kernel]")), 1);
-    const auto to_gc = [](const Function&) { return std::string{"GC"}; };
-    const Profile profile = rename(maker.profile(), to_gc);
-    ASSERT_TRUE(profile.gc.has_value());
-    EXPECT_EQ(profile.function(*profile.gc).total_ns, 13U);
-    EXPECT_EQ(profile.function(*profile.gc).source, "");
-    EXPECT_EQ(drawing(profile), "main 14/0\n  GC 13/0\n    GC 13/0\n      GC 13/13\n  GC 1/1\n");
-    EXPECT_EQ(hide_gc(rename(maker.profile(), bare)).nodes[0].total_ns, 1U);
+    const auto to_memory = [](const Function&) { return std::string{kMemoryName}; };
+    const Profile profile = rename(maker.profile_with_memory(), to_memory);
+    ASSERT_TRUE(profile.memory.has_value());
+    EXPECT_EQ(profile.function(*profile.memory).total, 13U);
+    EXPECT_EQ(profile.function(*profile.memory).source, "");
+    EXPECT_EQ(
+        drawing(profile),
+        "main 14/0\n  [memory] 13/0\n    [memory] 13/0\n      [memory] 13/13\n  [memory] 1/1\n");
+    EXPECT_EQ(hide_memory(rename(maker.profile_with_memory(), bare)).nodes[0].total, 1U);
 }
 
 TEST(Rename, keeps_names_for_which_there_is_no_other) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main", "(lambda)"}), 10);
-    EXPECT_EQ(drawing(rename(maker.profile(), bare)), drawing(maker.profile()));
+    EXPECT_EQ(drawing(rename(maker.profile_with_memory(), bare)),
+              drawing(maker.profile_with_memory()));
 }
 
 TEST(Rename, tells_what_was_inlined_somewhere) {
@@ -112,7 +112,7 @@ TEST(Rename, tells_what_was_inlined_somewhere) {
     const NodeId main = maker.frame({}, "main");
     maker.sample(thread, maker.inlined_frame(main, {"f(int)", "caller"}, {5, 7}), 10);
     maker.sample(thread, maker.frame(maker.frame(main, "caller"), "f(long)"), 4);
-    const Profile profile = rename(maker.profile(), bare);
+    const Profile profile = rename(maker.profile_with_memory(), bare);
     ASSERT_EQ(drawing(profile), "main 14/0\n  main 14/0\n    caller 14/0\n      f 14/14\n");
     EXPECT_EQ(profile.nodes[4].inlining, Inlining::some);
 }
@@ -123,7 +123,7 @@ TEST(FoldParts, joins_parts_that_their_function_jumps_to_as_siblings) {
     maker.sample(thread, maker.stack({"main", "f", "g"}), 10);
     maker.sample(thread, maker.stack({"main", "f.copy", "g"}), 4);
     maker.sample(thread, maker.stack({"main", "f.copy"}), 1);
-    EXPECT_EQ(drawing(fold_parts(maker.profile(), whole)),
+    EXPECT_EQ(drawing(fold_parts(maker.profile_with_memory(), whole)),
               "main 15/0\n  main 15/0\n    f 15/1\n      g 14/14\n");
 }
 
@@ -134,9 +134,9 @@ TEST(FoldParts, joins_parts_with_the_function_that_calls_them) {
     maker.sample(thread, maker.stack({"main", "f", "g"}), 3);
     maker.sample(thread, maker.stack({"main", "f", "f.part"}), 2);
     maker.sample(thread, maker.stack({"main", "f.part"}), 1);
-    EXPECT_EQ(drawing(fold_parts(maker.profile(), whole)),
+    EXPECT_EQ(drawing(fold_parts(maker.profile_with_memory(), whole)),
               "main 16/0\n  main 16/0\n    f 16/3\n      g 13/13\n");
-    EXPECT_EQ(function_named(fold_parts(maker.profile(), whole), "f").samples, 4U);
+    EXPECT_EQ(function_named(fold_parts(maker.profile_with_memory(), whole), "f").samples, 4U);
 }
 
 TEST(FoldParts, joins_a_part_with_its_function_where_that_was_inlined) {
@@ -146,7 +146,7 @@ TEST(FoldParts, joins_a_part_with_its_function_where_that_was_inlined) {
     maker.sample(thread, maker.inlined_frame(main, {"f", "caller"}, {5, 7}), 10);
     const NodeId caller = maker.inlined_frame(main, {"f", "caller"}, {6, 7});
     maker.sample(thread, maker.frame(caller, "f.part"), 4);
-    const Profile profile = fold_parts(maker.profile(), whole);
+    const Profile profile = fold_parts(maker.profile_with_memory(), whole);
     ASSERT_EQ(drawing(profile), "main 14/0\n  main 14/0\n    caller 14/0\n      f 14/14\n");
     EXPECT_EQ(profile.nodes[4].inlining, Inlining::some);
     EXPECT_EQ(profile.nodes[4].call_line, 7U);
@@ -156,7 +156,7 @@ TEST(FoldParts, keeps_recursion) {
     RecordingMaker maker;
     const ThreadId thread = maker.main_thread();
     maker.sample(thread, maker.stack({"f", "f.part", "f.part", "f", "f.copy"}), 10);
-    EXPECT_EQ(drawing(fold_parts(maker.profile(), whole)),
+    EXPECT_EQ(drawing(fold_parts(maker.profile_with_memory(), whole)),
               "main 10/0\n  f 10/0\n    f 10/0\n      f 10/0\n        f 10/10\n");
 }
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace sample::callgraph {
 namespace {
@@ -28,7 +30,7 @@ std::string list(const std::vector<BrokenStacks>& all) {
     for (const BrokenStacks& broken : all) {
         text += std::string{kNames.at(static_cast<std::size_t>(broken.reason))} + " " +
                 (broken.module.empty() ? "-" : broken.module) + " " +
-                std::to_string(broken.samples) + " " + std::to_string(broken.ns) + "\n";
+                std::to_string(broken.samples) + " " + std::to_string(broken.weight) + "\n";
     }
     return text;
 }
@@ -62,6 +64,7 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     end.handler_sum_ns = 4'000;
     end.handler_p99_ns = 700;
     end.agent_rss_bytes = 4096;
+    end.agent_cpu_ns = 5'000;
     maker.recording.record(end);
     maker.end();
     const Profile profile = maker.profile();
@@ -76,6 +79,7 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     EXPECT_EQ(stats.handler_ns_mean, 400.0);
     EXPECT_EQ(stats.handler_ns_p99, 700U);
     EXPECT_EQ(stats.agent_rss_bytes, 4096U);
+    EXPECT_EQ(stats.agent_cpu_ns, 5'000U);
     EXPECT_EQ(stats.clock, "cpu");
     EXPECT_EQ(stats.threads, 1U);
     EXPECT_EQ(stats.processes, 1U);
@@ -84,8 +88,18 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     ASSERT_EQ(profile.processes.size(), 1U);
     EXPECT_EQ(profile.processes[0].cpu_ns, 1'010'000U);
     ASSERT_EQ(profile.threads.size(), 1U);
-    EXPECT_EQ(profile.threads[0].cpu_ns, 1'000'000U);
+    EXPECT_EQ(profile.threads[0].total, 1'000'000U);
     EXPECT_EQ(profile.threads[0].process, "app");
+}
+
+TEST(Stats, counts_a_thread_that_execs_once_and_one_with_a_used_id_again) {
+    RecordingMaker maker;
+    const ProcessId shell = maker.process("/bin/sh");
+    maker.thread(shell, "sh", 100);
+    maker.thread(shell, "first", 101);
+    maker.thread(shell, "second", 101);
+    maker.thread(maker.process("/usr/bin/app"), "app", 100);
+    EXPECT_EQ(maker.profile().stats.threads, 3U);
 }
 
 TEST(Stats, leaves_out_what_was_not_measured) {
@@ -136,7 +150,7 @@ TEST(Stats, counts_broken_stacks_by_reason_and_outermost_module) {
     maker.sample(thread, maker.stack({"main"}), 1'000);
     const Stats stats = maker.profile().stats;
     EXPECT_EQ(stats.incomplete_stacks, 7U);
-    EXPECT_EQ(stats.incomplete_ns, 187U);
+    EXPECT_EQ(stats.incomplete, 187U);
     EXPECT_EQ(stats.truncated_stacks, 0U);
     EXPECT_EQ(list(stats.broken_stacks),
               "no_cfi /lib/libfoo.so 3 100\n"
@@ -162,7 +176,7 @@ TEST(Stats, counts_a_stack_with_elided_frames_as_truncated_not_as_incomplete) {
     maker.sample(thread, maker.frame(cut, "recurse"), 2);
     const Stats stats = maker.profile().stats;
     EXPECT_EQ(stats.truncated_stacks, 2U);
-    EXPECT_EQ(stats.truncated_ns, 9U);
+    EXPECT_EQ(stats.truncated, 9U);
     EXPECT_EQ(stats.incomplete_stacks, 1U);
     EXPECT_EQ(list(stats.broken_stacks),
               "depth_limit - 1 7\n"
@@ -182,7 +196,7 @@ TEST(Stats, counts_stacks_with_a_guessed_frame) {
     maker.sample(thread, maker.guessed_frame(base, "work"), 1);
     const Stats stats = maker.profile().stats;
     EXPECT_EQ(stats.guessed_stacks, 3U);
-    EXPECT_EQ(stats.guessed_ns, 9U);
+    EXPECT_EQ(stats.guessed, 9U);
     EXPECT_EQ(stats.incomplete_stacks, 1U);
 }
 
@@ -214,7 +228,9 @@ TEST(Stats, speaks_of_one_lost_sample_as_of_one) {
 TEST(Stats, says_that_the_end_is_missing) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
-    maker.recording.set_read_outcome("cut off at byte 77", 0);
+    trace::ReadOutcome read;
+    read.problem = "cut off at byte 77";
+    maker.recording.set_read_outcome(read);
     const Profile profile = maker.profile();
     EXPECT_FALSE(profile.stats.whole);
     EXPECT_TRUE(has_note(profile, "end of the recording is missing (cut off at byte 77)"));
@@ -237,6 +253,33 @@ TEST(Stats, names_the_programs_that_were_not_profiled_once) {
     EXPECT_TRUE(has_note(profile, "/bin/su (1 process) was not profiled: setuid"));
 }
 
+TEST(Stats, the_time_of_programs_without_an_agent_is_told_by_program) {
+    RecordingMaker fixture;
+    const auto add = [&](const char* path, const char* source, std::uint64_t cpu_ns) {
+        trace::Process facts;
+        facts.pid = 500 + static_cast<std::uint32_t>(fixture.recording.processes().size());
+        facts.id = fixture.process(path, facts.pid);
+        facts.executable = path;
+        facts.source = source;
+        fixture.recording.record(facts);
+        trace::ProcessEnd end;
+        end.id = facts.id;
+        end.cpu_ns = cpu_ns;
+        fixture.recording.record(end);
+    };
+    add("/usr/bin/go", "perf", 1'000'000'000);
+    add("/lib/asm", trace::kNoSource, 1'000'000'000);
+    add("/lib/compile", trace::kNoSource, 3'000'000'000);
+    add("/lib/compile", trace::kNoSource, 4'000'000'000);
+    fixture.end();
+    const Profile profile = fixture.profile();
+    EXPECT_EQ(profile.stats.process_cpu_ns, 9'000'000'000U);
+    EXPECT_EQ(profile.stats.unprofiled_cpu_ns, 8'000'000'000U);
+    EXPECT_TRUE(has_note(profile,
+                         "8.000 s of CPU time have no stack, being of programs that were not "
+                         "profiled: compile 7.000 s (2 processes), asm 1.000 s (1 process)"));
+}
+
 TEST(Stats, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
@@ -251,6 +294,28 @@ TEST(Stats, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
     ASSERT_GE(notes.size(), 3U);
     EXPECT_EQ(notes[0], "one thing");
     EXPECT_EQ(notes[1], "another: it matters");
+}
+
+// The slowest process has few samples, mostly: of all samples its 99 % are no percentile.
+TEST(Stats, tell_how_long_the_samples_of_all_processes_took) {
+    RecordingMaker maker;
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    trace::ProcessEnd one;
+    one.id = maker.process("/usr/bin/app", 100);
+    one.handler_count = 1000;
+    one.handler_sum_ns = 1'000'000;
+    one.handler_p99_ns = 2'000;
+    maker.recording.record(one);
+    trace::ProcessEnd other;
+    other.id = maker.process("/usr/bin/app", 101);
+    other.handler_count = 1;
+    other.handler_sum_ns = other.handler_p99_ns = 9'000'000;
+    maker.recording.record(other);
+    EXPECT_FALSE(maker.profile().stats.handler_ns_p99.has_value());
+    trace::SessionEnd end;
+    end.handler_p99_ns = 3'000;
+    maker.recording.record(end);
+    EXPECT_EQ(maker.profile().stats.handler_ns_p99, 3'000U);
 }
 
 TEST(Stats, notes_what_a_reader_has_to_know) {
@@ -272,7 +337,9 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     go.source = "perf";
     go.source_reason = "a Go program";
     maker.recording.record(go);
-    maker.recording.set_read_outcome("", 3);
+    trace::ReadOutcome read;
+    read.unknown_events = 3;
+    maker.recording.set_read_outcome(read);
     const Profile profile = maker.profile();
     EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
     EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));
@@ -282,6 +349,72 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     EXPECT_EQ(profile.processes[0].ending, "killed by SIGKILL (9)");
     EXPECT_TRUE(profile.processes[0].ended_badly);
     EXPECT_EQ(profile.stats.lost, 7U);
+}
+
+TEST(Stats, of_a_recording_without_samples_miss_none) {
+    RecordingMaker maker;
+    trace::SessionStart start = *maker.recording.start();
+    start.source = trace::kSourceOff;
+    maker.recording.record(start);
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 0);
+    maker.process("/usr/bin/other", 101);
+    maker.end();
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.sampling, Sampling::off);
+    EXPECT_EQ(stats.requested_hz, 0U);
+    EXPECT_FALSE(stats.achieved_hz.has_value());
+    EXPECT_TRUE(stats.notes.empty()) << stats.notes.front();
+}
+
+TEST(Stats, of_another_programs_trace_say_what_was_not_understood) {
+    RecordingMaker maker;
+    maker.process("Game", 0);
+    maker.end();
+    trace::ReadOutcome read;
+    read.is_foreign = true;
+    read.problem = "cut off at byte 77";
+    read.instrumentation_problem = "1 batch of zones is damaged";
+    read.unknown_events = 3;
+    maker.recording.set_read_outcome(read);
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.sampling, Sampling::foreign);
+    EXPECT_EQ(stats.clock, "");
+    EXPECT_EQ(stats.notes,
+              (std::vector<std::string>{
+                  "the trace could not be read to its end (cut off at byte 77): the figures cover "
+                  "what comes before that",
+                  "not all that was said could be understood: 1 batch of zones is damaged",
+                  "3 events of kinds that this version does not know: sample trace info lists all "
+                  "kinds, and sample trace dump shows their events"}));
+}
+
+TEST(Stats, count_what_programs_say) {
+    RecordingMaker maker;
+    trace::RecordSink& sink = maker.recording;
+    for (const auto kind : {trace::EdgeKind::begin, trace::EdgeKind::begin, trace::EdgeKind::end}) {
+        trace::ZoneEdge edge;
+        edge.kind = kind;
+        sink.zone(edge);
+    }
+    trace::RaisedEvent scope;
+    scope.scope = trace::ScopeKind::enter;
+    sink.instrumentation(scope);
+    scope.scope = trace::ScopeKind::leave;
+    sink.instrumentation(scope);
+    for (const trace::Instrumentation& said : std::initializer_list<trace::Instrumentation>{
+             trace::FrameEdge{{}, 1, 0, true}, trace::FrameEdge{{}, 2, 0, false},
+             trace::RegionBegin{}, trace::RegionEnd{}, trace::CounterSpec{}, trace::CounterValue{},
+             trace::CounterValue{}, trace::MessageSpec{}, trace::Message{}}) {
+        sink.instrumentation(said);
+    }
+    const SaidCounts said = maker.profile().stats.said;
+    EXPECT_EQ(said.zones, 2U);
+    EXPECT_EQ(said.frames, 1U);
+    EXPECT_EQ(said.regions, 1U);
+    EXPECT_EQ(said.counters, 1U);
+    EXPECT_EQ(said.values, 2U);
+    EXPECT_EQ(said.messages, 1U);
+    EXPECT_EQ(said.events, 1U);
 }
 
 TEST(Stats, of_an_event_has_a_period_and_no_clock) {
@@ -295,12 +428,12 @@ TEST(Stats, of_an_event_has_a_period_and_no_clock) {
     const Profile profile = build_profile(maker.recording, maker.symbols);
     EXPECT_FALSE(profile.is_time());
     EXPECT_EQ(profile.event, "page-faults");
-    EXPECT_EQ(profile.unit, "page-faults");
+    EXPECT_EQ(profile.metric.unit, "page-faults");
     EXPECT_EQ(profile.stats.period, 7U);
     EXPECT_EQ(profile.stats.requested_hz, 0U);
     EXPECT_EQ(profile.stats.clock, "");
     EXPECT_FALSE(profile.stats.achieved_hz.has_value()) << "no CPU time is known";
-    EXPECT_EQ(profile.nodes[0].total_ns, 7U);
+    EXPECT_EQ(profile.nodes[0].total, 7U);
     EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
 }
 

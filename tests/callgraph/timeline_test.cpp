@@ -1,6 +1,5 @@
 #include "callgraph/timeline.h"
 
-#include "callgraph/rename.h"
 #include "callgraph/transforms.h"
 #include "recording_fixture.h"
 
@@ -88,24 +87,44 @@ protected:
         maker_.sample(first, alloc, 30);
         maker_.sample(first, work, 40);
         maker_.book(second, rest, 50);
+        const MetricId bytes{2};
+        maker_.recording.record(trace::Metric{bytes, "allocated", "bytes", ""});
+        const ThreadId third = maker_.thread(process, "loader", 102);
+        maker_.recording.sample({second, 2'000, alloc, 64, false, bytes});
+        maker_.recording.sample({third, 3'000, maker_.frame(work, "load"), 100, false, bytes});
     }
 
-    /// The timeline's sums must be the nodes' own times.
-    static void expect_agreement(const Profile& profile) {
-        ASSERT_TRUE(profile.timeline);
-        std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> sums;
-        for (const Timeline::Thread& thread : profile.timeline->threads) {
+    [[nodiscard]] Profile profile() const { return maker_.profile({.further = true}); }
+
+    using Sums = std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>>;
+
+    static Sums sums_of(const Timeline& timeline) {
+        Sums sums;
+        for (const Timeline::Thread& thread : timeline.threads) {
             for (const TimedWeight& sample : all(*thread.samples)) {
-                const NodeId node = profile.timeline->nodes[sample.place];
+                const NodeId node = timeline.nodes[sample.place];
                 if (!node.is_none()) {
                     sums[node.value].first += sample.weight;
                     sums[node.value].second += sample.is_booking ? 0 : 1;
                 }
             }
         }
+        return sums;
+    }
+
+    /// The timelines' sums must be the nodes' own weights.
+    static void expect_agreement(const Profile& profile) {
+        ASSERT_TRUE(profile.timeline);
+        ASSERT_EQ(profile.further.size(), 1U);
+        const FurtherMetric& further = profile.further[0];
+        ASSERT_TRUE(further.timeline);
+        ASSERT_EQ(further.selves.size(), profile.nodes.size());
+        Sums sums = sums_of(*profile.timeline);
+        Sums further_sums = sums_of(*further.timeline);
         for (std::uint32_t id = 1; id < profile.nodes.size(); ++id) {
-            EXPECT_EQ(sums[id].first, profile.nodes[id].self_ns) << id;
+            EXPECT_EQ(sums[id].first, profile.nodes[id].self) << id;
             EXPECT_EQ(sums[id].second, profile.nodes[id].self_samples) << id;
+            EXPECT_EQ(further_sums[id].first, further.selves[id]) << id;
         }
     }
 
@@ -113,7 +132,7 @@ protected:
 };
 
 TEST_F(TimedRecording, keeps_each_threads_samples_in_order) {
-    const Profile profile = maker_.profile();
+    const Profile profile = this->profile();
     expect_agreement(profile);
     ASSERT_EQ(profile.timeline->threads.size(), 2U);
     EXPECT_EQ(profile.timeline->threads[0].thread, 0U);
@@ -126,6 +145,39 @@ TEST_F(TimedRecording, keeps_each_threads_samples_in_order) {
     EXPECT_EQ(profile.function(node.function).name, "malloc");
 }
 
+TEST_F(TimedRecording, has_nodes_that_a_further_metric_alone_has) {
+    const Profile all = profile();
+    EXPECT_EQ(all.further.at(0).metric.name, "allocated");
+    EXPECT_EQ(all.further[0].total(), 164U);
+    EXPECT_EQ(all.further[0].timeline->threads.size(), 2U);
+    ASSERT_EQ(all.categories.size(), 3U);
+    const Node& loader = all.node(all.categories[2].node);
+    EXPECT_EQ(all.categories[2].name, "loader");
+    EXPECT_EQ(loader.total, 0U);
+    EXPECT_EQ(loader.children.size(), 1U);
+    const Profile own = maker_.profile();
+    EXPECT_TRUE(own.further.empty());
+    EXPECT_EQ(own.categories.size(), 2U);
+    EXPECT_EQ(own.nodes[0].total, all.nodes[0].total);
+}
+
+TEST_F(TimedRecording, keeps_the_times_of_what_is_kept) {
+    const NodeId work{2};  // A caller of what is kept still.
+    maker_.recording.keep([work](const StackWeight& weight) { return weight.node != work; });
+    const Profile kept = profile();
+    expect_agreement(kept);
+    ASSERT_EQ(kept.timeline->threads.size(), 2U);
+    ASSERT_EQ(all(*kept.timeline->threads[0].samples).size(), 1U);
+    EXPECT_EQ(all(*kept.timeline->threads[0].samples)[0].weight, 30U);
+    EXPECT_EQ(kept.threads.size(), 3U);
+    maker_.recording.keep([](const StackWeight& weight) { return weight.thread.value == 2; });
+    const Profile second = profile();
+    expect_agreement(second);
+    ASSERT_EQ(second.timeline->threads.size(), 1U);
+    EXPECT_EQ(second.timeline->threads[0].thread, 0U);
+    EXPECT_EQ(second.threads.at(0).name, "worker");
+}
+
 TEST_F(TimedRecording, has_no_timeline_unless_times_were_kept) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 10);
@@ -133,19 +185,21 @@ TEST_F(TimedRecording, has_no_timeline_unless_times_were_kept) {
 }
 
 TEST_F(TimedRecording, follows_every_transform) {
-    const Profile profile = maker_.profile();
-    expect_agreement(hide_gc(profile));
-    expect_agreement(focus(profile, "work"));
-    expect_agreement(search(profile, "malloc"));
-    expect_agreement(fold_inlined(profile));
-    expect_agreement(rename(profile, [](const Function&) { return std::string{"same"}; }));
-    expect_agreement(hide_gc(focus(profile, "main")));
+    const Profile all = profile();
+    expect_agreement(hide_memory(all));
+    expect_agreement(focus(all, "work"));
+    expect_agreement(search(all, "malloc"));
+    expect_agreement(fold_inlined(all));
+    expect_agreement(rename(all, [](const Function&) { return std::string{"same"}; }));
+    expect_agreement(hide_memory(focus(all, "main")));
 }
 
 TEST_F(TimedRecording, loses_its_times_when_durations_are_scaled) {
     maker_.end();
-    const Profile profile = maker_.profile();
-    EXPECT_FALSE(average(profile, 60).timeline);
+    const Profile scaled = average(profile(), 60);
+    EXPECT_FALSE(scaled.timeline);
+    EXPECT_FALSE(scaled.further.at(0).timeline);
+    EXPECT_GT(scaled.further[0].total(), 164U);
 }
 
 }  // namespace

@@ -7,26 +7,41 @@
 namespace sample::callgraph {
 namespace {
 
-TEST(HideGc, subtracts_gc_from_ancestors_and_from_functions) {
+TEST(HideMemory, subtracts_it_from_ancestors_and_from_functions) {
     RecordingMaker maker;
     const ThreadId thread = maker.main_thread();
     maker.sample(thread, maker.stack({"main", "parse", "malloc", "callback"}), 10);
     maker.sample(thread, maker.stack({"main", "parse"}), 5);
     maker.sample(thread, maker.stack({"main", "callback"}), 2);
     maker.sample(thread, maker.stack({"main", "only_frees", "free"}), 4);
-    const Profile profile = hide_gc(maker.profile());
+    const Profile profile = hide_memory(maker.profile_with_memory());
     EXPECT_EQ(drawing(profile), "main 7/0\n  main 7/0\n    parse 5/5\n    callback 2/2\n");
-    EXPECT_FALSE(profile.gc.has_value());
-    EXPECT_EQ(function_named(profile, "callback").total_ns, 2U);
+    EXPECT_FALSE(profile.memory.has_value());
+    EXPECT_EQ(function_named(profile, "callback").total, 2U);
     EXPECT_EQ(function_named(profile, "main").samples, 2U);
     EXPECT_EQ(function_named(profile, "malloc").name, "");
     EXPECT_EQ(profile.stats.samples, 4U);
 }
 
-TEST(HideGc, keeps_a_profile_without_gc) {
+TEST(HideMemory, keeps_a_profile_without_it) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 10);
-    EXPECT_EQ(drawing(hide_gc(maker.profile())), drawing(maker.profile()));
+    EXPECT_EQ(drawing(hide_memory(maker.profile_with_memory())), drawing(maker.profile()));
+}
+
+TEST(FoldRecursion, makes_one_node_of_what_has_not_returned_yet) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"main", "eval", "apply", "eval", "apply", "leaf"}), 10);
+    maker.sample(thread, maker.stack({"main", "eval", "eval"}), 5);
+    maker.sample(thread, maker.stack({"main", "eval", "apply", "eval"}), 2);
+    maker.sample(thread, maker.stack({"main", "leaf"}), 1);
+    const Profile profile = fold_recursion(maker.profile());
+    EXPECT_EQ(drawing(profile),
+              "main 18/0\n  main 18/0\n    eval 17/7\n      apply 10/0\n        leaf 10/10\n"
+              "    leaf 1/1\n");
+    EXPECT_EQ(function_named(profile, "eval").total, 17U);
+    EXPECT_EQ(profile.nodes[0].samples, 4U);
 }
 
 TEST(HidePlugins, subtracts_the_topmost_plugin_nodes) {
@@ -39,8 +54,8 @@ TEST(HidePlugins, subtracts_the_topmost_plugin_nodes) {
     maker.sample(thread, maker.frame(main, "helper"), 3);
     const Profile profile = hide_plugins(maker.profile());
     EXPECT_EQ(drawing(profile), "main 3/0\n  main 3/0\n    helper 3/3\n");
-    EXPECT_EQ(function_named(profile, "helper").total_ns, 3U);
-    EXPECT_FALSE(profile.gc.has_value());
+    EXPECT_EQ(function_named(profile, "helper").total, 3U);
+    EXPECT_FALSE(profile.memory.has_value());
 }
 
 TEST(FoldInlined, gives_time_and_callees_to_the_function_with_the_code) {
@@ -52,7 +67,7 @@ TEST(FoldInlined, gives_time_and_callees_to_the_function_with_the_code) {
     const Profile folded = fold_inlined(maker.profile());
     EXPECT_EQ(drawing(folded), "main 5/0\n  main 5/1\n    work 4/4\n");
     EXPECT_EQ(folded.nodes.at(3).call_line, 12U);
-    EXPECT_EQ(function_named(folded, "run").total_ns, 0U);
+    EXPECT_EQ(function_named(folded, "run").total, 0U);
     BuildOptions options;
     options.fold_inlined = true;
     EXPECT_EQ(drawing(maker.profile(options)), drawing(folded));
@@ -77,10 +92,10 @@ TEST(Average, scales_by_the_sessions_length) {
     EXPECT_DOUBLE_EQ(minute.scale, 30);
     EXPECT_EQ(drawing(minute),
               "main 36000000/0\n  main 36000000/6000000\n    work 30000000/30000000\n");
-    EXPECT_EQ(function_named(minute, "work").total_ns, 30'000'000U);
+    EXPECT_EQ(function_named(minute, "work").total, 30'000'000U);
     EXPECT_EQ(function_named(minute, "work").samples, 1U);
-    EXPECT_EQ(minute.threads[0].cpu_ns, 36'000'000U);
-    EXPECT_EQ(minute.stats.sampled_ns, 1'200'000U);
+    EXPECT_EQ(minute.threads[0].total, 36'000'000U);
+    EXPECT_EQ(minute.stats.sampled, 1'200'000U);
 }
 
 TEST(Average, of_an_averaged_profile_starts_from_the_recorded_one) {
@@ -89,7 +104,7 @@ TEST(Average, of_an_averaged_profile_starts_from_the_recorded_one) {
     maker.end();
     const Profile twice = average(average(maker.profile(), 60), 1);
     EXPECT_DOUBLE_EQ(twice.scale, 0.5);
-    EXPECT_EQ(twice.nodes[0].total_ns, 500'000U);
+    EXPECT_EQ(twice.nodes[0].total, 500'000U);
 }
 
 TEST(Average, changes_nothing_where_it_has_no_meaning) {
@@ -114,7 +129,7 @@ TEST(Focus, merges_the_subtrees_of_every_outermost_match) {
     EXPECT_EQ(drawing(focus(maker.profile(), "run")), "run" + expected);
     EXPECT_EQ(drawing(focus(maker.profile(), "ns::run")), "ns::run" + expected);
     EXPECT_EQ(drawing(focus(maker.profile(), "ns::run(int)")), "ns::run(int)" + expected);
-    EXPECT_EQ(function_named(focus(maker.profile(), "run"), "ns::run(int)").total_ns, 15U);
+    EXPECT_EQ(function_named(focus(maker.profile(), "run"), "ns::run(int)").total, 15U);
 }
 
 TEST(Focus, prefers_a_whole_name_to_a_part_of_one) {
@@ -124,13 +139,31 @@ TEST(Focus, prefers_a_whole_name_to_a_part_of_one) {
     EXPECT_EQ(drawing(focus(maker.profile(), "unne")), "unne 10/0\n  runner 10/0\n    run 10/10\n");
 }
 
+TEST(Focus, takes_all_code_of_a_module_that_is_no_file) {
+    RecordingMaker maker;
+    const ModuleId kernel = maker.module("[kernel]", trace::ModuleKind::kernel);
+    const ThreadId thread = maker.main_thread();
+    const NodeId call = maker.frame(maker.stack({"main"}), "do_syscall", kernel);
+    maker.sample(thread, maker.frame(call, "vfs_read", kernel), 10);
+    maker.sample(thread, maker.frame(maker.stack({"main", "work"}), "page_fault", kernel), 4);
+    maker.sample(thread, maker.frame({}, "", maker.pseudo(trace::kKernelUnseen)), 1);
+    EXPECT_EQ(drawing(focus(maker.profile(), "[kernel]")),
+              "[kernel] 14/0\n"
+              "  do_syscall 10/0\n"
+              "    vfs_read 10/10\n"
+              "  page_fault 4/4\n");
+    EXPECT_EQ(drawing(focus(maker.profile(), trace::kKernelUnseen)),
+              "[kernel, caller unseen] 1/0\n"
+              "  [kernel, caller unseen] 1/1\n");
+}
+
 TEST(Focus, without_a_match_is_empty) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 10);
     const Profile profile = focus(maker.profile(), "absent");
     EXPECT_TRUE(profile.categories.empty());
     ASSERT_EQ(profile.nodes.size(), 1U);
-    EXPECT_EQ(profile.nodes[0].total_ns, 0U);
+    EXPECT_EQ(profile.nodes[0].total, 0U);
 }
 
 TEST(Search, keeps_the_stacks_that_contain_a_match) {

@@ -80,6 +80,10 @@ public:
         sample(node({}, 0x1011), 50'000'000'000);
     }
 
+    void guess_name(std::size_t function) {
+        maker_.symbols.functions[function].origin = NameOrigin::guessed;
+    }
+
     [[nodiscard]] const ModuleCode& code() const { return code_; }
     [[nodiscard]] const RecordingMaker& maker() const { return maker_; }
 
@@ -142,6 +146,9 @@ public:
                   {"", "int compute(int n) {", "\tint i = n;", "    i += square(i);",
                    "    return callee(i);", "}"}}}};
     }
+    bool has_text(const std::string& file, std::uint32_t line) override {
+        return analysis::line_of(text(file, {line}), line) != nullptr;
+    }
     std::vector<std::string> problems() override { return {}; }
 
 private:
@@ -168,7 +175,7 @@ protected:
 std::uint64_t self_of_lines(const analysis::Annotation& annotation) {
     return std::accumulate(annotation.lines.begin(), annotation.lines.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const analysis::AnnotatedLine& line) {
-                               return sum + line.weight.self_ns;
+                               return sum + line.weight.self;
                            });
 }
 
@@ -176,7 +183,7 @@ std::uint64_t self_of_instructions(const analysis::Annotation& annotation) {
     std::uint64_t sum = 0;
     for (const analysis::AnnotatedCode& code : annotation.code) {
         for (const analysis::AnnotatedInstruction& instruction : code.instructions) {
-            sum += instruction.weight.self_ns;
+            sum += instruction.weight.self;
         }
     }
     return sum;
@@ -187,24 +194,37 @@ TEST_F(Annotate, selves_add_up_to_those_of_the_report) {
     for (const char* const name : {"compute(int)", "square(int)", "main"}) {
         const analysis::Annotation made = annotation(name);
         const callgraph::Function function = callgraph::function_named(profile, name);
-        EXPECT_EQ(made.weight.self_ns, function.self_ns) << name;
-        EXPECT_EQ(made.weight.total_ns, function.total_ns) << name;
-        EXPECT_EQ(self_of_lines(made), function.self_ns) << name;
-        EXPECT_EQ(self_of_instructions(made), function.self_ns) << name;
+        EXPECT_EQ(made.weight.self, function.self) << name;
+        EXPECT_EQ(made.weight.total, function.total) << name;
+        EXPECT_EQ(self_of_lines(made), function.self) << name;
+        EXPECT_EQ(self_of_instructions(made), function.self) << name;
     }
+}
+
+/// compute(int) has text and 50.021 s of its own; callee(int), with less, has none.
+TEST_F(Annotate, takes_the_hottest_function_with_source_where_none_is_named) {
+    analysis::Annotation made = annotation("");
+    EXPECT_EQ(made.function.name, "compute(int)");
+    EXPECT_EQ(made.notes.at(0),
+              "no function was named: of those with source, this one took most time itself");
+    program_.sample(NodeId{6}, 60'000'000'000);
+    made = annotation("");
+    EXPECT_EQ(made.function.name, "compute(int)");
+    EXPECT_TRUE(made.notes.at(0).ends_with("More took, without source: callee(int)"))
+        << made.notes.at(0);
 }
 
 TEST_F(Annotate, lines_have_what_was_inlined_and_called_there_in_their_total) {
     const analysis::Annotation made = annotation("compute(int)");
     ASSERT_EQ(made.lines.size(), 5U);
     EXPECT_EQ(made.lines[1].line, 11U);
-    EXPECT_EQ(made.lines[1].weight.self_ns, 50'020'000'000U) << "where it was inlined, too";
+    EXPECT_EQ(made.lines[1].weight.self, 50'020'000'000U) << "where it was inlined, too";
     EXPECT_EQ(made.lines[2].line, 12U);
-    EXPECT_EQ(made.lines[2].weight.self_ns, 0U) << "square(int)'s";
-    EXPECT_EQ(made.lines[2].weight.total_ns, 300'000'000U);
+    EXPECT_EQ(made.lines[2].weight.self, 0U) << "square(int)'s";
+    EXPECT_EQ(made.lines[2].weight.total, 300'000'000U);
     EXPECT_EQ(made.lines[3].line, 13U);
-    EXPECT_EQ(made.lines[3].weight.total_ns, 4'000'000'000U);
-    EXPECT_EQ(made.lines[4].weight.total_ns, 0U) << "never sampled, but has an instruction";
+    EXPECT_EQ(made.lines[3].weight.total, 4'000'000'000U);
+    EXPECT_EQ(made.lines[4].weight.total, 0U) << "never sampled, but has an instruction";
 }
 
 TEST_F(Annotate, instructions_say_where_they_were_inlined_from) {
@@ -218,16 +238,16 @@ TEST_F(Annotate, instructions_say_where_they_were_inlined_from) {
     const analysis::AnnotatedInstruction& square = made.code[1].instructions[2];
     EXPECT_EQ(square.inlined, (std::vector<analysis::InlinedPlace>{{"square(int)", kFile, 3}}));
     EXPECT_EQ(made.lines[square.line].line, 12U);
-    EXPECT_EQ(square.weight.total_ns, 300'000'000U);
-    EXPECT_EQ(square.weight.self_ns, 0U);
+    EXPECT_EQ(square.weight.total, 300'000'000U);
+    EXPECT_EQ(square.weight.self, 0U);
 }
 
 TEST_F(Annotate, a_call_has_the_time_below_it) {
     const analysis::Annotation made = annotation("compute(int)");
     const analysis::AnnotatedInstruction& call = made.code.at(1).instructions.at(3);
     EXPECT_EQ(call.text, "call   0x2000 <callee(int)>");
-    EXPECT_EQ(call.weight.self_ns, 0U);
-    EXPECT_EQ(call.weight.total_ns, 4'000'000'000U);
+    EXPECT_EQ(call.weight.self, 0U);
+    EXPECT_EQ(call.weight.total, 4'000'000'000U);
 }
 
 TEST_F(Annotate, functions_are_found_by_the_rules_of_focus) {
@@ -251,11 +271,21 @@ TEST_F(Annotate, functions_are_found_by_the_rules_of_focus) {
 TEST_F(Annotate, code_that_is_not_to_be_had_is_said) {
     const analysis::Annotation made = annotation("compute(int)", false);
     EXPECT_TRUE(made.code.empty());
-    EXPECT_EQ(self_of_lines(made), made.weight.self_ns) << "lines need no code";
+    EXPECT_EQ(self_of_lines(made), made.weight.self) << "lines need no code";
     ASSERT_EQ(made.notes.size(), 1U);
     EXPECT_EQ(made.notes[0],
               "50.021 s of its own time lie in code that is neither in the recording nor on this "
-              "machine");
+              "machine: annotate it where it was recorded");
+}
+
+TEST_F(Annotate, a_guessed_function_has_no_end) {
+    program_.guess_name(3);
+    const analysis::Annotation made = annotation("callee(int)");
+    ASSERT_EQ(made.notes.size(), 1U);
+    EXPECT_EQ(
+        made.notes[0],
+        "4.000 s of its own time have no instructions: the name is guessed, and no symbol says "
+        "where the function ends");
 }
 
 constexpr Terminal kPlain{false, true, 0};
@@ -282,7 +312,7 @@ self 50.021 s, total 54.321 s, 5 samples
   4000.000                   1003:  call   0x2000 <callee(int)>
                        14  }
 
-what was never sampled is left out, but for its neighbours: --all shows it
+Lines without samples are left out, except near sampled ones: --all shows them.
 )");
 }
 

@@ -21,11 +21,11 @@ callgraph::Profile broken_profile() {
     callgraph::Profile profile = made_up_profile();
     callgraph::Stats& stats = profile.stats;
     stats.incomplete_stacks = 200;
-    stats.incomplete_ns = 20 * kMs;
+    stats.incomplete = 20 * kMs;
     stats.truncated_stacks = 50;
-    stats.truncated_ns = 5 * kMs;
+    stats.truncated = 5 * kMs;
     stats.guessed_stacks = 30;
-    stats.guessed_ns = 3 * kMs;
+    stats.guessed = 3 * kMs;
     stats.unwind_table_bytes = 262'144;
     stats.broken_stacks = {{StackBreak::no_cfi, "/usr/lib/libx264.so.164", 120, 13 * kMs},
                            {StackBreak::no_module, "", 60, 6 * kMs},
@@ -45,11 +45,11 @@ TEST(BrokenStacks, are_a_table_with_what_to_do_about_the_heaviest) {
                     text.find("\nprocesses\n") - text.find("\nstacks that lack frames"));
     EXPECT_EQ(table, R"(
 stacks that lack frames
-   samples    share      time ms    share  why                    outermost known frame in
-       120    1.2 %       13.000    1.3 %  no unwind tables       libx264.so.164
-        60    0.6 %        6.000    0.6 %  no known code          code in no module
-        50    0.5 %        5.000    0.5 %  deeper than the limit  -
-        20    0.2 %        1.000    0.1 %  no unwind tables       ev\x1bil.so
+   samples   share    time ms   share  why                    outermost known frame in
+       120   1.2 %     13.000   1.3 %  no unwind tables       libx264.so.164
+        60   0.6 %      6.000   0.6 %  no known code          code in no module
+        50   0.5 %      5.000   0.5 %  deeper than the limit  -
+        20   0.2 %      1.000   0.1 %  no unwind tables       ev\x1bil.so
 hint: libx264.so.164 has code without unwind tables: rebuild it with -fasynchronous-unwind-tables, its assembly with .cfi directives
 hint: code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen where it keeps frame pointers, as with java -XX:+PreserveFramePointer
 hint: stacks deeper than the limit lack frames: --max-stack keeps up to 8192
@@ -89,7 +89,7 @@ TEST(BrokenStacks, name_each_reason_and_what_to_do) {
 }
 
 TEST(BrokenStacks, are_whole_in_json) {
-    const Json json = Json::parse(stats_json(broken_profile()));
+    const Json json = Json::parse(as_json(stats_view, broken_profile()));
     EXPECT_EQ(json.at("incomplete_stacks"), 200);
     EXPECT_EQ(json.at("incomplete_us"), 20'000);
     EXPECT_EQ(json.at("truncated_us"), 5'000);
@@ -111,20 +111,35 @@ TEST(BrokenStacks, are_whole_in_json) {
 }
 
 TEST(BrokenStacks, get_one_line_of_the_summary_if_they_are_more_than_a_few) {
-    const std::string text = summary_view(broken_profile(), {kPipe, 3, ""});
+    const std::string text = summary_view(broken_profile(), {kPipe});
     EXPECT_TRUE(contains(text,
-                         "stacks    2.0 % incomplete, 0.5 % truncated; 99.9 % of the CPU time has "
-                         "one\n          mostly no unwind tables in libx264.so.164: see the view "
+                         "stacks    2.0 % incomplete, 0.5 % truncated, 0.3 % with guessed callers; "
+                         "99.9 % of the CPU time has one\n          mostly no unwind tables in "
+                         "libx264.so.164: see the view "
                          "stats\n"))
         << text;
     callgraph::Profile few = broken_profile();
     few.stats.incomplete_stacks = 10;
-    EXPECT_FALSE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
+    EXPECT_FALSE(contains(summary_view(few, {kPipe}), "mostly"));
     few.stats.incomplete_stacks = 11;
-    EXPECT_TRUE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
+    EXPECT_TRUE(contains(summary_view(few, {kPipe}), "mostly"));
     // Deep recursion breaks no stack.
     few.stats.broken_stacks = {{StackBreak::depth_limit, "", 50, 5 * kMs}};
-    EXPECT_FALSE(contains(summary_view(few, {kPipe, 3, ""}), "mostly"));
+    EXPECT_FALSE(contains(summary_view(few, {kPipe}), "mostly"));
+}
+
+TEST(BrokenStacks, are_not_called_complete_where_callers_were_guessed_or_nothing_was_sampled) {
+    callgraph::Profile profile = made_up_profile();
+    profile.stats.incomplete_stacks = 0;
+    EXPECT_TRUE(contains(summary_view(profile, {kPipe}), "stacks    all complete; "));
+    profile.stats.guessed_stacks = 7'000;
+    EXPECT_TRUE(
+        contains(summary_view(profile, {kPipe}), "stacks    70.0 % with guessed callers; "));
+    profile.stats.guessed_stacks = 0;
+    profile.stats.samples = 0;
+    EXPECT_TRUE(
+        contains(summary_view(profile, {kPipe}), "stacks    whole recording: none sampled; "))
+        << summary_view(profile, {kPipe});
 }
 
 /// Ten samples of main → [frames elided] → leaf, one that has no unwind tables in libfoo, and four
@@ -165,14 +180,14 @@ TEST(RecordedStacks, are_shown_with_what_they_lack) {
     const callgraph::Profile profile = recorded_profile();
     const std::string text = callgraph_view(profile, {{false, false, 0}, Unit::milliseconds, 0.0});
     EXPECT_TRUE(contains(text, R"(
-      15.000        0.000  `- main
-      14.000        0.000     |- app+0x1000
-      10.000        0.000     |  |- [frames elided]
-      10.000       10.000     |  |  app+0x2000
-       4.000        4.000     |  `- app+0x2000
-       1.000        0.000     `- [stack incomplete]
-       1.000        0.000        libfoo.so+0x3000
-       1.000        1.000        app+0x2000
+    15.000             `- main
+    14.000                |- app+0x1000
+    10.000                |  |- [frames elided]
+    10.000     10.000     |  |  app+0x2000
+     4.000      4.000     |  `- app+0x2000
+     1.000                `- [stack incomplete]
+     1.000                   libfoo.so+0x3000
+     1.000      1.000        app+0x2000
 )")) << text;
     const callgraph::Stats& stats = profile.stats;
     EXPECT_EQ(stats.samples, 15U);

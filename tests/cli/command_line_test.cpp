@@ -127,6 +127,25 @@ TEST(Record, takes_the_last_of_an_option_given_twice) {
     EXPECT_TRUE(options.children);
 }
 
+TEST(Record, channels_by_name_and_by_preset) {
+    const auto both = parse_as<RecordOptions>({"--trace", "default,physics", "app"});
+    EXPECT_EQ(both.trace, "cpu,frame,bookmark,region,counter,log,physics");
+    EXPECT_TRUE(both.samples);
+    EXPECT_EQ(parse_as<RecordOptions>({"--trace", "light,all", "app"}).trace,
+              "frame,bookmark,region,log,all");
+    const std::string channels = parse_as<Text>({"--list-channels"}).text;
+    for (const char* const line : {"\n  cpu       zones", "\n  log ", "\n  default ", "\n  all "}) {
+        EXPECT_NE(channels.find(line), std::string::npos) << channels;
+    }
+    const auto alone = parse_as<RecordOptions>({"--trace=cpu", "--freq", "off", "app"});
+    EXPECT_EQ(alone.trace, "cpu");
+    EXPECT_FALSE(alone.samples);
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"--trace", "cpu,,log", "app"}, {"--freq", "off", "app"}}) {
+        EXPECT_FALSE(parse_options<RecordOptions>(words));
+    }
+}
+
 TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({}, "no command to record");
     expect_refusal({"--freq", "10k"}, "no command to record");
@@ -137,6 +156,7 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--freq", "fast", "app"}, "'fast' is not a frequency");
     expect_refusal({"--time", "soon", "app"}, "e.g. 500ms, 10s or 5m");
     expect_refusal({"--time", "0s", "app"}, "--time '0s'");
+    expect_refusal({"--delay", "soon", "app"}, "--delay 'soon'");
     expect_refusal({"--export", "svg=x", "app"}, "json, folded");
     expect_refusal({"--export", "json", "app"}, "FORMAT=FILE");
     expect_refusal({"--export", "json=", "app"}, "FORMAT=FILE");
@@ -151,12 +171,28 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--color", "pink", "app"}, "auto, always, never");
     expect_refusal({"--frequency", "1k", "app"}, "--frequency");
     expect_refusal({"--freq"}, "--freq");
-    expect_refusal({"attach", "12"}, "sample -- attach");
+    expect_refusal({"view", "12"}, "sample -- view");
 }
 
 TEST(Refusals, say_where_help_is) {
     expect_refusal({"--bogus", "app"}, "\nTry: sample record --help");
     expect_refusal({"report", "--bogus"}, "\nTry: sample report --help");
+}
+
+TEST(Refusals, know_what_perf_calls_it) {
+    expect_refusal({"-F", "999", "--", "x"}, "-F is --freq here\nTry: sample --freq 999 -- x");
+    expect_refusal({"record", "-F99", "-g", "--", "./app", "-F", "1"},
+                   "-F is --freq here; -g: stacks are always taken, leave it out\n"
+                   "Try: sample --freq 99 -- ./app -F 1");
+    expect_refusal({"--call-graph=dwarf", "app", "two words"}, "\nTry: sample app 'two words'");
+    expect_refusal({"-o", "x", "-e", "cycles", "--", "x"}, "Try: sample -o x --event cycles -- x");
+    expect_refusal({"-D", "500", "x"}, "Try: sample --delay 500ms x");
+    expect_refusal(
+        {"-p", "12"},
+        "-p: a process that runs already is recorded with all its threads by sample attach PID");
+    expect_refusal({"-ag"}, "-g: stacks are always taken");
+    expect_refusal({"stat", "x"}, "sample --event NAME -- COMMAND");
+    expect_refusal({"report", "-g", "x"}, "-g: stacks are always taken");
 }
 
 TEST(Record, takes_an_event) {
@@ -208,11 +244,13 @@ TEST(Report, reads_every_option) {
                                                   "/second",
                                                   "a.utrace"});
     EXPECT_EQ(options.view, View::callgraph);
-    EXPECT_EQ(options.choice.debug_folders, (std::vector<std::string>{"/first", "/second"}));
+    EXPECT_TRUE(options.choice.labels.is_nothing());
+    EXPECT_EQ(options.choice.names_from.debug_folders,
+              (std::vector<std::string>{"/first", "/second"}));
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
     EXPECT_EQ(options.choice.average_s, 300U);
-    EXPECT_TRUE(options.choice.hide_gc);
+    EXPECT_TRUE(options.choice.hide_memory);
     EXPECT_TRUE(options.choice.hide_plugins);
     EXPECT_EQ(options.choice.names, symbolize::NameForm::brief);
     EXPECT_TRUE(options.choice.fold_parts);
@@ -232,8 +270,8 @@ TEST(Report, has_the_defaults_of_the_contract) {
     EXPECT_EQ(options.unit, Unit::weight);
     EXPECT_FALSE(options.choice.average_s.has_value());
     EXPECT_FALSE(options.choice.category.has_value());
-    EXPECT_FALSE(options.choice.hide_gc);
-    EXPECT_EQ(options.choice.names, symbolize::NameForm::full);
+    EXPECT_FALSE(options.choice.hide_memory);
+    EXPECT_EQ(options.choice.names, std::nullopt);
     EXPECT_FALSE(options.choice.fold_parts);
     EXPECT_FALSE(options.choice.fold_inlined);
     EXPECT_FALSE(options.choice.by_line);
@@ -241,17 +279,16 @@ TEST(Report, has_the_defaults_of_the_contract) {
 }
 
 TEST(Report, takes_options_behind_the_file_too) {
-    EXPECT_EQ(parse_as<ReportOptions>({"report", "a", "--hide", "gc"}).choice.hide_gc, true);
+    EXPECT_EQ(parse_as<ReportOptions>({"report", "a", "--hide", "gc"}).choice.hide_memory, true);
     EXPECT_EQ(parse_as<ReportOptions>({"report", "--", "-a"}).file, "-a");
 }
 
 TEST(Report, refuses_and_says_what_is_allowed) {
-    expect_refusal({"report"}, "no file to read");
     expect_refusal({"report", "a", "b"}, "one file at a time");
     expect_refusal({"report", "--view", "tree", "a"},
-                   "choose one of summary, callgraph, functions, threads, stats");
+                   "choose one of summary, callgraph, callers, functions, threads, stats");
     expect_refusal({"report", "--average", "2m", "a"}, "choose one of 1s, 1m, 5m, 10m");
-    expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of gc, plugins");
+    expect_refusal({"report", "--hide", "gc,io", "a"}, "'io': choose one of memory, plugins, gc");
     expect_refusal({"report", "--fold", "parts,x", "a"}, "--fold cannot be 'x'");
     expect_refusal({"report", "--fold", "", "a"}, "choose one of inlined, parts");
     expect_refusal({"report", "--names", "long", "a"}, "choose one of full, noargs, short");
@@ -278,13 +315,12 @@ TEST(Export, reads_its_options) {
 TEST(Export, refuses_and_says_what_is_allowed) {
     expect_refusal({"export", "a"}, "--format with one of json, folded");
     expect_refusal({"export", "--format", "svg", "a"}, "choose one of json, folded");
-    expect_refusal({"export", "--format", "json"}, "no file to read");
 }
 
 TEST(Diff, has_the_defaults_of_the_contract) {
     const auto options = parse_as<DiffVerbOptions>({"diff", "a", "b"});
-    EXPECT_EQ(options.before, "a");
-    EXPECT_EQ(options.after, "b");
+    EXPECT_EQ(options.before, (std::vector<std::string>{"a"}));
+    EXPECT_EQ(options.after, (std::vector<std::string>{"b"}));
     EXPECT_EQ(options.view, DiffView::functions);
     EXPECT_FALSE(options.normalize);
     EXPECT_EQ(options.confidence_percent, 95);
@@ -305,10 +341,38 @@ TEST(Diff, reads_every_option) {
     EXPECT_EQ(options.limit, 0U);
     EXPECT_TRUE(options.json);
     EXPECT_EQ(options.color, ColorMode::always);
-    EXPECT_TRUE(options.choice.hide_gc);
+    EXPECT_TRUE(options.choice.hide_memory);
+}
+
+TEST(Diff, takes_several_files_a_side) {
+    using Words = std::vector<std::string>;
+    const auto several =
+        parse_as<DiffVerbOptions>({"diff", "--json", "a1", "a2", "a3", "--", "b1", "b2"});
+    EXPECT_EQ(several.before, (Words{"a1", "a2", "a3"}));
+    EXPECT_EQ(several.after, (Words{"b1", "b2"}));
+    EXPECT_TRUE(several.json);
+    const auto one = parse_as<DiffVerbOptions>({"diff", "a", "--", "-b"});
+    EXPECT_EQ(one.before, Words{"a"});
+    EXPECT_EQ(one.after, Words{"-b"});
+    // The first "--" ends the options where no file stands before it.
+    const auto dashed = parse_as<DiffVerbOptions>({"diff", "--", "-a", "-b"});
+    EXPECT_EQ(dashed.before, Words{"-a"});
+    EXPECT_EQ(dashed.after, Words{"-b"});
+    const auto both = parse_as<DiffVerbOptions>({"diff", "--", "-a", "-b", "--", "-c", "-d"});
+    EXPECT_EQ(both.before, (Words{"-a", "-b"}));
+    EXPECT_EQ(both.after, (Words{"-c", "-d"}));
+}
+
+TEST(Diff, normalizes_by_a_function) {
+    const auto options = parse_as<DiffVerbOptions>({"diff", "--normalize-by", "f(int)", "a", "b"});
+    EXPECT_TRUE(options.normalize);
+    EXPECT_EQ(options.normalize_by, "f(int)");
 }
 
 TEST(Diff, refuses_what_it_cannot_do) {
+    expect_refusal({"diff", "a", "--", "b", "c"}, "1 file and 2 files are compared");
+    expect_refusal({"diff", "a", "b", "--", "c"}, "2 files and 1 file are compared");
+    expect_refusal({"diff", "--", "--", "c"}, "0 files and 1 file are compared");
     expect_refusal({"diff", "a"}, "two files are compared, not 1");
     expect_refusal({"diff", "a", "b", "c"}, "two files are compared, not 3");
     expect_refusal({"diff", "--view", "tree", "a", "b"}, "functions, paths");
@@ -321,7 +385,7 @@ TEST(Diff, refuses_what_it_cannot_do) {
     expect_refusal({"diff", "--fail-above", "", "a", "b"}, "like 5%");
     expect_refusal({"diff", "--fail-above=", "a", "b"}, "like 5%");
     expect_refusal({"diff", "--fail-above", "5", "--fail-above", "", "a", "b"}, "like 5%");
-    expect_refusal({"diff", "--limit", "few", "a", "b"}, "no number of lines");
+    expect_refusal({"diff", "--limit", "few", "a", "b"}, "not a number of lines");
 }
 
 TEST(Doctor, reads_its_options) {
@@ -330,11 +394,31 @@ TEST(Doctor, reads_its_options) {
     expect_refusal({"doctor", "me"}, "me");
 }
 
+TEST(Trace, reads_its_options) {
+    const auto plain = parse_as<TraceOptions>({"trace", "info"});
+    EXPECT_EQ(plain.action, TraceAction::info);
+    EXPECT_EQ(plain.file, "");
+    const auto all = parse_as<TraceOptions>({"trace", "dump", "--logger", "A", "--logger", "B",
+                                             "--event", "A.C", "--limit", "5", "--json", "f"});
+    EXPECT_EQ(all.action, TraceAction::dump);
+    EXPECT_EQ(all.loggers, (Arguments{"A", "B"}));
+    EXPECT_EQ(all.events, Arguments{"A.C"});
+    EXPECT_EQ(all.limit, 5U);
+    EXPECT_TRUE(all.json);
+    EXPECT_EQ(all.file, "f");
+    EXPECT_EQ(parse_as<TraceOptions>({"trace", "channels", "-"}).action, TraceAction::channels);
+    expect_refusal({"trace", "info", "--event", "A", "f"}, "of sample trace dump");
+    expect_refusal({"trace"}, "write sample trace dump|info|channels and one FILE");
+    expect_refusal({"trace", "info", "a", "b"}, "one FILE");
+    expect_refusal({"trace", "show", "a"}, "sample trace cannot be 'show': choose one of dump");
+    EXPECT_EQ(suggest({"trace", "i"}), "info\t\n");
+}
+
 TEST(Help, is_printed_for_all_and_for_each_verb) {
     for (const Arguments& words : {Arguments{"--help"}, {"-h"}, {"help"}}) {
         EXPECT_NE(parse_as<Text>(words).text.find("Verbs:"), std::string::npos);
     }
-    for (const char* verb : {"record", "report", "export", "doctor"}) {
+    for (const char* verb : {"record", "report", "export", "trace", "doctor"}) {
         const std::string text = parse_as<Text>({"help", verb}).text;
         EXPECT_EQ(text, parse_as<Text>({verb, "--help"}).text);
         EXPECT_NE(text.find("Usage: sample "), std::string::npos);
@@ -365,7 +449,7 @@ TEST(CommandLine, reads_import) {
     expect_refusal({"import"}, "no file to read: write sample import [OPTIONS] FILE");
     expect_refusal({"import", "--from", "xml", "a"},
                    "--from cannot be 'xml': choose one of json, speedscope, pprof, perf-script, "
-                   "folded, folded-threads, luau");
+                   "folded, folded-threads, luau, cpuprofile, callgrind");
 }
 
 TEST(CommandLine, reads_the_format_of_foreign_files) {
@@ -375,6 +459,80 @@ TEST(CommandLine, reads_the_format_of_foreign_files) {
                   .choice.from,
               imports::Format::folded);
     expect_refusal({"report", "--from", "x", "a"}, "--from cannot be 'x'");
+}
+
+TEST(ReportOptions, choose_samples_by_what_the_program_says) {
+    const auto options =
+        parse_as<ReportOptions>({"report", "--in-zone", "load", "--in-zone", "[x]", "--in-frames",
+                                 "render:slowest:0.5%", "--between", "[a", "b c", "--from", "1.2s",
+                                 "--to", "3s", "--by", "zone", "--zones", "a.utrace"});
+    const analysis::LabelChoice& labels = options.choice.labels;
+    EXPECT_EQ(labels.in_zones, (std::vector<std::string>{"load", "[x]"}));
+    ASSERT_TRUE(labels.moments.frames);
+    EXPECT_EQ(labels.moments.frames->kind, "render");
+    EXPECT_EQ(labels.moments.frames->slowest_percent, 0.5);
+    EXPECT_EQ(labels.moments.between, (std::pair<std::string, std::string>{"[a", "b c"}));
+    EXPECT_EQ(labels.moments.from_ns, 1'200'000'000U);
+    EXPECT_EQ(labels.moments.to_ns, 3'000'000'000U);
+    EXPECT_EQ(labels.by, analysis::LabelBy::zone);
+    EXPECT_EQ(options.choice.category, callgraph::CategoryBy::label);
+    EXPECT_TRUE(labels.zones);
+    EXPECT_EQ(options.file, "a.utrace");
+}
+
+TEST(ReportOptions, take_a_time_or_a_format_from_one_word) {
+    const auto later = parse_as<ReportOptions>(
+        {"report", "--from", "0", "--from", "json", "--in-frames", "slower:16ms", "a"});
+    EXPECT_EQ(later.choice.labels.moments.from_ns, std::nullopt);
+    EXPECT_EQ(later.choice.from, imports::Format::json);
+    EXPECT_EQ(later.choice.labels.moments.frames->slower_than_ns, 16'000'000U);
+    EXPECT_EQ(
+        parse_as<ReportOptions>({"report", "--from", "0s", "a"}).choice.labels.moments.from_ns, 0U);
+}
+
+TEST(ReportOptions, say_which_moments_and_frames_there_can_be) {
+    expect_refusal({"report", "--from", "1.2x", "a"}, "--from '1.2x' is no time");
+    expect_refusal({"report", "--to", "late", "a"}, "--to 'late' is no time");
+    expect_refusal({"report", "--to", "-1s", "a"}, "is no time");
+    expect_refusal({"report", "--by", "colour", "a"}, "process, thread, module, zone, frame");
+    for (const char* const frames : {"slowest", "slowest:", "slowest:1", "slowest:0%", "slower:1%",
+                                     "slowest:101%", "quick:1%", "slowest:x%"}) {
+        expect_refusal({"report", "--in-frames", frames, "a"}, "write slowest:1%, slower:16ms");
+    }
+    expect_refusal({"report", "--between", "a"}, "--between");
+    EXPECT_EQ(parse_as<ReportOptions>({"report", "--between", "a", "b", "f.utrace"}).file,
+              "f.utrace");
+}
+
+TEST(Completion, offers_the_values_of_an_option) {
+    EXPECT_EQ(suggest({"--clock", ""}), "cpu\t\nwall\t\n");
+    EXPECT_EQ(suggest({"report", "--view", "s"}), "summary\t\nstats\t\n");
+    EXPECT_EQ(suggest({"diff", "--view", ""}), "functions\t\npaths\t\n");
+    EXPECT_EQ(suggest({"report", "--view=c"}),
+              "--view=callgraph\t\n--view=callers\t\n--view=counters\t\n")
+        << "whole words";
+    EXPECT_EQ(suggest({"--clock="}), "--clock=cpu\t\n--clock=wall\t\n");
+    EXPECT_EQ(suggest({"report", "--json="}), "") << "no option with a value";
+    EXPECT_EQ(suggest({"--export", "html"}), "html=\t\n");
+    EXPECT_EQ(suggest({"--export=ht"}), "--export=html=\t\n");
+    EXPECT_EQ(suggest({"-f", ""}), "1k\t\n10k\t\noff\t\n") << "by its short name, too";
+    EXPECT_EQ(suggest({"report", "--focus", ""}), "") << "files";
+}
+
+TEST(Completion, offers_options_and_verbs_with_their_help) {
+    EXPECT_EQ(suggest({"report", "--fo"}),
+              "--focus\tOnly this function and what it calls\n"
+              "--fold\tinlined: inlined calls become their callers' own\n");
+    EXPECT_NE(suggest({"--no-ca"}).find("--no-cache\t"), std::string::npos);
+    EXPECT_EQ(suggest({"dif"}),
+              ":command 0\ndiff\tCompare two recordings: what got worse, what better\n");
+    EXPECT_EQ(suggest({"report", ""}), "") << "files";
+}
+
+TEST(Completion, leaves_the_command_to_itself) {
+    EXPECT_EQ(suggest({"--freq", "1k", "ls", "--a"}), ":command 2\n");
+    EXPECT_EQ(suggest({"record", "--quiet", "--", "ls", ""}), ":command 3\n");
+    EXPECT_EQ(suggest({"record", "--quiet", ""}), ":command 2\n") << "it may begin here";
 }
 
 }  // namespace

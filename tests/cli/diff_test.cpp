@@ -1,6 +1,7 @@
 // What `sample diff` prints for profiles whose figures are known, and when its gate closes.
 #include "cli/views/diff.h"
 
+#include "callgraph/transforms.h"
 #include "made_up_profile.h"
 
 #include <gtest/gtest.h>
@@ -20,43 +21,54 @@ constexpr std::uint64_t kNsPerSample = 100'000;
 callgraph::Profile with_more_parsing(std::uint64_t samples) {
     callgraph::Profile profile = made_up_profile();
     for (std::uint32_t id : {0U, 1U, 2U, 3U}) {
-        profile.nodes[id].total_ns += samples * kNsPerSample;
+        profile.nodes[id].total += samples * kNsPerSample;
         profile.nodes[id].samples += samples;
     }
-    profile.nodes[3].self_ns += samples * kNsPerSample;
+    profile.nodes[3].self += samples * kNsPerSample;
     profile.nodes[3].self_samples += samples;
     return profile;
+}
+
+std::vector<analysis::Run> runs_of(const std::vector<DiffSide>& sides) {
+    std::vector<analysis::Run> runs;
+    runs.reserve(sides.size());
+    for (const DiffSide& side : sides) {
+        runs.push_back({&side.profile, 1, side.reference ? &*side.reference : nullptr});
+    }
+    return runs;
+}
+
+std::vector<const callgraph::Profile*> profiles_of(const std::vector<DiffSide>& sides) {
+    std::vector<const callgraph::Profile*> profiles;
+    profiles.reserve(sides.size());
+    for (const DiffSide& side : sides) {
+        profiles.push_back(&side.profile);
+    }
+    return profiles;
+}
+
+/// Fills in what is found of the report's recordings.
+void judge(DiffReport& report) {
+    analysis::DiffOptions choice;
+    choice.normalize = report.options.normalize;
+    choice.paths = report.options.view == DiffView::paths;
+    report.diff = analysis::diff(runs_of(report.before), runs_of(report.after), choice);
+    report.warnings =
+        analysis::comparability_warnings(profiles_of(report.before), profiles_of(report.after),
+                                         report.options.choice.average_s.has_value());
+    if (report.options.fail_above_percent) {
+        report.failures = analysis::gate_failures(report.diff, *report.options.fail_above_percent);
+    }
 }
 
 DiffReport report_of(callgraph::Profile before, callgraph::Profile after,
                      DiffVerbOptions options = {}) {
     DiffReport report;
     report.options = std::move(options);
-    report.before = {"a.utrace", std::move(before)};
-    report.after = {"b.utrace", std::move(after)};
-    analysis::DiffOptions choice;
-    choice.normalize = report.options.normalize;
-    choice.paths = report.options.view == DiffView::paths;
-    report.diff = analysis::diff(report.before.profile, report.after.profile, choice);
-    report.warnings = analysis::comparability_warnings(report.before.profile, report.after.profile,
-                                                       report.options.choice.average_s.has_value());
-    if (report.options.fail_above_percent) {
-        report.failures = analysis::gate_failures(report.diff, *report.options.fail_above_percent);
-    }
+    report.before = {{"a.utrace", std::move(before)}};
+    report.after = {{"b.utrace", std::move(after)}};
+    judge(report);
     return report;
-}
-
-std::size_t widest_line(const std::string& text) {
-    std::istringstream lines{text};
-    std::size_t widest = 0;
-    for (std::string line; std::getline(lines, line);) {
-        std::size_t width = 0;
-        for (const char c : line) {
-            width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
-        }
-        widest = std::max(widest, width);
-    }
-    return widest;
 }
 
 TEST(DiffView, lists_what_is_worse_with_its_interval) {
@@ -165,10 +177,64 @@ TEST(DiffView, judges_nothing_without_numbers_of_samples) {
 TEST(DiffView, counts_an_event) {
     callgraph::Profile before = made_up_profile();
     callgraph::Profile after = with_more_parsing(1000);
-    before.unit = after.unit = before.event = after.event = "page-faults";
+    before.metric.unit = after.metric.unit = before.event = after.event = "page-faults";
     const std::string text = diff_view(report_of(before, after), kPipe);
     EXPECT_NE(text.find("  +100000000  "), std::string::npos) << text;
     EXPECT_NE(text.find("   1,000,000,000 page-faults, 10,000 samples"), std::string::npos) << text;
+}
+
+TEST(DiffView, names_every_run_and_says_what_is_counted) {
+    DiffReport report = report_of(made_up_profile(), with_more_parsing(1000));
+    report.before.push_back({"a2.utrace", with_more_parsing(100)});
+    report.after.push_back({"b2.utrace", with_more_parsing(1100)});
+    judge(report);
+    const std::string text = diff_view(report, kPipe);
+    EXPECT_NE(text.find("A1  a.utrace  ./app --fast\n   1.000 s of CPU time, 10,000 samples"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("A2  a2.utrace  ./app --fast\n   1.010 s"), std::string::npos) << text;
+    EXPECT_NE(text.find("B2  b2.utrace"), std::string::npos) << text;
+    EXPECT_NE(text.find("whole, mean  1.005 s → 1.105 s  +10.0 % ("), std::string::npos) << text;
+    EXPECT_NE(text.find("noise of sampling and the spread between runs are counted\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("runs may differ by more"), std::string::npos) << text;
+    const Json json = Json::parse(diff_json(report));
+    ASSERT_EQ(json["a"].size(), 2U);
+    EXPECT_EQ(json["a"][1]["file"], "a2.utrace");
+    EXPECT_EQ(json["a"][1]["total_us"], 1'010'000);
+    EXPECT_EQ(json["whole"]["a_us"], 1'005'000);
+    EXPECT_EQ(json["whole"]["a_samples"], 20'100);
+}
+
+TEST(DiffView, says_which_run_cannot_be_judged) {
+    DiffReport report = report_of(made_up_profile(), with_more_parsing(10));
+    callgraph::Profile imported = made_up_profile();
+    for (callgraph::Node& node : imported.nodes) {
+        node.samples = node.self_samples = 0;
+    }
+    report.before.push_back({"a2.utrace", made_up_profile()});
+    report.after.push_back({"b2.json", imported});
+    judge(report);
+    const std::string text = diff_view(report, kPipe);
+    EXPECT_NE(text.find("not judged: B2 does not say"), std::string::npos) << text;
+}
+
+TEST(DiffView, says_what_all_is_divided_by) {
+    DiffVerbOptions options;
+    options.normalize = true;
+    options.normalize_by = "parse";
+    DiffReport report = report_of(made_up_profile(), made_up_profile(), options);
+    for (std::vector<DiffSide>* sides : {&report.before, &report.after}) {
+        sides->front().reference = callgraph::focus(made_up_profile(), "parse");
+    }
+    judge(report);
+    const std::string text = diff_view(report, kPipe);
+    // 1.000 s of which parse has 0.600.
+    EXPECT_DOUBLE_EQ(report.diff.whole.before.value, 1 / 0.6);
+    EXPECT_NE(text.find("; divided by parse  +0.0 % ("), std::string::npos) << text;
+    EXPECT_NE(text.find(" % of parse)  within noise"), std::string::npos) << text;
+    EXPECT_EQ(Json::parse(diff_json(report))["normalized_by"], "parse");
 }
 
 TEST(DiffJson, has_every_function_with_its_interval) {

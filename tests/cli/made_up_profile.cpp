@@ -1,5 +1,7 @@
 #include "made_up_profile.h"
 
+#include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace sample::cli {
@@ -11,8 +13,8 @@ NodeId add_node(callgraph::Profile& profile, NodeId parent, std::uint32_t functi
     callgraph::Node node;
     node.parent = parent;
     node.function = FunctionId{function};
-    node.total_ns = total_us * 1000;
-    node.self_ns = self_us * 1000;
+    node.total = total_us * 1000;
+    node.self = self_us * 1000;
     node.samples = total_us / 100;
     node.self_samples = self_us / 100;
     profile.nodes.push_back(std::move(node));
@@ -29,8 +31,8 @@ void add_function(callgraph::Profile& profile, std::string name, std::string sou
     function.source = std::move(source);
     function.line = line;
     function.module = 1;
-    function.total_ns = total_us * 1000;
-    function.self_ns = self_us * 1000;
+    function.total = total_us * 1000;
+    function.self = self_us * 1000;
     function.samples = total_us / 100;
     function.self_samples = self_us / 100;
     profile.functions.push_back(std::move(function));
@@ -56,7 +58,7 @@ void add_facts(callgraph::Profile& profile) {
     stats.clock = "cpu";
     stats.wall_ns = 1100 * kMs;
     stats.process_cpu_ns = 1001 * kMs;
-    stats.sampled_ns = 1000 * kMs;
+    stats.sampled = 1000 * kMs;
     stats.samples = 10'000;
     stats.incomplete_stacks = 4;
     stats.threads = 2;
@@ -90,6 +92,19 @@ callgraph::Profile made_up_profile() {
     profile.categories = {{"app", app}, {"worker", worker}};
     add_facts(profile);
     return profile;
+}
+
+std::size_t widest_line(const std::string& text) {
+    std::istringstream lines{text};
+    std::size_t widest = 0;
+    for (std::string line; std::getline(lines, line);) {
+        std::size_t width = 0;
+        for (const char c : line) {
+            width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+        }
+        widest = std::max(widest, width);
+    }
+    return widest;
 }
 
 }  // namespace sample::cli

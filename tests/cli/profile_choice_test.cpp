@@ -21,12 +21,12 @@ callgraph::Profile stack_of(const std::vector<callgraph::Function>& functions) {
         callgraph::Node& node = profile.nodes[id];
         node.parent = NodeId{id > 0 ? id - 1 : 0};
         node.function = FunctionId{id > 1 ? id - 1 : 0};
-        node.total_ns = kMillisecond;
+        node.total = kMillisecond;
         node.samples = 1;
         if (id + 1 < profile.nodes.size()) {
             node.children = {NodeId{id + 1}};
         } else {
-            node.self_ns = kMillisecond;
+            node.self = kMillisecond;
             node.self_samples = 1;
         }
     }
@@ -109,19 +109,19 @@ TEST(ProfileChoice, focuses_and_searches_the_names_shown) {
 
 TEST(ProfileChoice, hides_memory_management_under_any_name) {
     auto profile =
-        stack_of({function("main"), function("GC"), function("operator new(unsigned long)"),
+        stack_of({function("main"), function("[memory]"), function("operator new(unsigned long)"),
                   function("refill<int>(int)")});
-    profile.gc = FunctionId{2};
+    profile.memory = FunctionId{2};
     for (const auto form : {symbolize::NameForm::full, symbolize::NameForm::no_arguments,
                             symbolize::NameForm::brief}) {
         analysis::ProfileChoice choice;
         choice.names = form;
-        choice.hide_gc = true;
+        choice.hide_memory = true;
         EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), Names{});
-        choice.hide_gc = false;
+        choice.hide_memory = false;
         const Result<callgraph::Profile> whole = analysis::apply_choice(profile, choice);
-        ASSERT_TRUE(whole->gc.has_value());
-        EXPECT_EQ(whole->function(*whole->gc).name, "GC");
+        ASSERT_TRUE(whole->memory.has_value());
+        EXPECT_EQ(whole->function(*whole->memory).name, "[memory]");
     }
 }
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <filesystem>
 #include <string>
 
 namespace sample::cli {
@@ -24,8 +26,9 @@ TEST_F(SampleProgram, prints_help_and_version_on_stdout) {
 }
 
 TEST_F(SampleProgram, ends_with_2_when_its_words_are_wrong) {
-    for (const char* words : {"", "--freq 20k -- true", "report", "report --view tree x",
-                              "export --format svg x", "doctor me", "diff a", "attach 1"}) {
+    for (const char* words :
+         {"", "--freq 20k -- true", "report a b", "report --view tree x", "export --format svg x",
+          "doctor me", "diff a", "attach --freq off 1"}) {
         const Outcome outcome = run(words);
         EXPECT_EQ(outcome.code, 2) << words;
         EXPECT_EQ(outcome.out, "") << words;
@@ -34,9 +37,33 @@ TEST_F(SampleProgram, ends_with_2_when_its_words_are_wrong) {
     }
 }
 
+TEST_F(SampleProgram, takes_the_newest_recording_where_none_is_named) {
+    const auto set_age = [this](const char* name, int hours) {
+        std::filesystem::last_write_time(
+            path(name), std::filesystem::file_time_type::clock::now() - std::chrono::hours{hours});
+    };
+    const Outcome none = run("report");
+    EXPECT_EQ(none.code, 1);
+    EXPECT_NE(none.err.find("make one with sample -- COMMAND"), std::string::npos) << none.err;
+    record("a.utrace");
+    record("b.utrace", false);
+    write("c.txt", "");
+    set_age("a.utrace", 1);
+    set_age("b.utrace", 2);
+    EXPECT_EQ(run("report").err, "sample: the newest recording here is a.utrace\n");
+    for (const char* words : {"report", "export --format json", "annotate 0x2000"}) {
+        EXPECT_EQ(run(words).out, run(std::string{words} + " a.utrace").out) << words;
+    }
+    set_age("b.utrace", 0);
+    EXPECT_EQ(run("report").out, run("report b.utrace").out);
+    EXPECT_EQ(run("report ''").code, 2);
+    EXPECT_EQ(run("diff").code, 2);
+}
+
 TEST_F(SampleProgram, shows_every_view_of_a_recording) {
     record("a.utrace");
-    for (const std::string view : {"summary", "callgraph", "functions", "threads", "stats"}) {
+    for (const std::string view :
+         {"summary", "callgraph", "callers", "functions", "threads", "stats"}) {
         const Outcome text = run("report --view " + view + " a.utrace");
         EXPECT_EQ(text.code, 0) << text.err;
         EXPECT_EQ(text.err, "");
@@ -46,7 +73,7 @@ TEST_F(SampleProgram, shows_every_view_of_a_recording) {
         EXPECT_FALSE(Json::parse(json.out, nullptr, false).is_discarded()) << view;
     }
     const Outcome functions = run("report --view functions a.utrace");
-    EXPECT_NE(functions.out.find("     600.000      600.000        600  app+0x2000"),
+    EXPECT_NE(functions.out.find("   600.000  60.0 %    600.000  60.0 %        600  app+0x2000"),
               std::string::npos)
         << functions.out;
     EXPECT_NE(run("report a.utrace").out.find("killed by SIGSEGV (11)"), std::string::npos);
@@ -57,15 +84,76 @@ TEST_F(SampleProgram, applies_the_choice_of_what_to_show) {
     const Json focus = Json::parse(
         run("report --json --view callgraph --focus app+0x2000 a.utrace").out, nullptr, false);
     EXPECT_EQ(focus.at("total_us"), 600'000);
+    const Json callers = Json::parse(
+        run("report --json --view callers --focus app+0x2000 a.utrace").out, nullptr, false);
+    EXPECT_EQ(callers.at("total_us"), 600'000);
+    EXPECT_EQ(callers.at("nodes").at(2).at("name"), "app+0x1000") << callers;
     const Outcome average = run("report --view callgraph --average 1m a.utrace");
     EXPECT_NE(average.out.find("×54.5"), std::string::npos) << average.out;
     const Outcome search = run("report --view functions --search 0x1000 a.utrace");
     EXPECT_EQ(search.out.find("app+0x2000"), std::string::npos);
-    for (const char* words : {"--focus nobody", "--search nothing"}) {
+    for (const char* words :
+         {"--focus nobody", "--view callers --focus nobody", "--search nothing"}) {
         const Outcome none = run(std::string{"report "} + words + " a.utrace");
         EXPECT_EQ(none.code, 1);
         EXPECT_NE(none.err.find("--view functions lists the names"), std::string::npos);
     }
+}
+
+TEST_F(SampleProgram, says_what_makes_a_large_export_smaller) {
+    // One function with a long name that calls itself: a name for each frame's begin.
+    constexpr int kDepth = 110;
+    Json nodes = Json::array();
+    for (int i = 0; i <= kDepth; ++i) {
+        nodes.push_back({{"TotalDuration", 1000}});
+        if (i < kDepth) {
+            nodes.back().update({{"FunctionIds", {1}}, {"NodeIds", {i + 2}}});
+        }
+    }
+    const Json function{{"Name", std::string(1'000'000, 'f')}, {"TotalDuration", 1000}};
+    write("deep.json", Json{{"Version", 2},
+                            {"SessionStartTime", 0},
+                            {"SessionEndTime", 1},
+                            {"Categories", {{{"Name", "main"}, {"NodeId", 1}}}},
+                            {"Nodes", nodes},
+                            {"Functions", {function}}}
+                           .dump());
+    const Outcome large = run("export --format folded -o /dev/null deep.json");
+    EXPECT_EQ(large.code, 0) << large.err;
+    EXPECT_TRUE(large.err.starts_with("sample: /dev/null has 110 MB.")) << large.err;
+    EXPECT_NE(large.err.find("--fold recursion"), std::string::npos) << large.err;
+    const Outcome folded = run("export --format folded --fold recursion -o /dev/null deep.json");
+    EXPECT_EQ(folded.code, 0);
+    EXPECT_EQ(folded.err, "");
+}
+
+TEST_F(SampleProgram, chooses_threads_processes_and_modules) {
+    record("a.utrace");
+    const Outcome chosen = run("report --thread app --process 100 --module app a.utrace");
+    EXPECT_EQ(chosen.out, run("report a.utrace").out) << chosen.err;
+    for (const char* verb : {"report", "export --format folded", "annotate 0x2000"}) {
+        const Outcome none = run(std::string{verb} + " --module '[kernel]' a.utrace");
+        EXPECT_EQ(none.code, 1);
+        EXPECT_NE(none.err.find("no module with samples is called '[kernel]': choose one of app\n"),
+                  std::string::npos)
+            << none.err;
+    }
+    write("a.folded", "main;f 2\n");
+    EXPECT_NE(run("report --thread app a.folded").err.find("need a recording"), std::string::npos);
+}
+
+TEST_F(SampleProgram, knows_its_own_nodes) {
+    record("a.utrace");
+    const std::string expected =
+        "[kernel, caller unseen] has neither source nor instructions: it stands for time inside";
+    EXPECT_NE(run("annotate '[kernel, caller unseen]' a.utrace").err.find(expected),
+              std::string::npos);
+    EXPECT_NE(run("report --focus '[memory]' a.utrace").err.find("there is no [memory] here: it"),
+              std::string::npos);
+    const Outcome hottest = run("annotate a.utrace");
+    EXPECT_EQ(hottest.code, 1);
+    EXPECT_NE(hottest.err.find("name a FUNCTION to see its instructions"), std::string::npos)
+        << hottest.err;
 }
 
 TEST_F(SampleProgram, reads_its_own_json_back) {
@@ -73,7 +161,8 @@ TEST_F(SampleProgram, reads_its_own_json_back) {
     ASSERT_EQ(run("export --format json -o a.json a.utrace").code, 0);
     const Outcome from_json = run("report --view callgraph a.json");
     EXPECT_EQ(from_json.code, 0) << from_json.err;
-    EXPECT_NE(from_json.out.find("     600.000      600.000"), std::string::npos) << from_json.out;
+    EXPECT_NE(from_json.out.find("   600.000  60.0 %    600.000  60.0 %"), std::string::npos)
+        << from_json.out;
     EXPECT_EQ(run("export --format json a.json").out, content("a.json"));
     EXPECT_EQ(run("report --category process a.json").code, 1);
 }
@@ -154,11 +243,13 @@ TEST_F(SampleProgram, stands_a_recording_cut_off_anywhere) {
 
 TEST_F(SampleProgram, says_what_is_wrong_with_a_file_and_what_to_do) {
     write("empty", "");
+    write("cut", "2");
     write("text", "hello\n");
     write("json", "{\"Version\": 3}");
     const std::pair<const char*, const char*> cases[] = {
         {"missing", "missing does not exist: make a recording with sample -o missing -- COMMAND"},
         {"empty", "empty is empty: nothing was recorded into it; record again"},
+        {"cut", "cut holds '2' alone: if it was a recording of sample, it was cut off before any"},
         {"text", "text is no recording of sample, and cannot be imported: text, but neither JSON"},
         {"json",
          "json is no recording of sample, and cannot be imported: json: version 3 of the format"},
@@ -276,6 +367,20 @@ TEST_F(SampleProgram, shows_each_metric_of_a_recording) {
     EXPECT_EQ(Json::parse(other.out).at("sampled_count"), 4096);
     EXPECT_NE(run("report --metric allocated two.utrace").out.find("4,096 bytes"),
               std::string::npos);
+    const Outcome all = run("export --format speedscope two.utrace");
+    ASSERT_EQ(all.code, 0) << all.err;
+    const Json profiles = Json::parse(all.out).at("profiles");
+    ASSERT_EQ(profiles.size(), 2U);
+    EXPECT_EQ(profiles[0].at("unit"), "nanoseconds");
+    EXPECT_EQ(profiles[0].at("endValue"), 1'000'000);
+    EXPECT_EQ(profiles[1].at("metric"), "allocated");
+    EXPECT_EQ(profiles[1].at("unit"), "bytes");
+    EXPECT_EQ(profiles[1].at("endValue"), 4096);
+    const Outcome one = run("export --format speedscope --metric allocated two.utrace");
+    EXPECT_EQ(Json::parse(one.out).at("profiles").size(), 1U);
+    EXPECT_EQ(Json::parse(one.out).at("profiles")[0].at("endValue"), 4096);
+    EXPECT_EQ(run("export --format folded two.utrace").out,
+              run("export --format folded --metric cpu two.utrace").out);
     const Outcome wrong = run("report --metric locks two.utrace");
     EXPECT_EQ(wrong.code, 1);
     EXPECT_NE(wrong.err.find("has no metric 'locks': choose one of cpu, allocated"),
@@ -284,6 +389,40 @@ TEST_F(SampleProgram, shows_each_metric_of_a_recording) {
     write("app.folded", "main;work 3\n");
     EXPECT_NE(run("report --metric cpu app.folded").err.find("--metric needs a recording"),
               std::string::npos);
+}
+
+/// What bash's completion offers for the last of `words`, which are as readline takes them apart.
+class BashCompletion : public SampleProgram {
+protected:
+    [[nodiscard]] std::string offered(const std::string& words) const {
+        write("complete.bash", std::string{"source '"} + SAMPLE_COMPLETIONS +
+                                   "/sample.bash'\nCOMP_WORDS=('" + SAMPLE_PROGRAM + "' " + words +
+                                   ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_sample '" +
+                                   SAMPLE_PROGRAM +
+                                   "' 2>/dev/null\necho \"${COMPREPLY[*]}\" >out\n");
+        static_cast<void>(run("version && bash --norc complete.bash"));
+        return content("out");
+    }
+};
+
+TEST_F(BashCompletion, offers_values_behind_a_sign_that_readline_takes_for_a_word) {
+    EXPECT_EQ(offered("report --view = ca"), "callgraph callers\n");
+    EXPECT_EQ(offered("report --view ="),
+              "summary callgraph callers functions threads stats zones frames counters log memory "
+              "events\n");
+    EXPECT_EQ(offered("report --view callg"), "callgraph\n");
+    EXPECT_EQ(offered("report --view=callg"), "--view=callgraph\n") << "where readline does not";
+    EXPECT_EQ(offered("--export = html"), "html=\n");
+    EXPECT_EQ(offered("--export html"), "html=\n");
+    EXPECT_EQ(offered("report --vi"), "--view\n");
+}
+
+TEST_F(BashCompletion, offers_verbs_before_commands) {
+    EXPECT_TRUE(offered("''").starts_with("record attach top report annotate diff"));
+    EXPECT_EQ(offered("''").find(" ls"), std::string::npos) << "too many";
+    EXPECT_TRUE(offered("ex").starts_with("export "));
+    EXPECT_NE(offered("ex").find(" expr"), std::string::npos);
+    EXPECT_NE(offered("--quiet exp").find("expr"), std::string::npos);
 }
 
 }  // namespace

@@ -30,10 +30,11 @@ protected:
         std::ofstream{path(name), std::ios::binary} << text;
     }
 
-    /// Runs `sample WORDS` by the shell in the test's folder.
-    [[nodiscard]] Outcome run(const std::string& words) const {
-        const std::string line = "cd '" + folder_.string() + "' && { LC_ALL=C.UTF-8 '" +
-                                 SAMPLE_PROGRAM + "' " + words + "; } >.out 2>.err </dev/null";
+    /// Runs `sample WORDS` by the shell in the test's folder; `before` it, say "cat file |".
+    [[nodiscard]] Outcome run(const std::string& words, const std::string& before = "") const {
+        const std::string line = "cd '" + folder_.string() + "' && { " + before +
+                                 " LC_ALL=C.UTF-8 '" + SAMPLE_PROGRAM + "' " + words +
+                                 "; } >.out 2>.err </dev/null";
         // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): a test's own words
         const int status = std::system(line.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(".out"),

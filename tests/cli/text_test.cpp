@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
 namespace sample::cli {
 namespace {
 
@@ -53,6 +58,23 @@ TEST(Printable, keeps_letters_and_nothing_that_a_terminal_obeys) {
     EXPECT_EQ(printable("\xe0\x80\x80"), R"(\xe0\x80\x80)");  // overlong
 }
 
+TEST(ShellWord, is_one_word_to_a_shell) {
+    EXPECT_EQ(shell_word("out/größe_2.utrace"), "out/größe_2.utrace");
+    EXPECT_EQ(shell_word("a b.utrace"), "'a b.utrace'");
+    for (const std::string text :
+         {"", "it's $HOME `x` \"y\" *", R"(a\n)", "~root", "a;b&c", "it's \x1b[31m\\ \n\u202e!"}) {
+        const std::string word = shell_word(text);
+        EXPECT_EQ(printable(word), word);
+        ::setenv("SHELL_WORD_TEST", ("printf %s/ " + word).c_str(), 1);
+        std::FILE* const shell = ::popen(R"(LC_ALL=C.UTF-8 exec bash -c "$SHELL_WORD_TEST")", "r");
+        ASSERT_NE(shell, nullptr);
+        std::array<char, 100> read{};
+        const std::size_t size = std::fread(read.data(), 1, read.size(), shell);
+        EXPECT_EQ(::pclose(shell), 0);
+        EXPECT_EQ(std::string(read.data(), size), text + "/") << word;
+    }
+}
+
 TEST(Padding, counts_code_points) {
     EXPECT_EQ(pad_left("ü", 3), "  ü");
     EXPECT_EQ(pad_right("ü", 3), "ü  ");
@@ -88,6 +110,36 @@ TEST(ShortenName, then_the_middle) {
     EXPECT_EQ(shorten_name("abcdef", 2, kAscii), "..");
 }
 
+TEST(ShortenName, drops_scopes_before_it_cuts_the_last_component) {
+    constexpr const char* kName = "std::detail::Hashtable<int>::find_before_node(int)";
+    EXPECT_EQ(shorten_name(kName, 36, kUtf8), "…::Hashtable<…>::find_before_node(…)");
+    EXPECT_EQ(shorten_name(kName, 35, kUtf8), "…::find_before_node(…)");
+    EXPECT_EQ(shorten_name(kName, 19, kUtf8), "find_before_node(…)");
+    EXPECT_EQ(shorten_name(kName, 15, kUtf8), "find_…e_node(…)");
+    EXPECT_EQ(shorten_name("<a::Vec as b::Drop>::drop", 12, kUtf8), "…::drop");
+    EXPECT_EQ(fit_name(kName, 22, kUtf8), "…::find_before_node(…)");
+    EXPECT_EQ(fit_name(kName, 21, kUtf8), std::nullopt);
+}
+
+TEST(NameAndPlace, shows_no_place_that_costs_more_than_arguments) {
+    const auto shown = [](const char* name, const char* place, std::size_t room) {
+        return name_and_place(name, place, 0, room, kUtf8);
+    };
+    EXPECT_EQ(shown("ns::find(int)", "cc1plus", 22), "ns::find(int)  cc1plus");
+    EXPECT_EQ(shown("ns::find(int)", "cc1plus", 20), "ns::find(…)  cc1plus");
+    EXPECT_EQ(shown("ns::find(int)", "cc1plus", 19), "ns::find(int)");
+    EXPECT_EQ(shown("libz.so.1+0x5d80", "libz.so.1", 80), "libz.so.1+0x5d80");
+    EXPECT_EQ(shown("[jit code]", "[jit]", 80), "[jit code]");
+}
+
+TEST(Wrapped, breaks_between_words_and_indents_what_follows) {
+    constexpr Terminal kNarrow{false, true, 12};
+    EXPECT_EQ(wrapped("one two three", kNarrow), "one two\nthree");
+    EXPECT_EQ(wrapped("one two three", kNarrow, 4), "one two\n    three");
+    EXPECT_EQ(wrapped("incomprehensibilities no", kNarrow), "incomprehensibilities\nno");
+    EXPECT_EQ(wrapped("one two three", {}), "one two three");
+}
+
 TEST(ShortenName, takes_operators_for_no_brackets) {
     EXPECT_EQ(shorten_name("ns::operator<< <int, char, long, short>(A const&)", 40, kUtf8),
               "ns::operator<< <…>(A const&)");
@@ -120,10 +172,10 @@ TEST(Labels, name_functions_by_what_is_known) {
     EXPECT_EQ(function_label(function), "/src/a.cpp:3");
     function.name = "run";
     function.flags = callgraph::kNative;
-    EXPECT_EQ(function_label(function), "run <native>");
+    EXPECT_EQ(function_label(function), "run [jit]");
     function.flags = callgraph::kPlugin;
-    EXPECT_EQ(function_label(function), "run <plugin>");
-    EXPECT_EQ(location_text(function, false), "a.cpp:3");
+    EXPECT_EQ(function_label(function), "run");
+    EXPECT_EQ(location_text(function.source, function.line, false), "a.cpp:3");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What is opened, and what is only looked at.
 #include "core/regular_file.h"
 
+#include "core/fd.h"
 #include "core/file_rights.h"
 #include "core/mapped_file.h"
 
@@ -135,14 +136,15 @@ TEST_F(Rights, are_the_other_users_while_it_lasts) {
 }
 
 TEST_F(Rights, of_a_process_are_those_that_it_has_now) {
-    const auto own = file_rights_of(::getpid());
+    const std::string status = read_small_file("/proc/self/status");
+    const auto own = file_rights_in(status);
     ASSERT_TRUE(own);
     EXPECT_EQ(own->user, 0U);
-    EXPECT_EQ(lesser_rights_of(::getpid(), nobody_), nullptr);
+    EXPECT_EQ(lesser_rights_in(status, nobody_), nullptr);
     // Gone: what was known last.
-    EXPECT_EQ(lesser_rights_of(0x7fffffff, nobody_), nobody_);
+    EXPECT_EQ(lesser_rights_in("", nobody_), nobody_);
     const ActingAs acting{nobody_};
-    EXPECT_EQ(*file_rights_of(::gettid()), *nobody_);
+    EXPECT_EQ(*file_rights_in(read_small_file("/proc/thread-self/status")), *nobody_);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Stacks through code without unwind tables: either they are incomplete, and the stats name the
 // library, or their callers were guessed, and the stats say that. Nothing is silently cut or made
 // up.
+#include "edges.h"
 #include "session.h"
 
 namespace sample::e2e {
@@ -44,6 +45,25 @@ TEST_F(BrokenStacks, are_none_where_every_module_has_unwind_tables) {
     EXPECT_LE(seen.at("incomplete_stacks").get<double>(), few);
     EXPECT_LE(seen.at("guessed_stacks").get<double>(), few);
     EXPECT_EQ(seen.at("truncated_stacks"), 0);
+}
+
+TEST_F(BrokenStacks, are_none_of_goroutines_and_stripped_ones_have_names) {
+    for (const char* program : {"goroutines", "goroutines_stripped"}) {
+        SCOPED_TRACE(program);
+        ASSERT_EQ(record({target(program), "200"}).exit_code, 0);
+        const Recording seen{recording()};
+        EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+        double work = 0;
+        double right = 0;
+        for (const Edge& edge : edges_of(seen.exported())) {
+            if (edge.callee == "main.work") {
+                work += edge.total_us;
+                right += edge.caller == "main.outer" ? edge.total_us : 0;
+            }
+        }
+        EXPECT_GT(work, 0);
+        EXPECT_GE(right, 0.99 * work);
+    }
 }
 
 }  // namespace

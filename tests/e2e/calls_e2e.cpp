@@ -15,17 +15,22 @@ Words flags_of(const std::string& source) {
 
 class Calls : public Session {
 protected:
-    /// The command prints, says and ends the same bare and when it is sampled so.
-    void expect_same(const Words& command, const std::string& source,
-                     const char* frequency = "10k") const {
-        const Outcome bare = run_here(command);
+    [[nodiscard]] Outcome sample_by(const std::string& source, const Words& command,
+                                    const char* frequency = "10k") const {
         Words arguments{"--quiet", "--force", "-o", recording(), "--freq", frequency};
         for (const std::string& flag : flags_of(source)) {
             arguments.push_back(flag);
         }
         arguments.emplace_back("--");
         arguments.insert(arguments.end(), command.begin(), command.end());
-        const Outcome sampled = sample(arguments);
+        return sample(arguments);
+    }
+    /// The command prints, says and ends the same bare and when it is sampled so.
+    void expect_same(const Words& command, const std::string& source,
+                     const char* frequency = "10k") const {
+        expect_same(run_here(command), sample_by(source, command, frequency));
+    }
+    static void expect_same(const Outcome& bare, const Outcome& sampled) {
         EXPECT_EQ(sampled.out, bare.out);
         EXPECT_EQ(sampled.err, bare.err);
         EXPECT_EQ(sampled.exit_code, bare.exit_code);
@@ -98,7 +103,17 @@ TEST_P(SignalWays, give_what_they_give_without_us) {
         if (std::string{GetParam()} == "thread" && std::string{signal} == "urg") {
             continue;
         }
-        expect_same({target("signal_ways"), signal}, GetParam());
+        const Words command{target("signal_ways"), signal};
+        const Outcome bare = run_here(command);
+        Outcome sampled = sample_by(GetParam(), command);
+        // `thread` may end a wait, another one each time (docs/sources.md).
+        constexpr int kMostTries = 10;
+        for (int tries = 1;
+             std::string{GetParam()} == "thread" && tries < kMostTries && sampled.out != bare.out;
+             ++tries) {
+            sampled = sample_by(GetParam(), command);
+        }
+        expect_same(bare, sampled);
     }
 }
 

@@ -55,6 +55,32 @@ TEST_F(Diff, finds_the_function_that_became_slower_in_the_next_version) {
     EXPECT_EQ(verdict(nlohmann::json::parse(back.out), "step_two("), "better");
 }
 
+TEST_F(Diff, several_recordings_a_side_find_it_by_a_function_that_did_not_change) {
+    Words words{"diff", "--fold", "inlined", "--normalize-by", "step_one", "--json"};
+    Words after{"--"};
+    for (const char* run : {"1", "2", "3"}) {
+        record_as(std::string{"a"} + run, "steps", "0.5");
+        record_as(std::string{"b"} + run, "steps_slower", "0.5");
+        words.push_back(file(std::string{"a"} + run));
+        after.push_back(file(std::string{"b"} + run));
+    }
+    words.insert(words.end(), after.begin(), after.end());
+    // 1.3 instead of 1.0, each of some 5,000 samples a side: nine standard deviations.
+    const Outcome outcome = sample(words);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto found = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(found["a"].size(), 3U);
+    EXPECT_EQ(verdict(found, "step_two("), "worse");
+    EXPECT_EQ(verdict(found, "step_one("), "within_noise");
+    words.insert(words.begin() + 1, {"--normalize-by", "no_such_function"});
+    words.erase(words.begin() + 5, words.begin() + 7);
+    const Outcome refused = sample(words);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find("has no time of a function called 'no_such_function'"),
+              std::string::npos)
+        << refused.err;
+}
+
 TEST_F(Diff, two_recordings_of_one_program_pass_the_gate) {
     record_as("a", "steps", "0.5");
     record_as("b", "steps", "0.5");

@@ -14,7 +14,9 @@ protected:
         Words arguments = {"--quiet", "--freq", "10k",       "--source", GetParam(),
                            "--force", "-o",     recording(), "--"};
         arguments.insert(arguments.end(), command.begin(), command.end());
-        return sample(arguments);
+        Outcome outcome = sample(arguments);
+        EXPECT_TRUE(exists(recording())) << outcome.err;
+        return outcome;
     }
 
     /// The command prints, says and ends the same bare and under this source; returns what it did.

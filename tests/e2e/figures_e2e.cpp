@@ -25,7 +25,7 @@ TEST_F(Figures, three_leaves_have_their_shares) {
 TEST_F(Figures, the_roots_sum_to_the_cpu_time_of_a_cpu_bound_program) {
     const Outcome outcome = record({target("deep"), "1"});
     const Recording seen{recording()};
-    EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
+    EXPECT_NEAR(seen.used_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
     EXPECT_NEAR(seen.roots_us() / seen.stat("process_cpu_us"), 1, 0.03);
     EXPECT_GT(seen.total_us("level<29u>"), 0.9 * seen.roots_us());
     EXPECT_GT(seen.self_us("level<0u>"), 0.9 * seen.roots_us());
@@ -36,7 +36,7 @@ class KernelTime : public Session, public testing::WithParamInterface<const char
 TEST_P(KernelTime, the_roots_sum_to_the_cpu_time) {
     const Outcome outcome = record({target("syscalls"), GetParam(), "1"});
     const Recording seen{recording()};
-    EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
+    EXPECT_NEAR(seen.used_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, KernelTime, testing::Values("read", "tiny", "mixed"),
@@ -53,7 +53,7 @@ TEST_F(Figures, equal_threads_have_equal_shares) {
     const Outcome outcome = record({target("threads"), "4", "0.3"});
     const Recording seen{recording()};
     EXPECT_EQ(seen.stat("threads"), 5);
-    EXPECT_NEAR(seen.roots_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
+    EXPECT_NEAR(seen.used_us() / told(outcome.out, "process_cpu_us"), 1, 0.03);
     EXPECT_GT(seen.total_us("worker_main"), 0.8 * 4 * 300'000);
     const Outcome report = sample({"report", "--view", "threads", recording()});
     for (const char* name : {"worker-1", "worker-2", "worker-3", "worker-4"}) {
@@ -87,6 +87,12 @@ TEST_F(Figures, memory_management_is_the_gc_function) {
     EXPECT_GT(gc_us, 0);
     EXPECT_LE(gc_us, seen.total_us("churn_blocks"));
     EXPECT_GT(seen.self_us("plain_work"), 0.5 * told(outcome.out, "plain_cpu_ns") / 1000);
+    const auto view = [&](const char* option) {
+        return sample({"report", "--view", "callgraph", option, recording()}).out;
+    };
+    EXPECT_EQ(view("--unit=ms").find("[memory]"), std::string::npos) << "nobody asked for it";
+    EXPECT_NE(view("--group=memory").find("[memory]"), std::string::npos);
+    EXPECT_EQ(view("--hide=memory").find("malloc"), std::string::npos);
 }
 
 TEST_F(Figures, a_killed_program_keeps_what_was_captured_and_says_how_it_died) {
@@ -103,7 +109,7 @@ TEST_F(Figures, a_killed_program_keeps_what_was_captured_and_says_how_it_died) {
 TEST_F(Figures, exports_while_recording_equal_exports_after_it) {
     const std::filesystem::path live = file("live.json");
     ASSERT_EQ(sample({"--quiet", "-f", "10k", "-o", recording(), "--export",
-                      "json=" + live.string(), "--", target("fib"), "28"})
+                      "json=" + live.string(), "--", target("allocs"), "0.1"})
                   .exit_code,
               0);
     std::ifstream text{live};

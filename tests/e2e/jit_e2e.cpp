@@ -43,7 +43,7 @@ void expect_map_shares(const Recording& seen) {
     expect_share(seen.self_us("compiled three parts"), all, 0.75, samples);
     expect_share(seen.self_us("compiled_one_part"), all, 0.25, samples);
     EXPECT_EQ(seen.total_us("thrown_away"), 0);
-    EXPECT_EQ(seen.total_us("[jit]+"), 0);
+    EXPECT_EQ(seen.total_us("[jit code]"), 0);
     EXPECT_EQ(seen.flags("compiled three parts") & kNative, kNative);
     EXPECT_EQ(seen.flags("calls_compiled") & kNative, 0U);
     EXPECT_EQ(function_named(seen, "compiled_one_part")["Source"], "/src/one.py");
@@ -85,11 +85,11 @@ TEST_F(Jit, a_forked_child_has_its_parents_map_as_it_was_at_the_fork) {
 TEST_F(Jit, code_that_nothing_names_says_what_it_is) {
     ASSERT_EQ(record({target("jit_map"), "none", "0.3"}).exit_code, 0);
     const Recording seen{recording()};
-    EXPECT_GT(seen.self_us("[jit]+0x"), 0.9 * seen.total_us("calls_compiled"));
+    EXPECT_GT(seen.self_us("[jit code]"), 0.9 * seen.total_us("calls_compiled"));
     for (const nlohmann::json& function : seen.exported()["Functions"]) {
         EXPECT_NE(function["Name"].get<std::string>().rfind("0x", 0), 0U) << function;
     }
-    EXPECT_EQ(seen.flags("[jit]+0x") & kNative, kNative);
+    EXPECT_EQ(seen.flags("[jit code]") & kNative, kNative);
 }
 
 /// Microseconds of what functions named `caller` have called of functions named `callee`.

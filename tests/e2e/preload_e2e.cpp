@@ -112,6 +112,13 @@ TEST_F(Preload, a_depth_outside_the_range_is_refused_by_its_range) {
         << outcome.err;
 }
 
+TEST_F(Preload, what_a_shell_of_libcs_starts_is_in_the_recording) {
+    const Outcome outcome = preload(
+        {"/usr/bin/python3", "-c", "import os; os.system('" + target("three_leaves") + " 0.1')"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(whole_recording().total_us("leaf_"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+}
+
 TEST_F(Preload, killed_programs_leave_a_readable_recording) {
     const Outcome outcome = preload({target("killed"), "kill", "0.3"});
     const Recording seen = whole_recording();

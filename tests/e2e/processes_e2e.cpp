@@ -17,11 +17,12 @@ namespace {
 
 constexpr unsigned kNobody = 65534;
 
-/// Those of the processes of a recording that ran `program`.
+/// Those of the processes of a recording that ran `program` with the agent.
 std::vector<nlohmann::json> images_of(const Recording& recording, const std::string& program) {
     std::vector<nlohmann::json> images;
     for (const auto& process : recording.stats()["process_list"]) {
-        if (process["executable"].get<std::string>().ends_with("/" + program)) {
+        if (process["executable"].get<std::string>().ends_with("/" + program) &&
+            process["source"] != "none") {
             images.push_back(process);
         }
     }
@@ -70,6 +71,38 @@ protected:
     }
 };
 
+TEST_F(Processes, and_threads_can_be_looked_at_one_by_one) {
+    const Outcome outcome =
+        record({target("children"), "spawn", "kept", target("three_leaves"), "0.1"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto view = [this](Words words) {
+        words.insert(words.end(), {"--json", recording()});
+        const Outcome shown = sample(words);
+        EXPECT_EQ(shown.exit_code, 0) << shown.err;
+        return nlohmann::json::parse(shown.out, nullptr, false);
+    };
+    const auto threads = view({"report", "--view", "threads"});
+    double sum = 0;
+    for (const auto& thread : threads.at("threads")) {
+        if (thread.at("cpu_us") == 0 || thread.at("tid").is_null()) {
+            continue;  // nobody's: what ended unseen
+        }
+        const auto stats = view({"report", "--view", "stats", "--thread", thread.at("tid").dump(),
+                                 "--process", thread.at("pid").dump()});
+        EXPECT_EQ(stats.at("total_us"), thread.at("cpu_us"));
+        EXPECT_EQ(stats.at("samples"), thread.at("samples"));
+        EXPECT_EQ(stats.at("threads"), 1);
+        sum += stats.at("total_us").get<double>();
+    }
+    const Recording seen{recording()};
+    EXPECT_NEAR(sum + seen.total_us("ended unseen"), threads.at("total_us").get<double>(), 10)
+        << "each is floored";
+    const auto leaves = view({"report", "--view", "stats", "--process", "three_leaves"});
+    EXPECT_GT(leaves.at("total_us"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+    EXPECT_EQ(leaves.at("processes"), 1);
+    EXPECT_FALSE(leaves.at("process_cpu_us").is_null());
+}
+
 TEST_F(Processes, children_are_as_if_we_were_not_there_when_they_are_left_out) {
     for (const char* how : {"fork", "vfork", "spawn"}) {
         const std::string output = file(how);
@@ -114,8 +147,27 @@ TEST_F(Processes, the_command_may_become_a_static_program) {
     const Recording seen{recording()};
     EXPECT_EQ(seen.stats()["unprofiled"].size(), 1U);
     EXPECT_TRUE(seen.flag("whole"));
-    ASSERT_EQ(seen.stats()["process_list"].size(), 1U);
+    ASSERT_EQ(seen.stats()["process_list"].size(), 2U);
     EXPECT_EQ(seen.stats()["process_list"][0]["ending"], "replaced by an exec");
+    EXPECT_EQ(seen.stats()["process_list"][1]["source"], "none");
+    EXPECT_EQ(seen.stats()["process_list"][1]["ending"], "exited with 7");
+}
+
+TEST_F(Processes, the_time_of_static_programs_and_of_what_they_start_adds_up) {
+    const Outcome outcome =
+        record({target("children"), "spawn", "kept", target("children_static"), "fork", "kept",
+                target("children"), "spawn", "kept", target("three_leaves_static"), "0.3"});
+    ASSERT_EQ(told(outcome.out, "status"), 0) << outcome.out << outcome.err;
+    const Recording seen{recording()};
+    const auto& list = seen.stats()["process_list"];
+    const double children_us =
+        told(outcome.out.substr(outcome.out.rfind("children_cpu_ns")), "children_cpu_ns") / 1000;
+    const double told_us = told(outcome.out, "work_cpu_ns") / 1000;
+    const double recorded_us = seen.roots_us() - list[0]["cpu_us"].get<double>();
+    EXPECT_GT(recorded_us, 0.995 * children_us) << list;
+    EXPECT_LE(recorded_us, children_us + 2) << "whoever starts it waits for it; " << list;
+    EXPECT_GT(seen.total_us("[not profiled: three_leaves_static]"), 0.8 * told_us) << list;
+    EXPECT_LT(seen.stat("sampled_us"), 0.5 * told_us);
 }
 
 TEST_F(Processes, the_summary_says_what_was_not_profiled) {
@@ -249,7 +301,7 @@ TEST_F(Processes, another_machines_program_is_listed_if_the_kernel_runs_it) {
     write_foreign_program(program);
     const Outcome bare = run_here({target("children"), "fork", "kept", program});
     const Outcome outcome = record({target("children"), "fork", "kept", program});
-    EXPECT_EQ(outcome.out, bare.out);
+    EXPECT_EQ(told(outcome.out, "status"), told(bare.out, "status"));
     EXPECT_EQ(outcome.err, bare.err);
     const Recording seen{recording()};
     // A kernel without 32-bit programs refuses the exec: then nothing ran.

@@ -42,6 +42,8 @@ public:
     [[nodiscard]] double self_us(std::string_view name) const;
     /// The sum over the roots.
     [[nodiscard]] double roots_us() const;
+    /// With what the agent's own thread used: the CPU time that processes see of themselves.
+    [[nodiscard]] double used_us() const { return roots_us() + stat("agent_cpu_us"); }
     /// All bits of the flags of the functions whose name contains `name`.
     [[nodiscard]] unsigned flags(std::string_view name) const;
     [[nodiscard]] const nlohmann::json& exported() const { return exported_; }

@@ -2,11 +2,14 @@
 
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
 
 namespace sample::e2e {
 namespace {
@@ -16,7 +19,7 @@ constexpr int kTries = 600;
 
 }  // namespace
 
-Terminal::Terminal(const std::vector<std::string>& words) {
+Terminal::Terminal(const std::vector<std::string>& words, const Settings& settings) {
     std::vector<char*> argv;
     argv.reserve(words.size() + 1);
     for (const std::string& word : words) {
@@ -27,6 +30,9 @@ Terminal::Terminal(const std::vector<std::string>& words) {
     pid_ = forkpty(&master, nullptr, nullptr, nullptr);
     if (pid_ == 0) {
         closefrom(3);
+        for (const auto& [name, value] : settings) {
+            setenv(name.c_str(), value.c_str(), 1);
+        }
         execvp(argv[0], argv.data());
         _exit(127);
     }
@@ -73,6 +79,27 @@ bool Terminal::wait_for(std::string_view text, int times) {
 
 void Terminal::type(std::string_view keys) const {
     [[maybe_unused]] const ssize_t put = write(master_.get(), keys.data(), keys.size());
+}
+
+void Terminal::resize(int lines, int columns) const {
+    winsize size{};
+    size.ws_row = static_cast<unsigned short>(lines);
+    size.ws_col = static_cast<unsigned short>(columns);
+    ioctl(master_.get(), TIOCSWINSZ, &size);
+}
+
+void Terminal::signal(int number) const {
+    kill(pid_, number);
+}
+
+void Terminal::signal_job(int number) const {
+    kill(-tcgetpgrp(master_.get()), number);
+}
+
+bool Terminal::edits_lines() const {
+    termios settings{};
+    constexpr tcflag_t kEdits = ICANON | ECHO | ISIG;
+    return tcgetattr(master_.get(), &settings) == 0 && (settings.c_lflag & kEdits) == kEdits;
 }
 
 int Terminal::finish() {

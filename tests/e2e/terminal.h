@@ -7,14 +7,18 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::e2e {
 
 class Terminal {
 public:
-    /// Starts `words` as the foreground job of a new pseudo-terminal.
-    explicit Terminal(const std::vector<std::string>& words);
+    using Settings = std::vector<std::pair<std::string, std::string>>;
+
+    /// Starts `words` as the foreground job of a new pseudo-terminal, with `settings` in the
+    /// environment.
+    explicit Terminal(const std::vector<std::string>& words, const Settings& settings = {});
     ~Terminal();
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
@@ -23,6 +27,16 @@ public:
     [[nodiscard]] bool wait_for(std::string_view text, int times = 1);
     /// Types: "\x03" is Ctrl-C, "\x04" Ctrl-D.
     void type(std::string_view keys) const;
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    /// Forgets what was seen.
+    void forget() { text_.clear(); }
+    void resize(int lines, int columns) const;
+    /// Sends a signal to the command.
+    void signal(int number) const;
+    /// Sends a signal to the job in the foreground, which a shell may have started.
+    void signal_job(int number) const;
+    /// Whether lines are edited and echoed, as before a program that takes single keys.
+    [[nodiscard]] bool edits_lines() const;
     /// Reads on until the command has ended; its status as waitpid gives it, -1 after a minute.
     [[nodiscard]] int finish();
     [[nodiscard]] const std::string& text() const { return text_; }

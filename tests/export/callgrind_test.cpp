@@ -171,21 +171,21 @@ std::map<std::string, const Function*> functions_of(const Profile& profile) {
 void expect_same(const Profile& profile) {
     Figures figures = figures_of(profile);
     for (const auto& [name, function] : functions_of(profile)) {
-        EXPECT_EQ(figures.self[name], (Cost{function->self_ns, function->self_samples})) << name;
-        EXPECT_EQ(figures.inclusive[name], (Cost{function->total_ns, function->samples})) << name;
+        EXPECT_EQ(figures.self[name], (Cost{function->self, function->self_samples})) << name;
+        EXPECT_EQ(figures.inclusive[name], (Cost{function->total, function->samples})) << name;
     }
     for (const callgraph::Category& category : profile.categories) {
         const callgraph::Node& node = profile.node(category.node);
         const std::string name = "[category]:" + category.name;
-        EXPECT_EQ(figures.inclusive[name], (Cost{node.total_ns, node.samples})) << name;
+        EXPECT_EQ(figures.inclusive[name], (Cost{node.total, node.samples})) << name;
     }
     Cost sum{};
     for (const auto& [name, cost] : figures.self) {
         add(sum, cost);
     }
     const callgraph::Node& root = profile.nodes[0];
-    EXPECT_EQ(sum, (Cost{root.total_ns, root.samples}));
-    const std::string total = std::to_string(root.total_ns) + " " + std::to_string(root.samples);
+    EXPECT_EQ(sum, (Cost{root.total, root.samples}));
+    const std::string total = std::to_string(root.total) + " " + std::to_string(root.samples);
     EXPECT_EQ(figures.head["summary"], total);
     EXPECT_EQ(figures.head["totals"], total);
 }
@@ -201,7 +201,7 @@ Profile recursive_profile() {
         function.name = name;
         function.source = "/src/app.c";
         function.module = 1;
-        function.total_ns = 100;
+        function.total = 100;
         function.samples = 1;
     }
     const std::array<std::uint32_t, 6> functions{0, 0, 1, 2, 1, 3};
@@ -210,13 +210,13 @@ Profile recursive_profile() {
         node.parent = NodeId{id == 0 ? 0 : id - 1};
         node.function = FunctionId{functions[id]};
         node.line = id < 2 ? 0 : id - 1;
-        node.total_ns = 100;
+        node.total = 100;
         node.samples = 1;
         if (id + 1 < functions.size()) {
             node.children = {NodeId{id + 1}};
         }
     }
-    profile.nodes[5].self_ns = profile.functions[2].self_ns = 100;
+    profile.nodes[5].self = profile.functions[2].self = 100;
     profile.nodes[5].self_samples = profile.functions[2].self_samples = 1;
     profile.categories = {{"app", NodeId{1}}};
     return profile;
@@ -241,7 +241,7 @@ TEST(Callgrind, scaled_figures_and_events_too) {
                      "scale: \u00d75: durations are multiplied by this, to a span of time that the "
                      "session did not have"));
     profile = random_profile(2);
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     expect_same(profile);
     EXPECT_EQ(figures_of(profile).head["events"], "page_faults Samples");
 }

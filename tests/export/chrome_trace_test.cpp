@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -56,6 +57,72 @@ TEST(ChromeTrace, nests_slices_along_time_and_tells_equal_names_apart) {
               "E run(int) 9.000\n"
               "E run(int) 9.000\n"
               "E main 10.000\n");
+}
+
+TEST(ChromeTrace, has_what_the_program_says_beside_the_slices) {
+    Profile profile = threads_profile();
+    profile.markers = {{"main", "frame", 0, 1'500, 2'500},
+                       {"level \"1\"", "bookmark", std::nullopt, 2'000, 2'000}};
+    profile.counters = {{"jobs", {{0, 3}, {1'000, 2.5}}, std::nullopt}};
+    const Json json = Json::parse(chrome_trace_text(profile));
+    std::string found;
+    for (const Json& event : json["traceEvents"]) {
+        const std::string kind = event["ph"];
+        if (kind == "b" || kind == "e" || kind == "i") {
+            found += kind + " " + event["cat"].get<std::string>() + " " +
+                     event["name"].get<std::string>() + " " + event["ts"].dump() + "\n";
+        } else if (kind == "C" && event["name"] == "jobs") {
+            found += "C " + event["ts"].dump() + " " + event["args"]["value"].dump() + "\n";
+        }
+    }
+    EXPECT_EQ(found,
+              "b frame main 1.5\n"
+              "e frame main 2.5\n"
+              "i bookmark level \"1\" 2.0\n"
+              "C 0.0 3\n"
+              "C 1.0 2.5\n");
+}
+
+TEST(ChromeTrace, has_zones_as_they_were_and_arrows_between_them) {
+    using Step = callgraph::FlowPoint::Step;
+    Profile profile = threads_profile();
+    profile.markers = {{"outer", "zone", 0, 1'500, 2'500},
+                       {"inner", "zone", 0, 1'600, 1'600},
+                       {"load", "region", 1, 500, 500},
+                       {"work", "zone", 1, 3'000, 4'001}};
+    profile.flows = {
+        {7, 0, 1'700, Step::begin}, {7, 1, 3'100, Step::step}, {7, 1, 3'200, Step::end}};
+    profile.counters = {{"jobs", {{0, 3}}, 4711}};
+    const Json json = Json::parse(chrome_trace_text(profile));
+    std::map<Json, std::string> tracks;
+    std::string found;
+    for (const Json& event : json["traceEvents"]) {
+        const std::string kind = event["ph"];
+        if (event["name"] == "thread_name") {
+            tracks[event["tid"]] = event["args"]["name"];
+        } else if (kind == "X") {
+            found += tracks[event["tid"]] + ": " + event["name"].get<std::string>() + " " +
+                     event["ts"].dump() + " for " + event["dur"].dump() + "\n";
+        } else if (kind == "s" || kind == "t" || kind == "f") {
+            found += tracks[event["tid"]] + ": " + kind + event["id"].get<std::string>() + " " +
+                     event["ts"].dump() + "\n";
+        } else if (kind == "b" || kind == "e") {
+            found += tracks[event["tid"]] + ": " + kind + " " + event["cat"].get<std::string>() +
+                     " " + event["ts"].dump() + "\n";
+        } else if (event["name"] == "jobs") {
+            found += "jobs of " + event["pid"].dump() + "\n";
+        }
+    }
+    EXPECT_EQ(found,
+              "app (tid 100): zones: outer 1.5 for 1.0\n"
+              "app (tid 100): zones: inner 1.6 for 0.0\n"
+              "worker 1: b region 0.5\n"
+              "worker 1: e region 0.5\n"
+              "worker 1 (tid 101): zones: work 3.0 for 1.001\n"
+              "app (tid 100): zones: s7 1.7\n"
+              "worker 1 (tid 101): zones: t7 3.1\n"
+              "worker 1 (tid 101): zones: f7 3.2\n"
+              "jobs of 4711\n");
 }
 
 TEST(ChromeTrace, is_one_document_with_names_modules_and_facts) {
@@ -120,7 +187,7 @@ TEST(ChromeTrace, makes_a_microsecond_of_each_that_is_counted) {
     const auto app = maker.category("app");
     const auto at_f = maker.child(app, maker.function("f"));
     const auto thread = maker.thread("app", "app", 1, 1);
-    maker.profile.event = maker.profile.unit = "page-faults";
+    maker.profile.event = maker.profile.metric.unit = "page-faults";
     maker.sample(thread, 7, at_f, 3);
     maker.sample(thread, 9, maker.child(app, maker.function("f")), 2);
     EXPECT_EQ(slices_of(chrome_trace_text(maker.finish()), "1"),

@@ -91,7 +91,7 @@ TEST(Csv, has_a_row_for_each_function) {
              function.source == module.name ? "" : function.source,
              function.line == 0 ? "" : std::to_string(function.line), module.path, module.build_id,
              std::vector<std::string>{"", "native", "plugin", "native plugin"}[function.flags],
-             std::to_string(function.total_ns), std::to_string(function.self_ns),
+             std::to_string(function.total), std::to_string(function.self),
              std::to_string(function.samples), std::to_string(function.self_samples)});
     }
     std::vector<Row> seen;
@@ -109,10 +109,10 @@ TEST(Csv, has_a_row_for_each_function) {
 TEST(Csv, per_cent_are_of_the_whole) {
     Profile profile;
     profile.nodes.resize(1);
-    profile.nodes[0].total_ns = 3'000'000;
+    profile.nodes[0].total = 3'000'000;
     Function& function = profile.functions.emplace_back();
-    function.total_ns = 3'000'000;
-    function.self_ns = 1'000'000;
+    function.total = 3'000'000;
+    function.self = 1'000'000;
     const Row row = rows_of(profile).at(1);
     EXPECT_EQ(row[10], "100.0000");
     EXPECT_EQ(row[11], "33.3333");
@@ -128,7 +128,7 @@ TEST(Csv, units_are_in_the_header) {
     Profile profile = callgraph::average(random_profile(1), 25);
     EXPECT_EQ(rows_of(profile)[0][6], "total [ns scaled by 5]");
     profile = random_profile(1);
-    profile.unit = profile.event = "page-faults";
+    profile.metric.unit = profile.event = "page-faults";
     EXPECT_EQ(rows_of(profile)[0][7], "self [page-faults]");
 }
 

@@ -2,7 +2,7 @@
 // that ask other people's programs.
 //
 // usage: export_example FORMAT FILE      FORMAT as of `sample export`
-//        export_example totals FILE      JSON: name, file, line, total_ns and self_ns a function
+//        export_example totals FILE      JSON: name, file, line, total and self a function
 //
 // The profile is always the same: three threads with pauses, late bookings and samples that
 // overlap; recursion, functions that many callers share, inlined ones, and names that formats must
@@ -115,8 +115,8 @@ std::string totals_json(const Profile& profile) {
         list.push_back({{"name", function.name},
                         {"file", function.source},
                         {"line", function.line},
-                        {"total_ns", function.total_ns},
-                        {"self_ns", function.self_ns}});
+                        {"total_ns", function.total},
+                        {"self_ns", function.self}});
     }
     return list.dump();
 }

@@ -16,7 +16,7 @@ public:
     explicit Checker(const json& profile) : profile_{profile} {}
 
     std::vector<std::string> run() {
-        if (!has(profile_, "profile", {"meta", "libs", "shared", "threads"})) {
+        if (!has(profile_, "profile", {"meta", "libs", "shared", "counters", "threads"})) {
             return problems_;
         }
         check_meta();
@@ -25,6 +25,7 @@ public:
         if (problems_.empty()) {
             check_stacks();
             check_threads();
+            check_counters();
         }
         return problems_;
     }
@@ -235,8 +236,49 @@ private:
             if (!ids.emplace(thread["pid"], thread["tid"]).second) {
                 fail("two threads are " + thread["pid"].dump() + "/" + thread["tid"].dump());
             }
-            table(thread, "markers", {"data", "name", "startTime", "endTime", "phase", "category"});
+            check_markers(thread);
             check_samples(thread);
+        }
+    }
+
+    void check_markers(const json& thread) {
+        const json* markers =
+            table(thread, "markers", {"data", "name", "startTime", "endTime", "phase", "category"});
+        check_range(markers, "markers", "name", 0, profile_["shared"]["stringArray"].size());
+        check_range(markers, "markers", "category", 0, profile_["meta"]["categories"].size());
+        check_range(markers, "markers", "phase", 0, 2);
+        std::set<json> schemas;
+        for (const json& schema : profile_["meta"]["markerSchema"]) {
+            schemas.insert(schema["name"]);
+        }
+        for (std::size_t i = 0; markers != nullptr && i < (*markers)["length"]; ++i) {
+            const json& end = (*markers)["endTime"][i];
+            const bool is_interval = (*markers)["phase"][i] == 1;
+            if (end.is_null() == is_interval ||
+                (is_interval && end.get<double>() < (*markers)["startTime"][i].get<double>())) {
+                fail("markers: " + std::to_string(i) + " ends at " + end.dump());
+            }
+            if (!schemas.contains((*markers)["data"][i]["type"])) {
+                fail("markers: " + std::to_string(i) + " is of no schema");
+            }
+        }
+    }
+
+    void check_counters() {
+        for (const json& counter : profile_["counters"]) {
+            if (!has(counter, "counter",
+                     {"name", "category", "description", "pid", "mainThreadIndex", "display"})) {
+                return;
+            }
+            table(counter, "samples", {"time", "count"});
+            const std::size_t thread = counter["mainThreadIndex"];
+            if (thread >= profile_["threads"].size() ||
+                profile_["threads"][thread]["pid"] != counter["pid"]) {
+                fail("counter " + counter["name"].dump() + " is of another process's thread");
+            }
+            has(counter["display"], "counter.display",
+                {"graphType", "unit", "color", "markerSchemaLocation", "sortWeight", "label",
+                 "tooltipRows"});
         }
     }
 
@@ -248,7 +290,7 @@ private:
         check_range(samples, "samples", "stack", 0, profile_["shared"]["stackTable"]["length"],
                     Nulls::allowed);
         if (const json& type = (*samples)["weightType"];
-            type != "tracing-ms" && type != "samples") {
+            type != "tracing-ms" && type != "samples" && type != "bytes") {
             fail("samples.weightType: " + type.dump());
         }
         if (samples->contains("threadCPUDelta")) {

@@ -2,12 +2,18 @@
 #include "callgraph/tree.h"
 #include "export/formats.h"
 #include "tests/export/firefox_checker.h"
+#include "tests/export/random_profile.h"
 #include "tests/export/timed_profile.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace sample::exports {
 namespace {
@@ -32,8 +38,8 @@ void expect_same_totals(const Profile& profile, const json& document) {
     for (std::size_t i = 0; i < profile.functions.size(); ++i) {
         const callgraph::Function& function = profile.functions[i];
         ASSERT_TRUE(totals.contains(i)) << function.name;
-        EXPECT_EQ(totals.at(i).total, function.total_ns) << function.name;
-        EXPECT_EQ(totals.at(i).self, function.self_ns) << function.name;
+        EXPECT_EQ(totals.at(i).total, function.total) << function.name;
+        EXPECT_EQ(totals.at(i).self, function.self) << function.name;
         const json& shared = document["shared"];
         EXPECT_EQ(shared["stringArray"][shared["funcTable"]["name"][i].get<std::size_t>()],
                   callgraph::label(function));
@@ -67,6 +73,61 @@ TEST(Firefox, gives_each_thread_its_names_and_its_samples_at_their_times) {
     EXPECT_EQ(second["registerTime"], 10);
 }
 
+TEST(Firefox, has_what_the_program_says_as_markers_of_its_threads) {
+    Profile profile = timed_profile();
+    // A thread that has no samples.
+    profile.threads.push_back({"quiet", "app", 100, 109});
+    const auto quiet = static_cast<std::uint32_t>(profile.threads.size() - 1);
+    profile.markers = {{"outer", "zone", 0, 1'000'000, 4'000'000},
+                       {"inner", "zone", 0, 1'500'000, 2'000'000},
+                       {"main", "frame", quiet, 2'000'000, 2'000'000},
+                       {"load", "region", std::nullopt, 0, 5'000'000},
+                       {"said \"x\"", "log", 0, 1'250'000, 1'250'000},
+                       {"level 1", "bookmark", 0, 500'000, 500'000}};
+    const json document = exported(profile);
+    expect_valid(document);
+    expect_same_totals(profile, document);
+    std::string found;
+    for (const json& thread : document["threads"]) {
+        const json& markers = thread["markers"];
+        for (std::size_t i = 0; i < markers["length"]; ++i) {
+            found += thread["name"].get<std::string>() + ": " + markers["data"][i].dump() + " " +
+                     document["shared"]["stringArray"][markers["name"][i].get<std::size_t>()]
+                         .get<std::string>() +
+                     " " + markers["startTime"][i].dump() + " " + markers["endTime"][i].dump() +
+                     " " + markers["phase"][i].dump() + "\n";
+        }
+    }
+    EXPECT_EQ(found,
+              "app: {\"type\":\"Region\"} load 0 5 1\n"
+              "app: {\"text\":\"level 1\",\"type\":\"Bookmark\"} Bookmark 0.5 null 0\n"
+              "app: {\"type\":\"Zone\"} outer 1 4 1\n"
+              "app: {\"text\":\"said \\\"x\\\"\",\"type\":\"LogMessage\"} LogMessage 1.25 null 0\n"
+              "app: {\"type\":\"Zone\"} inner 1.5 2 1\n"
+              "quiet: {\"type\":\"Frame\"} main 2 2 1\n");
+    profile.timeline.reset();
+    EXPECT_EQ(exported(profile)["threads"][0]["markers"]["length"], 0) << "there are no times";
+}
+
+TEST(Firefox, has_counters_of_their_processes_as_steps_from_nothing) {
+    Profile profile = timed_profile();
+    profile.counters = {
+        {"jobs", {{1'000'000, 3}, {2'000'000, HUGE_VAL}, {3'000'000, 2.5}}, std::nullopt},
+        {"heap", {{-1'000'000, 64}}, profile.threads.back().pid, true}};
+    const json document = exported(profile);
+    expect_valid(document);
+    const json& jobs = document["counters"][0];
+    EXPECT_EQ(jobs["pid"], document["threads"][0]["pid"]);
+    EXPECT_EQ(jobs["samples"]["time"], json::parse("[0,1,3]"));
+    EXPECT_EQ(jobs["samples"]["count"], json::parse("[0,3,-0.5]"));
+    const json& heap = document["counters"][1];
+    EXPECT_EQ(heap["name"], "heap");
+    EXPECT_EQ(heap["display"]["unit"], "bytes");
+    EXPECT_EQ(heap["samples"]["time"], json::parse("[-1,-1]"));
+    const std::size_t thread = heap["mainThreadIndex"];
+    EXPECT_EQ(document["threads"][thread]["processName"], profile.threads.back().process);
+}
+
 TEST(Firefox, tells_lines_inlining_and_categories_of_a_frame) {
     const Profile profile = timed_profile();
     const json document = exported(profile);
@@ -85,8 +146,8 @@ TEST(Firefox, tells_lines_inlining_and_categories_of_a_frame) {
     EXPECT_EQ(seen["run():12"], "0 Code");
     EXPECT_EQ(seen["run():14"], "0 Code");
     EXPECT_EQ(seen["step</script><b>:31"], "1 Code");
-    EXPECT_EQ(seen["GC:null"], "0 GC: memory management");
-    EXPECT_EQ(seen["malloc:null"], "0 GC: memory management");
+    EXPECT_EQ(seen["GC:null"], "0 Memory management");
+    EXPECT_EQ(seen["malloc:null"], "0 Memory management");
     EXPECT_EQ(seen["made\"\u2028\u202e:null"], "0 JIT");
     EXPECT_EQ(seen["[kernel, caller unseen]:null"], "0 Kernel");
     EXPECT_EQ(seen["[not sampled]:null"], "0 No stack");
@@ -132,7 +193,7 @@ TEST(Firefox, makes_a_track_of_each_category_where_times_are_not_known) {
 
 TEST(Firefox, counts_an_event) {
     Profile profile = timed_profile();
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     profile.stats.clock.clear();
     const json document = exported(profile);
     expect_valid(document);
@@ -187,6 +248,41 @@ TEST(Firefox, leaves_out_samples_that_a_transform_left_out) {
     const json document = exported(profile);
     expect_valid(document);
     EXPECT_FALSE(firefox_totals(document).contains(3)) << "malloc";
+}
+
+TEST(Firefox, has_tracks_of_each_metric) {
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+        for (const SeveralMetrics& metrics : random_metrics(seed)) {
+            SCOPED_TRACE(metrics.name + " " + std::to_string(seed));
+            const json document = exported(metrics.all);
+            expect_valid(document);
+            for (const Profile& alone : metrics.alone) {
+                const bool is_own = alone.metric.name == "cpu";
+                json part = document;
+                part["threads"].clear();
+                for (const json& thread : document["threads"]) {
+                    const std::string name = thread["name"];
+                    const std::size_t colon = name.find(": ");
+                    if (is_own ? colon == std::string::npos
+                               : name.ends_with(": " + alone.metric.name)) {
+                        part["threads"].push_back(thread);
+                        EXPECT_EQ(thread["samples"]["weightType"],
+                                  alone.is_time() ? "tracing-ms" : "bytes");
+                        EXPECT_FALSE(!is_own && thread["isMainThread"].get<bool>());
+                    }
+                }
+                std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> found;
+                for (const auto& [function, totals] : firefox_totals(part)) {
+                    found[function] = {totals.total, totals.self};
+                }
+                EXPECT_EQ(function_totals(metrics.all, found), function_totals(alone));
+            }
+            const std::size_t selected = document["meta"]["initialSelectedThreads"][0];
+            const std::string name = document["threads"][selected]["name"];
+            EXPECT_EQ(name.find(": "), std::string::npos);
+            ASSERT_FALSE(HasFailure());
+        }
+    }
 }
 
 TEST(Firefox, is_valid_without_anything) {

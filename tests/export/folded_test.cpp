@@ -18,12 +18,12 @@ Profile small_profile() {
     profile.functions[1].name = "operator;\n";
     profile.functions[2].source = "x.c";
     profile.functions[2].line = 4;
-    const auto add = [&](std::uint32_t parent, std::uint32_t function, std::uint64_t self_ns,
+    const auto add = [&](std::uint32_t parent, std::uint32_t function, std::uint64_t self,
                          std::uint64_t samples) {
         Node node;
         node.parent = NodeId{parent};
         node.function = FunctionId{function};
-        node.self_ns = self_ns;
+        node.self = self;
         node.self_samples = samples;
         const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};
         profile.nodes.push_back(node);
@@ -60,8 +60,8 @@ TEST(Folded, is_utf8) {
 
 TEST(Folded, adds_up_to_the_floored_total) {
     Profile profile = small_profile();
-    profile.nodes[3].self_ns = 399;
-    profile.nodes[4].self_ns = 1;
+    profile.nodes[3].self = 399;
+    profile.nodes[4].self = 1;
     std::string text;
     ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
     EXPECT_EQ(text, "a:b;main 1\na:b;main;x.c:4 1\n");
@@ -69,10 +69,10 @@ TEST(Folded, adds_up_to_the_floored_total) {
 
 TEST(Folded, writes_an_events_count_as_it_is) {
     Profile profile = small_profile();
-    profile.event = profile.unit = "page-faults";
-    profile.nodes[2].self_ns = 7;
-    profile.nodes[3].self_ns = 0;
-    profile.nodes[4].self_ns = 1;
+    profile.event = profile.metric.unit = "page-faults";
+    profile.nodes[2].self = 7;
+    profile.nodes[3].self = 0;
+    profile.nodes[4].self = 1;
     std::string text;
     ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
     EXPECT_EQ(text, "a:b;main 7\na:b;main;x.c:4 1\n");

@@ -24,13 +24,13 @@ inline Profile profile_of(std::vector<Function> functions) {
         Node node;
         node.parent = NodeId{1};
         node.function = FunctionId{id};
-        node.total_ns = node.self_ns = kEach;
+        node.total = node.self = kEach;
         node.samples = node.self_samples = 1;
         profile.nodes[1].children.push_back(NodeId{id + 1});
         profile.nodes.push_back(node);
-        profile.functions[id - 1].total_ns = kEach;
+        profile.functions[id - 1].total = kEach;
     }
-    profile.nodes[0].total_ns = profile.nodes[1].total_ns = kEach * profile.functions.size();
+    profile.nodes[0].total = profile.nodes[1].total = kEach * profile.functions.size();
     profile.nodes[0].samples = profile.nodes[1].samples = profile.functions.size();
     return profile;
 }

@@ -81,6 +81,7 @@ struct Block {  // NOLINT(bugprone-exception-escape): as nlohmann::json's own
     nlohmann::json header;
     std::vector<std::string> sources;
     std::vector<std::string> names;
+    std::vector<std::string> short_names;
     std::vector<std::vector<std::uint64_t>> functions;  ///< Columns.
     std::vector<std::vector<std::uint64_t>> nodes;
     bool ends_here = false;
@@ -95,6 +96,7 @@ public:
         block.header = nlohmann::json::parse(text());
         texts(block.sources, block.header["sources"]);
         texts(block.names, block.header["functions"]);
+        texts(block.short_names, block.header["functions"]);
         constexpr int kFunctionColumns = 8;
         constexpr int kNodeColumns = 7;
         columns(block.functions, kFunctionColumns, block.header["functions"]);
@@ -141,8 +143,8 @@ TEST(Html, has_every_function_and_node_with_its_figures) {
     for (std::size_t i = 0; i < block.names.size(); ++i) {
         const callgraph::Function& function = profile.functions[i];
         EXPECT_EQ(block.names[i], callgraph::label(function));
-        EXPECT_EQ(block.functions[4][i], function.total_ns);
-        EXPECT_EQ(block.functions[5][i], function.self_ns);
+        EXPECT_EQ(block.functions[4][i], function.total);
+        EXPECT_EQ(block.functions[5][i], function.self);
         EXPECT_EQ(block.functions[6][i], function.samples);
         EXPECT_EQ(block.functions[7][i], function.self_samples);
     }
@@ -155,11 +157,25 @@ TEST(Html, has_every_function_and_node_with_its_figures) {
         EXPECT_EQ(order[path.back()], node.parent) << i;
         path.push_back(i);
         EXPECT_EQ(block.nodes[1][i], node.function.value);
-        EXPECT_EQ(block.nodes[2][i], node.self_ns);
+        EXPECT_EQ(block.nodes[2][i], node.self);
         EXPECT_EQ(block.nodes[4][i], node.line);
         EXPECT_EQ(block.nodes[5][i], node.call_line);
         EXPECT_EQ(block.nodes[6][i], static_cast<std::uint64_t>(node.inlining));
     }
+}
+
+TEST(Html, has_a_short_name_only_where_it_is_another) {
+    Profile profile = timed_profile();
+    ASSERT_GE(profile.functions.size(), 3U);
+    profile.functions[0].name = "std::vector<int>::at(unsigned long)";
+    profile.functions[1].name = "main";
+    profile.functions[2].name = "js<int>(x)";
+    profile.functions[2].flags = callgraph::kNative;
+    const Block block = BlockReader{exported_page(profile)}.read();
+    EXPECT_EQ(block.names[0], profile.functions[0].name);
+    EXPECT_EQ(block.short_names[0], "std::vector\u2039\u2026\u203a::at");
+    EXPECT_EQ(block.short_names[1], "");
+    EXPECT_EQ(block.short_names[2], "");
 }
 
 TEST(Html, names_sources_but_not_modules_as_files) {
@@ -215,7 +231,7 @@ TEST(Html, tells_the_truth_of_the_recording) {
 
 TEST(Html, counts_an_event) {
     Profile profile = timed_profile();
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     const nlohmann::json header = BlockReader{exported_page(profile)}.read().header;
     EXPECT_EQ(header["isTime"], false);
     EXPECT_EQ(header["unit"], "page-faults");

@@ -21,12 +21,12 @@ class LargestTotal : public testing::TestWithParam<Limit> {};
 TEST_P(LargestTotal, is_written_and_one_more_is_an_error) {
     callgraph::Profile profile = threads_profile();
     if (!GetParam().is_time) {
-        profile.event = profile.unit = "page-faults";
+        profile.event = profile.metric.unit = "page-faults";
     }
     std::string text;
-    profile.nodes[0].total_ns = GetParam().most;
+    profile.nodes[0].total = GetParam().most;
     EXPECT_TRUE(GetParam().write(profile, to_string_sink(text)).has_value());
-    ++profile.nodes[0].total_ns;
+    ++profile.nodes[0].total;
     const Result<void> refused = GetParam().write(profile, to_string_sink(text));
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::unsupported);

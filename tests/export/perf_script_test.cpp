@@ -99,7 +99,7 @@ TEST(PerfScript, has_no_times_where_none_are_known) {
 
 TEST(PerfScript, names_the_event) {
     Profile profile = threads_profile();
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     EXPECT_NE(entries_of(profile).find(" 0.000002000: 1000 page-faults: \n"), std::string::npos);
     profile = threads_profile();
     profile.stats.clock = "wall";

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -57,6 +58,7 @@ public:
             read_field(message);
         }
         check_references();
+        check_use();
         return std::move(file_);
     }
 
@@ -70,6 +72,8 @@ private:
         }
         require(!strings_.empty(), "no string table");
         require(strings_.front().empty(), "the first string is not empty");
+        const std::set<std::string> distinct{strings_.begin(), strings_.end()};
+        require(distinct.size() == strings_.size(), "a string is in the table twice");
     }
 
     [[nodiscard]] const std::string& string(std::int64_t index) const {
@@ -229,7 +233,6 @@ private:
         }
         require(!mapping.filename.empty(), "a mapping without a file");
         add(file_.mappings, id, std::move(mapping), "mapping");
-        file_.mapping_order.push_back(id);
     }
 
     void read_location(protozero::data_view bytes) {
@@ -305,9 +308,34 @@ private:
     template <class Entry>
     static void add(std::map<std::uint64_t, Entry>& entries, std::uint64_t id, Entry entry,
                     const std::string& what) {
-        require(id != 0, "a " + what + " with the nil id");
-        require(entries.emplace(id, std::move(entry)).second,
-                "two " + what + "s with id " + std::to_string(id));
+        require(id == entries.size() + 1, "a " + what + " out of order: " + std::to_string(id));
+        entries.emplace(id, std::move(entry));
+    }
+
+    /// Whether what is used are all `entries`, which count from 1.
+    template <class Entry>
+    static void require_all_used(const std::map<std::uint64_t, Entry>& entries,
+                                 std::set<std::uint64_t> used, const std::string& what) {
+        used.erase(0);
+        require(used.size() == entries.size(), "a " + what + " that nothing leads to");
+    }
+
+    void check_use() const {
+        std::set<std::uint64_t> locations;
+        std::set<std::uint64_t> functions;
+        std::set<std::uint64_t> mappings;
+        for (const PprofFile::Sample& sample : file_.samples) {
+            locations.insert(sample.locations.begin(), sample.locations.end());
+        }
+        for (const auto& [id, location] : file_.locations) {
+            mappings.insert(location.mapping);
+            for (const PprofFile::Line& line : location.lines) {
+                functions.insert(line.function);
+            }
+        }
+        require_all_used(file_.locations, std::move(locations), "location");
+        require_all_used(file_.functions, std::move(functions), "function");
+        require_all_used(file_.mappings, std::move(mappings), "mapping");
     }
 
     void check_references() const {

@@ -1,9 +1,10 @@
 // A strict reader of pprof files for the tests: it refuses whatever a reader could stumble over.
 //
-// Refused are damaged gzip and protocol buffers, fields that the format does not have, ids that are
-// nil, defined twice or never, indices outside the string table, text that is not UTF-8, samples
-// whose values are not as many as their types or negative, Locations without a function, names that
-// are empty, and a default type that there is none of.
+// Refused are damaged gzip and protocol buffers, fields that the format does not have, ids that do
+// not count from 1 in the file's order or are never defined, places, functions and mappings that no
+// sample leads to, strings that are in their table twice, indices outside the string table, text
+// that is not UTF-8, samples whose values are not as many as their types or negative, Locations
+// without a function, names that are empty, and a default type that there is none of.
 #pragma once
 
 #include "core/result.h"
@@ -51,7 +52,6 @@ struct PprofFile {
     std::vector<Kind> kinds;
     std::vector<Sample> samples;
     std::map<std::uint64_t, Mapping> mappings;
-    std::vector<std::uint64_t> mapping_order;
     std::map<std::uint64_t, Location> locations;
     std::map<std::uint64_t, Function> functions;
     std::string default_type;

@@ -96,38 +96,52 @@ std::string complaint(const std::function<void(Parts&)>& change) {
 
 TEST(PprofFile, accepts_what_is_right) {
     EXPECT_EQ(complaint([](Parts&) {}), "nothing");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.location_mapping = 0; }), "nothing");
-    EXPECT_EQ(complaint([](Parts& parts) { parts.stack.clear(); }), "nothing");
 }
 
-TEST(PprofFile, refuses_nil_ids) {
+TEST(PprofFile, refuses_what_nothing_leads_to) {
+    EXPECT_EQ(complaint([](Parts& parts) { parts.location_mapping = 0; }),
+              "a mapping that nothing leads to");
+    EXPECT_EQ(complaint([](Parts& parts) { parts.stack.clear(); }),
+              "a location that nothing leads to");
+}
+
+TEST(PprofFile, refuses_ids_that_do_not_count_from_1) {
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.mapping_ids = {1, 0};
               }),
-              "a mapping with the nil id");
+              "a mapping out of order: 0");
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.location_ids = {1, 0};
               }),
-              "a location with the nil id");
+              "a location out of order: 0");
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.function_ids = {1, 0};
               }),
-              "a function with the nil id");
-}
-
-TEST(PprofFile, refuses_ids_that_are_defined_twice) {
+              "a function out of order: 0");
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.mapping_ids = {1, 1};
               }),
-              "two mappings with id 1");
+              "a mapping out of order: 1");
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.location_ids = {1, 1};
               }),
-              "two locations with id 1");
+              "a location out of order: 1");
     EXPECT_EQ(complaint([](Parts& parts) {
                   parts.function_ids = {1, 1};
               }),
-              "two functions with id 1");
+              "a function out of order: 1");
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.mapping_ids = {1, 3};
+              }),
+              "a mapping out of order: 3");
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.location_ids = {1, 3};
+              }),
+              "a location out of order: 3");
+    EXPECT_EQ(complaint([](Parts& parts) {
+                  parts.function_ids = {1, 3};
+              }),
+              "a function out of order: 3");
 }
 
 TEST(PprofFile, refuses_ids_that_are_not_defined) {

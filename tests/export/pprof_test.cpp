@@ -45,7 +45,7 @@ std::ostream& operator<<(std::ostream& out, const Figures& figures) {
 }
 
 /// By function id, recursion counted once, as any reader would add them up.
-std::map<std::uint64_t, Figures> figures_of(const PprofFile& file) {
+std::map<std::uint64_t, Figures> figures_of(const PprofFile& file, std::size_t weight = 1) {
     std::map<std::uint64_t, Figures> figures;
     for (const PprofFile::Sample& sample : file.samples) {
         std::set<std::uint64_t> functions;
@@ -56,13 +56,13 @@ std::map<std::uint64_t, Figures> figures_of(const PprofFile& file) {
         }
         for (const std::uint64_t function : functions) {
             figures[function].samples += sample.values[0];
-            figures[function].total += sample.values[1];
+            figures[function].total += sample.values[weight];
         }
         if (!sample.locations.empty()) {
             const PprofFile::Location& leaf = file.locations.at(sample.locations.front());
             Figures& self = figures[leaf.lines.front().function];
             self.self_samples += sample.values[0];
-            self.self += sample.values[1];
+            self.self += sample.values[weight];
         }
     }
     return figures;
@@ -73,9 +73,9 @@ std::map<std::uint64_t, Figures> figures_of(const Profile& profile) {
     for (std::uint64_t id = 1; id <= profile.functions.size(); ++id) {
         const Function& function = profile.functions[id - 1];
         figures[id] = {static_cast<std::int64_t>(function.self_samples),
-                       static_cast<std::int64_t>(function.self_ns),
+                       static_cast<std::int64_t>(function.self),
                        static_cast<std::int64_t>(function.samples),
-                       static_cast<std::int64_t>(function.total_ns)};
+                       static_cast<std::int64_t>(function.total)};
     }
     return figures;
 }
@@ -101,7 +101,7 @@ Profile inlined_profile() {
         function.source = "/src/app.c";
         function.line = 4 + 2 * i;
         function.module = 1;
-        function.total_ns = 300;
+        function.total = 300;
     }
     profile.nodes.resize(5);
     const std::array<std::uint32_t, 5> lines{0, 0, 5, 7, 9};
@@ -110,14 +110,14 @@ Profile inlined_profile() {
         node.parent = NodeId{id == 0 ? 0 : id - 1};
         node.function = FunctionId{id < 2 ? 0 : id - 1};
         node.line = lines[id];
-        node.total_ns = 300;
+        node.total = 300;
         node.samples = 3;
         if (id + 1 < profile.nodes.size()) {
             node.children = {NodeId{id + 1}};
         }
     }
     profile.nodes[4].inlining = Inlining::all;
-    profile.nodes[4].self_ns = 300;
+    profile.nodes[4].self = 300;
     profile.nodes[4].self_samples = 3;
     profile.categories = {{"app", NodeId{1}}};
     return profile;
@@ -128,7 +128,7 @@ TEST(Pprof, figures_are_those_of_the_profile) {
         const Profile profile = random_profile(seed);
         const PprofFile file = written(profile);
         EXPECT_EQ(figures_of(file), figures_of(profile)) << "seed " << seed;
-        EXPECT_EQ(total_of(file), static_cast<std::int64_t>(profile.nodes[0].total_ns));
+        EXPECT_EQ(total_of(file), static_cast<std::int64_t>(profile.nodes[0].total));
     }
 }
 
@@ -138,7 +138,7 @@ TEST(Pprof, figures_without_a_timeline_are_the_same) {
         profile.timeline.reset();
         const PprofFile file = written(profile);
         EXPECT_EQ(figures_of(file), figures_of(profile)) << "seed " << seed;
-        EXPECT_EQ(total_of(file), static_cast<std::int64_t>(profile.nodes[0].total_ns));
+        EXPECT_EQ(total_of(file), static_cast<std::int64_t>(profile.nodes[0].total));
     }
 }
 
@@ -146,6 +146,80 @@ TEST(Pprof, what_a_transform_left_out_is_left_out) {
     const Profile profile = callgraph::hide_plugins(random_profile(3));
     ASSERT_TRUE(profile.timeline.has_value());
     EXPECT_EQ(figures_of(written(profile)), figures_of(profile));
+}
+
+TEST(Pprof, a_sample_has_a_value_of_each_metric) {
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+        for (const SeveralMetrics& metrics : random_metrics(seed)) {
+            SCOPED_TRACE(metrics.name + " " + std::to_string(seed));
+            const PprofFile file = written(metrics.all);
+            EXPECT_EQ(file.kinds, (std::vector<PprofFile::Kind>{{"samples", "count"},
+                                                                {"cpu", "nanoseconds"},
+                                                                {"allocated", "bytes"},
+                                                                {"wall", "nanoseconds"}}));
+            EXPECT_EQ(file.default_type, "cpu");
+            for (std::size_t i = 0; i < metrics.alone.size(); ++i) {
+                std::map<std::size_t, std::pair<std::int64_t, std::int64_t>> found;
+                for (const auto& [function, figures] : figures_of(file, 1 + i)) {
+                    found[function - 1] = {figures.total, figures.self};
+                }
+                EXPECT_EQ(function_totals(metrics.all, found), function_totals(metrics.alone[i]));
+                std::map<std::string, std::int64_t> of_thread;
+                for (const PprofFile::Sample& sample : file.samples) {
+                    if (const auto thread = sample.texts.find("thread");
+                        thread != sample.texts.end()) {
+                        of_thread[thread->second] += sample.values.at(1 + i);
+                    }
+                }
+                if (metrics.name == "as it is") {
+                    for (const callgraph::ThreadTotals& thread : metrics.alone[i].threads) {
+                        EXPECT_EQ(of_thread[thread.name], static_cast<std::int64_t>(thread.total));
+                    }
+                }
+            }
+            ASSERT_FALSE(HasFailure());
+        }
+    }
+}
+
+TEST(Pprof, a_stack_of_a_thread_is_one_sample_whatever_has_weight_there) {
+    const PprofFile file = written(random_metrics(1).front().all);
+    std::set<std::pair<std::int64_t, std::vector<std::uint64_t>>> seen;
+    for (const PprofFile::Sample& sample : file.samples) {
+        seen.emplace(sample.numbers.at("tid"), sample.locations);
+    }
+    // Both categories may have the same stack.
+    EXPECT_GT(2 * seen.size(), file.samples.size());
+    EXPECT_TRUE(
+        std::any_of(file.samples.begin(), file.samples.end(), [](const PprofFile::Sample& sample) {
+            return sample.values.at(1) != 0 && sample.values.at(2) != 0 && sample.values.at(3) != 0;
+        }));
+}
+
+TEST(Pprof, samples_in_zones_have_the_innermost_one) {
+    Profile profile = random_profile(1);
+    EXPECT_FALSE(written(profile).samples.front().texts.contains("zone"));
+    profile.functions[0].flags |= callgraph::kZone;
+    profile.functions[1].flags |= callgraph::kZone;
+    profile.functions[1].name = "inner";
+    std::map<std::string, std::int64_t> expected;
+    for (const callgraph::Node& node : profile.nodes) {
+        const callgraph::Node* at = &node;
+        while (at->function.value > 2) {
+            at = &profile.node(at->parent);
+        }
+        if (!at->function.is_none()) {
+            expected[profile.function(at->function).name] += static_cast<std::int64_t>(node.self);
+        }
+    }
+    ASSERT_EQ(expected.size(), 2);
+    std::map<std::string, std::int64_t> labelled;
+    for (const PprofFile::Sample& sample : written(profile).samples) {
+        if (const auto zone = sample.texts.find("zone"); zone != sample.texts.end()) {
+            labelled[zone->second] += sample.values.at(1);
+        }
+    }
+    EXPECT_EQ(labelled, expected);
 }
 
 TEST(Pprof, threads_have_their_own_samples) {
@@ -164,7 +238,7 @@ TEST(Pprof, threads_have_their_own_samples) {
     }
     EXPECT_EQ(categories, (std::set<std::string>{"group-0", "group-1"}));
     for (const callgraph::ThreadTotals& thread : profile.threads) {
-        EXPECT_EQ(weight_of[thread.name], static_cast<std::int64_t>(thread.cpu_ns));
+        EXPECT_EQ(weight_of[thread.name], static_cast<std::int64_t>(thread.total));
         EXPECT_EQ(samples_of[thread.name], static_cast<std::int64_t>(thread.samples));
     }
 }
@@ -213,8 +287,7 @@ TEST(Pprof, functions_and_mappings_say_what_is_known) {
 
 TEST(Pprof, the_program_is_the_first_mapping) {
     const PprofFile file = written(random_profile(1));
-    ASSERT_FALSE(file.mapping_order.empty());
-    EXPECT_EQ(file.mappings.at(file.mapping_order.front()).filename, "/opt/program");
+    EXPECT_EQ(file.mappings.at(1).filename, "/opt/program");
 }
 
 TEST(Pprof, units_period_and_times) {
@@ -232,7 +305,7 @@ TEST(Pprof, units_period_and_times) {
     EXPECT_EQ(written(profile).default_type, "wall");
 
     profile.event = "syscalls:sys_enter_write";
-    profile.unit = "events";
+    profile.metric.unit = "events";
     profile.stats.requested_hz = 0;
     profile.stats.period = 7;
     file = written(profile);

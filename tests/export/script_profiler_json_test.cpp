@@ -27,7 +27,7 @@ std::string write(const Profile& profile) {
 TEST(ScriptProfilerJson, writes_optional_fields_only_where_known) {
     Profile profile = profile_of({function("f", "a.c", 7), function("")});
     profile.functions[0].flags = callgraph::kNative | callgraph::kPlugin;
-    profile.gc = FunctionId{2};
+    profile.memory = FunctionId{2};
     profile.scale = 2.5;
     const auto json = nlohmann::json::parse(write(profile));
     EXPECT_EQ(json["Version"], 2);
@@ -67,7 +67,7 @@ TEST(ScriptProfilerJson, keeps_equal_names_that_are_never_siblings) {
     profile.nodes[1].children = {NodeId{2}};
     profile.nodes[2].children = {NodeId{3}};
     profile.nodes[3].parent = NodeId{2};
-    profile.nodes[2].total_ns = profile.nodes[1].total_ns;
+    profile.nodes[2].total = profile.nodes[1].total;
     const auto json = nlohmann::json::parse(write(profile));
     EXPECT_EQ(json["Functions"][0]["Name"], "f");
     EXPECT_EQ(json["Functions"][1]["Name"], "f");

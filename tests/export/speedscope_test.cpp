@@ -60,8 +60,8 @@ void expect_the_functions_totals(const Profile& profile) {
     }
     for (std::size_t i = 0; i < profile.functions.size(); ++i) {
         const callgraph::Function& function = profile.functions[i];
-        EXPECT_EQ(totals[i].first, static_cast<std::int64_t>(function.total_ns)) << function.name;
-        EXPECT_EQ(totals[i].second, static_cast<std::int64_t>(function.self_ns)) << function.name;
+        EXPECT_EQ(totals[i].first, static_cast<std::int64_t>(function.total)) << function.name;
+        EXPECT_EQ(totals[i].second, static_cast<std::int64_t>(function.self)) << function.name;
     }
 }
 
@@ -108,7 +108,7 @@ TEST(Speedscope, has_them_without_times_and_for_events) {
     const Json file = Json::parse(speedscope_text(profile));
     EXPECT_EQ(file["profiles"][0]["name"], "worker (no times)");
     profile = threads_profile();
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     expect_the_functions_totals(profile);
     EXPECT_EQ(Json::parse(speedscope_text(profile))["profiles"][0]["unit"], "none");
 }
@@ -121,6 +121,31 @@ TEST(Speedscope, has_them_for_random_profiles) {
         profile.timeline.reset();
         expect_the_functions_totals(profile);
         ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST(Speedscope, has_profiles_of_each_metric) {
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+        for (const SeveralMetrics& metrics : random_metrics(seed)) {
+            SCOPED_TRACE(metrics.name + " " + std::to_string(seed));
+            const Json file = Json::parse(speedscope_text(metrics.all));
+            for (const callgraph::Profile& alone : metrics.alone) {
+                const std::string& name = alone.metric.name;
+                Totals totals;
+                for (const Json& track : file["profiles"]) {
+                    if (track.value("metric", "cpu") == name) {
+                        EXPECT_EQ(track["unit"], name == "allocated" ? "bytes" : "nanoseconds");
+                        EXPECT_EQ(track["name"].get<std::string>().ends_with(": " + name),
+                                  name != "cpu");
+                        add_up(track["events"], totals);
+                    }
+                }
+                EXPECT_EQ(function_totals(metrics.all, totals), function_totals(alone)) << name;
+            }
+            const std::size_t active = file["activeProfileIndex"];
+            EXPECT_FALSE(file["profiles"][active].contains("metric"));
+            ASSERT_FALSE(HasFailure());
+        }
     }
 }
 

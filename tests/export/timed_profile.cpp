@@ -77,8 +77,8 @@ void add_facts(Profile& profile) {
     stats.clock = "cpu";
     stats.wall_ns = 60 * kMs;
     stats.samples = 11;
-    stats.sampled_ns = 11 * kMs;
-    stats.booked_ns = kMs / 2;
+    stats.sampled = 11 * kMs;
+    stats.booked = kMs / 2;
     stats.lost = 3;
     stats.threads = 2;
     stats.processes = 2;
@@ -99,7 +99,7 @@ Profile timed_profile() {
     const FunctionId made = add_function(profile, "made\"\u2028\u202e", "[jit]", 0, 3,
                                          callgraph::kNative | callgraph::kPlugin);
     const FunctionId kernel = add_function(profile, "[kernel, caller unseen]", "", 0, 0);
-    profile.gc = gc;
+    profile.memory = gc;
 
     TreeBuilder tree;
     const auto main_category = tree.add_category("main");

@@ -73,7 +73,7 @@ TEST(Tracks, goes_by_the_sum_where_times_are_not_known) {
 
 TEST(Tracks, goes_by_the_count_where_an_event_was_counted) {
     Profile profile = threads_profile();
-    profile.event = profile.unit = "page-faults";
+    profile.event = profile.metric.unit = "page-faults";
     EXPECT_EQ(axis_of(profile), Axis::count);
     EXPECT_EQ(slices_of(profile, 0).front(), "0-300 [before sampling] 0");
     EXPECT_EQ(slices_of(profile, 0).back(), "4300-5300 main 1");

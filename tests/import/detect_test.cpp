@@ -47,6 +47,14 @@ TEST(Detect, goes_by_content) {
     EXPECT_EQ(detected("main 7/8 10 cycles: \n\tff f (x)\n"), Format::perf_script);
 }
 
+TEST(Detect, takes_lines_that_begin_with_brackets_for_no_json) {
+    EXPECT_EQ(detected("[main tid=12];f 3\n"), Format::folded);
+    EXPECT_EQ(detected("[1234];f 3\n"), Format::folded);
+    EXPECT_EQ(detected("[[kernel]];f 3\n"), Format::folded);
+    EXPECT_EQ(detected("{closure#0};f 3\n"), Format::folded);
+    EXPECT_EQ(detected("[000] \n\t            1166 f\n"), Format::perf_script);
+}
+
 TEST(Detect, asks_where_content_does_not_tell) {
     expect_refusal("alpha 1\nbeta 2\n", {}, "say --from folded");
     expect_refusal("hello\n", {}, "--from FORMAT says what is wrong with it; formats: json, speed");
@@ -57,6 +65,7 @@ TEST(Detect, names_what_it_does_not_read) {
     expect_refusal(R"({"meta":{},"threads":[]})", {}, "Firefox Profiler, which is not read");
     expect_refusal(R"({"traceEvents":[]})", {}, "a trace for Chrome, which is not read");
     expect_refusal(R"([{"ph":"B"}])", {}, "a trace for Chrome");
+    expect_refusal("[\n{\"ph\":\"B\"", {}, "a trace for Chrome");
     expect_refusal(R"({"a":1})", {}, "JSON, but neither of the script profiler");
     expect_refusal(R"({"a":)", {}, "malformed JSON at byte");
     expect_refusal("PERFILE2", {}, "a recording of perf, which is not read");

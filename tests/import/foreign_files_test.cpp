@@ -35,20 +35,20 @@ TEST(ForeignFiles, of_go_have_the_totals_of_its_own_tool) {
 
     const Profile heap = imported_file("any/pprof.gz");
     EXPECT_EQ(heap.event, "inuse_space");
-    EXPECT_EQ(heap.unit, "bytes");
-    EXPECT_EQ(heap.nodes[0].total_ns, 3'852'013U);
+    EXPECT_EQ(heap.metric.unit, "bytes");
+    EXPECT_EQ(heap.nodes[0].total, 3'852'013U);
     const auto& writer = function_called(heap, "compress/flate.NewWriter");
-    EXPECT_EQ(writer.total_ns, 1'590'485U);
-    EXPECT_EQ(writer.self_ns, 924'248U);
-    EXPECT_EQ(function_called(heap, "runtime.main").total_ns, 1'737'032U);
+    EXPECT_EQ(writer.total, 1'590'485U);
+    EXPECT_EQ(writer.self, 924'248U);
+    EXPECT_EQ(function_called(heap, "runtime.main").total, 1'737'032U);
 }
 
 /// `perf script -F +srcline` of Linux 6.1.
 TEST(ForeignFiles, of_perf_have_inlined_frames_lines_and_times) {
     const Profile profile = imported_file("any/perf_script");
     EXPECT_EQ(profile.stats.samples, 3U);
-    EXPECT_EQ(profile.nodes[0].total_ns, 3 * 2'004'008U);
-    EXPECT_EQ(function_called(profile, "main").total_ns, 2 * 2'004'008U);
+    EXPECT_EQ(profile.nodes[0].total, 3 * 2'004'008U);
+    EXPECT_EQ(function_called(profile, "main").total, 2 * 2'004'008U);
     EXPECT_EQ(function_called(profile, "main").source, "a.c");
     EXPECT_EQ(function_called(profile, "_start").source, "app");
     EXPECT_EQ(node_called(profile, "__libc_start_main_impl").inlining, callgraph::Inlining::all);
@@ -61,7 +61,7 @@ TEST(ForeignFiles, of_perf_have_inlined_frames_lines_and_times) {
 TEST(ForeignFiles, of_the_script_profiler_are_told_by_content) {
     const Profile profile = imported_file("json/published_example.json");
     EXPECT_EQ(profile.categories.size(), 2U);
-    EXPECT_EQ(profile.nodes[0].total_ns, 10'276'000U);
+    EXPECT_EQ(profile.nodes[0].total, 10'276'000U);
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ using Totals = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
 inline Totals totals(const callgraph::Profile& profile) {
     Totals result;
     for (const callgraph::Function& function : profile.functions) {
-        EXPECT_TRUE(
-            result.emplace(function.name, std::pair{function.total_ns, function.self_ns}).second)
+        EXPECT_TRUE(result.emplace(function.name, std::pair{function.total, function.self}).second)
             << function.name;
     }
     return result;

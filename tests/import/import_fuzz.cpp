@@ -28,19 +28,19 @@ void require(bool condition) {
 void require_sums(const Profile& profile) {
     std::uint64_t samples = 0;
     for (const auto& node : profile.nodes) {
-        std::uint64_t sum_ns = node.self_ns;
+        std::uint64_t sum_ns = node.self;
         for (const NodeId child : node.children) {
-            sum_ns += profile.node(child).total_ns;
+            sum_ns += profile.node(child).total;
         }
-        require(sum_ns == node.total_ns);
+        require(sum_ns == node.total);
         samples += node.self_samples;
         require(node.function.value <= profile.functions.size());
     }
-    require(profile.nodes[0].total_ns == profile.stats.sampled_ns);
+    require(profile.nodes[0].total == profile.stats.sampled);
     require(samples == profile.stats.samples);
     for (const auto& function : profile.functions) {
-        require(function.total_ns <= profile.nodes[0].total_ns);
-        require(function.self_ns <= function.total_ns);
+        require(function.total <= profile.nodes[0].total);
+        require(function.self <= function.total);
         require(function.module < profile.modules.size());
     }
 }
@@ -62,7 +62,7 @@ void require_times(const Profile& profile) {
         }
     }
     for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
-        require(timed_ns[i] == profile.nodes[i].self_ns);
+        require(timed_ns[i] == profile.nodes[i].self);
     }
 }
 

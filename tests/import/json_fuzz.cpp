@@ -29,11 +29,11 @@ std::string write(const Profile& profile) {
 
 void require_sums(const Profile& profile) {
     for (const auto& node : profile.nodes) {
-        std::uint64_t sum_ns = node.self_ns;
+        std::uint64_t sum_ns = node.self;
         for (const sample::NodeId child : node.children) {
-            sum_ns += profile.node(child).total_ns;
+            sum_ns += profile.node(child).total;
         }
-        require(sum_ns == node.total_ns);
+        require(sum_ns == node.total);
     }
 }
 

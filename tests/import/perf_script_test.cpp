@@ -35,16 +35,16 @@ TEST(PerfScript, keeps_threads_modules_and_inlined_frames) {
     EXPECT_TRUE(profile.is_time());
     EXPECT_EQ(profile.stats.clock, "cpu");
     EXPECT_EQ(profile.stats.samples, 3U);
-    EXPECT_EQ(profile.nodes[0].total_ns, 600U);
+    EXPECT_EQ(profile.nodes[0].total, 600U);
     ASSERT_EQ(profile.threads.size(), 2U);
     EXPECT_EQ(profile.threads[0].tid, 101U);
     EXPECT_EQ(profile.threads[0].pid, 100U);
     EXPECT_EQ(profile.threads[0].name, "my app");
     EXPECT_EQ(profile.threads[0].process, "my app");
-    EXPECT_EQ(profile.threads[0].cpu_ns, 500U);
+    EXPECT_EQ(profile.threads[0].total, 500U);
     EXPECT_EQ(profile.threads[0].samples, 2U);
     const auto& work = function_called(profile, "work(int, (anonymous namespace)::T)");
-    EXPECT_EQ(work.total_ns, 200U);
+    EXPECT_EQ(work.total, 200U);
     EXPECT_EQ(profile.module_of(work).path, "/opt/my dir/app");
     EXPECT_EQ(profile.module_of(work).name, "app");
     EXPECT_EQ(work.source, "app");
@@ -136,13 +136,13 @@ TEST(PerfScript, counts_events_that_are_no_clock) {
         "a 1 2.0: 11 page-faults:u: 7f28 _start+0x0 (/lib/ld.so)\n"
         "a 1 2.1: 230 page-faults:u: 7f29 [unknown] (/lib/ld.so)\n");
     EXPECT_EQ(faults.event, "page-faults");
-    EXPECT_EQ(faults.unit, "page-faults");
+    EXPECT_EQ(faults.metric.unit, "page-faults");
     EXPECT_EQ(totals(faults), (Totals{{"_start", {11, 11}}, {"[unknown]", {230, 230}}}));
     const Profile trace = imported(
         "perf 7 [000] 1.5: sched:sched_switch: prev_comm=perf ==> next_comm=x\n\tff f+0x1 (k)\n\n"
         "perf 7 [000] 1.6: sched:sched_switch: prev_comm=perf ==> next_comm=x\n\tff f+0x1 (k)\n");
     EXPECT_EQ(trace.event, "sched:sched_switch");
-    EXPECT_EQ(trace.unit, "samples");
+    EXPECT_EQ(trace.metric.unit, "samples");
     EXPECT_EQ(totals(trace), (Totals{{"f", {2, 2}}}));
 }
 
@@ -158,12 +158,73 @@ TEST(PerfScript, takes_what_options_of_perf_leave_out) {
     const Profile untimed =
         imported("a 12141 \n\t 1166 inl (inlined)\n\t 1166 work\n", Format::perf_script);
     EXPECT_EQ(totals(untimed), (Totals{{"work", {1, 0}}, {"inl", {1, 1}}}));
-    EXPECT_EQ(untimed.unit, "samples");
+    EXPECT_EQ(untimed.metric.unit, "samples");
     EXPECT_FALSE(untimed.timeline.has_value());
     const Profile padded =
         imported("        swapper     0 [000]  1.000001:     7 cycles: \n        ff idle ([k])\n");
     EXPECT_EQ(totals(padded), (Totals{{"idle", {7, 7}}}));
     EXPECT_EQ(padded.threads[0].name, "swapper");
+}
+
+/// What perf prints of one recording with call chains, and of one without, by -F.
+TEST(PerfScript, takes_heads_of_any_fields) {
+    const std::string chain =
+        "\tffffffff81d35f77 read_zero\n\t           f82ad read\n\t               0 [unknown]\n\n";
+    const std::string alone = " ffffffff81d35f77 read_zero\n";
+    for (const std::string head :
+         {"", "prog ", "27001 ", "27001/27001 ", "prog 27001 ", "[001] ", "prog [001] ",
+          "28051.127162: ", "prog 28051.127162: ", "cpu-clock: ", "prog cpu-clock: ",
+          "prog 27001 [001] 28051.127162: ", "            prog ", "            dead ",
+          "prog 27001 cpu-clock:                 0 ", "prog 27001 28051.127162:                0",
+          "prog 2026-11-22 19:36:31.956057 28214.540505: ", "prog K     "}) {
+        const Profile chains = imported(head + "\n" + chain + head + "\n" + chain);
+        EXPECT_EQ(totals(chains),
+                  (Totals{{"[unknown]", {2, 0}}, {"read", {2, 0}}, {"read_zero", {2, 2}}}))
+            << head;
+        EXPECT_EQ(totals(imported(head + alone + head + alone)), (Totals{{"read_zero", {2, 2}}}))
+            << head;
+    }
+}
+
+TEST(PerfScript, tells_periods_from_ids_and_weights_by_their_columns) {
+    const std::string frame = "\n\t            1166 f\n\n";
+    EXPECT_EQ(totals(imported("prog    2000000 " + frame)),
+              (Totals{{"f", {2'000'000, 2'000'000}}}));
+    EXPECT_EQ(totals(imported("   2000000 " + frame)), (Totals{{"f", {2'000'000, 2'000'000}}}));
+    EXPECT_EQ(totals(imported("20000000000 " + frame)).at("f").first, 20'000'000'000U);
+    const Profile ids = imported("prog 2000000 " + frame);
+    EXPECT_EQ(totals(ids), (Totals{{"f", {1, 1}}}));
+    EXPECT_EQ(ids.threads[0].tid, 2'000'000U);
+    const Profile weights = imported("prog 2000000                5             1166 f\n");
+    EXPECT_EQ(totals(weights), (Totals{{"f", {1, 1}}}));
+    EXPECT_EQ(imported("prog    2000000 " + frame).metric.unit, "periods");
+}
+
+/// -F with iregs, phys_addr, srcline: behind the last frame, in the place of the blank line.
+TEST(PerfScript, leaves_fields_out_that_are_no_part_of_a_stack) {
+    const Profile chains = imported(
+        "prog 7 \n\t            1166 f\n  a.c:3\n ABI:2    AX:0x0                 0\n"
+        "prog 7 \n\t            1166 f\n  a.c:3\n ABI:2    AX:0x0                 0\n");
+    EXPECT_EQ(totals(chains), (Totals{{"f", {2, 2}}}));
+    EXPECT_TRUE(has_note(chains, "2 lines of other fields"));
+    const Profile alone = imported(
+        "prog 7             1166 f+0x1 (/a b) ABI:2    AX:0x0                 0\n"
+        "prog 7             1166 f+0x2 (/a b)               0\n"
+        "prog 7             1166 f\n  a.c:3 ABI:2    AX:0x0 \n");
+    ASSERT_EQ(alone.functions.size(), 2U);
+    EXPECT_EQ(alone.functions[0].name, "f");
+    EXPECT_EQ(alone.functions[0].total, 2U);
+    EXPECT_EQ(alone.functions[1].name, "f");
+    EXPECT_EQ(alone.functions[1].source, "a.c");
+}
+
+TEST(PerfScript, names_frames_without_symbols_by_their_address) {
+    const Profile profile =
+        imported("\n\tffffffff81d35f77\n\t           f82ad (/lib/libc.so.6)\n\n");
+    EXPECT_EQ(totals(profile),
+              (Totals{{"libc.so.6+0xf82ad", {1, 0}}, {"0xffffffff81d35f77", {1, 1}}}));
+    EXPECT_TRUE(has_note(profile, "perf script -F +sym"));
+    EXPECT_TRUE(has_note(imported("prog 7 1.5: \n"), "perf script -F +ip,+sym"));
 }
 
 TEST(PerfScript, takes_back_what_our_export_does_to_names) {
@@ -193,7 +254,7 @@ TEST(PerfScript, groups_threads_named_alike) {
         "x264 3 1.7: 1 cycles: 1 f (x)\nw-1 4 1.8: 3 cycles: 1 f (x)\n");
     ASSERT_EQ(profile.categories.size(), 2U);
     EXPECT_EQ(profile.categories[0].name, "w");
-    EXPECT_EQ(profile.node(profile.categories[0].node).total_ns, 10U);
+    EXPECT_EQ(profile.node(profile.categories[0].node).total, 10U);
     EXPECT_EQ(profile.categories[1].name, "x264");
     EXPECT_EQ(profile.threads.size(), 4U);
 }

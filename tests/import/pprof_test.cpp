@@ -1,9 +1,11 @@
+#include "export/formats.h"
 #include "import/import.h"
 #include "import_fixture.h"
 #include "pprof_message_builder.h"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -63,7 +65,7 @@ TEST(Pprof, keeps_threads_of_labels) {
     EXPECT_EQ(profile.threads[0].name, "worker");
     EXPECT_EQ(profile.threads[0].tid, 8U);
     EXPECT_EQ(profile.threads[0].pid, 7U);
-    EXPECT_EQ(profile.threads[0].cpu_ns, 300U);
+    EXPECT_EQ(profile.threads[0].total, 300U);
     EXPECT_EQ(profile.threads[1].name, "main");
     EXPECT_EQ(profile.threads[1].tid, 7U);
     EXPECT_EQ(profile.categories[0].name, "worker");
@@ -77,7 +79,7 @@ TEST(Pprof, keeps_the_default_sample_type) {
     builder.sample({1}, {3, 300, 100}).location(1, {{1, 0}}).function(1, "f");
     const Profile last = imported(builder.bytes());
     EXPECT_EQ(last.event, "inuse_space");
-    EXPECT_EQ(last.unit, "bytes");
+    EXPECT_EQ(last.metric.unit, "bytes");
     EXPECT_EQ(totals(last), (Totals{{"f", {100, 100}}}));
     EXPECT_TRUE(has_note(last, "inuse_space was kept; left out: alloc_objects, alloc_space"));
     builder.number(14, static_cast<std::int64_t>(builder.text("alloc_space")));
@@ -86,14 +88,58 @@ TEST(Pprof, keeps_the_default_sample_type) {
     EXPECT_EQ(chosen.stats.samples, 0U);
 }
 
+TEST(Pprof, keeps_all_sample_types_for_who_wants_them_and_gives_them_back) {
+    PprofBuilder builder;
+    builder.type("samples", "count").type("alloc_space", "bytes").type("delay", "milliseconds");
+    builder.type("cpu", "nanoseconds");
+    builder.sample({1}, {3, 300, 0, 100}).location(1, {{1, 0}}).function(1, "f");
+    builder.sample({2}, {0, 0, 7, 0}).location(2, {{2, 0}}).function(2, "g");
+    const auto expect_all = [](const Profile& profile) {
+        EXPECT_EQ(profile.stats.clock, "cpu");
+        EXPECT_EQ(profile.stats.samples, 3U);
+        EXPECT_TRUE(profile.stats.notes.empty());
+        ASSERT_EQ(profile.further.size(), 2U);
+        EXPECT_EQ(profile.further[0].metric.name, "alloc_space");
+        EXPECT_EQ(profile.further[0].metric.unit, "bytes");
+        EXPECT_EQ(profile.further[1].metric.name, "delay");
+        EXPECT_EQ(profile.further[1].metric.unit, "");
+        EXPECT_EQ(totals(profile), (Totals{{"f", {100, 100}}, {"g", {0, 0}}}));
+        EXPECT_EQ(profile.further[0].total(), 300U);
+        EXPECT_EQ(profile.further[1].total(), 7'000'000U);
+        for (std::size_t id = 0; id < profile.nodes.size(); ++id) {
+            const FunctionId function = profile.nodes[id].function;
+            const bool is_g = !function.is_none() && profile.function(function).name == "g";
+            EXPECT_EQ(profile.further[1].selves[id], is_g ? 7'000'000U : 0U);
+        }
+    };
+    const Profile profile = imported(builder.bytes(), {}, {.metrics = true});
+    expect_all(profile);
+    std::string bytes;
+    ASSERT_TRUE(exports::write_pprof(profile, exports::to_string_sink(bytes)).has_value());
+    expect_all(imported(bytes, {}, {.metrics = true}));
+    EXPECT_EQ(totals(imported(bytes)), (Totals{{"f", {100, 100}}})) << "the default one";
+}
+
+TEST(Pprof, refuses_a_further_value_that_overflows) {
+    PprofBuilder builder;
+    builder.type("delay", "seconds").type("cpu", "nanoseconds");
+    builder.sample({}, {kMax, 1});
+    EXPECT_TRUE(import_profile(builder.bytes(), {}, {}).has_value());
+    EXPECT_FALSE(import_profile(builder.bytes(), {}, {.metrics = true}).has_value());
+    PprofBuilder sum;
+    sum.type("delay", "nanoseconds").type("cpu", "nanoseconds");
+    sum.sample({}, {kMax, 1}).sample({}, {kMax, 1}).sample({}, {kMax, 1});
+    EXPECT_FALSE(import_profile(sum.bytes(), {}, {.metrics = true}).has_value());
+}
+
 TEST(Pprof, knows_units_of_time_and_samples_alone) {
     PprofBuilder time;
     time.type("time", "milliseconds").sample({}, {3});
-    EXPECT_EQ(imported(time.bytes()).nodes[0].total_ns, 3'000'000U);
+    EXPECT_EQ(imported(time.bytes()).nodes[0].total, 3'000'000U);
     PprofBuilder samples;
     samples.type("samples", "count").sample({}, {3});
     const Profile profile = imported(samples.bytes());
-    EXPECT_EQ(profile.unit, "samples");
+    EXPECT_EQ(profile.metric.unit, "samples");
     EXPECT_EQ(profile.stats.samples, 3U);
 }
 

@@ -47,22 +47,22 @@ TEST(ScriptProfilerJson, reads_the_published_example_as_a_profile) {
     const auto profile = read_script_profiler_json(published_example());
     ASSERT_TRUE(profile.has_value());
     EXPECT_EQ(profile->nodes.size(), 11U);
-    EXPECT_EQ(profile->nodes[0].total_ns, 10'276'000U);
+    EXPECT_EQ(profile->nodes[0].total, 10'276'000U);
     ASSERT_EQ(profile->categories.size(), 2U);
     EXPECT_EQ(profile->categories[1].name, "Heartbeat");
     const Node& main = profile->node(NodeId{2});
     EXPECT_EQ(profile->function(main.function).name, "main");
-    EXPECT_EQ(main.self_ns, 0U);
+    EXPECT_EQ(main.self, 0U);
     EXPECT_EQ(main.children.size(), 2U);
     EXPECT_EQ(profile->function(FunctionId{8}).source, "[C]");
-    EXPECT_EQ(profile->functions[1].self_ns, 1'267'000U);
+    EXPECT_EQ(profile->functions[1].self, 1'267'000U);
     EXPECT_EQ(profile->stats.wall_ns, 684'000'000U);
     EXPECT_TRUE(profile->stats.notes.empty());
 }
 
 TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     Profile profile = profile_of({function("f", "a.c", 7), function("g")});
-    profile.gc = FunctionId{1};
+    profile.memory = FunctionId{1};
     profile.functions[1].samples = 1;
     profile.scale = 0.1;
     profile.nodes[2].inlining = callgraph::Inlining::all;
@@ -72,9 +72,9 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     const auto back = read_script_profiler_json(text);
     ASSERT_TRUE(back.has_value()) << back.error().message();
     EXPECT_EQ(write(*back), text);
-    EXPECT_EQ(back->gc, FunctionId{1});
+    EXPECT_EQ(back->memory, FunctionId{1});
     EXPECT_EQ(back->nodes[1].samples, 2U);
-    EXPECT_EQ(back->nodes[1].self_ns, 1000U);
+    EXPECT_EQ(back->nodes[1].self, 1000U);
     EXPECT_EQ(back->scale, 0.1);
     EXPECT_EQ(back->nodes[2].inlining, callgraph::Inlining::all);
     EXPECT_EQ(back->nodes[2].call_line, 12U);
@@ -94,7 +94,7 @@ TEST(ScriptProfilerJson, reads_trees_of_any_depth) {
     const auto back = read_script_profiler_json(write(profile));
     ASSERT_TRUE(back.has_value()) << back.error().message();
     EXPECT_EQ(back->nodes.size(), kDepth);
-    EXPECT_EQ(back->functions[0].total_ns, 2000U);
+    EXPECT_EQ(back->functions[0].total, 2000U);
 }
 
 TEST(ScriptProfilerJson, skips_what_it_does_not_know) {
@@ -103,7 +103,7 @@ TEST(ScriptProfilerJson, skips_what_it_does_not_know) {
         "Nodes":[{"TotalDuration":1,"Extra":{"TotalDuration":-1},"More":-3}],
         "Functions":[{"TotalDuration":1,"X":[[]],"Y":2.5,"Z":"s"}]})");
     ASSERT_TRUE(profile.has_value()) << profile.error().message();
-    EXPECT_EQ(profile->nodes[1].total_ns, 1000U);
+    EXPECT_EQ(profile->nodes[1].total, 1000U);
 }
 
 TEST(ScriptProfilerJson, raises_a_total_below_the_sum_of_its_children) {
@@ -112,8 +112,8 @@ TEST(ScriptProfilerJson, raises_a_total_below_the_sum_of_its_children) {
         "Nodes":[{"TotalDuration":1,"FunctionIds":[1],"NodeIds":[2]},{"TotalDuration":5}],
         "Functions":[{"TotalDuration":5}]})");
     ASSERT_TRUE(profile.has_value()) << profile.error().message();
-    EXPECT_EQ(profile->nodes[1].total_ns, 5000U);
-    EXPECT_EQ(profile->nodes[1].self_ns, 0U);
+    EXPECT_EQ(profile->nodes[1].total, 5000U);
+    EXPECT_EQ(profile->nodes[1].self, 0U);
     ASSERT_EQ(profile->stats.notes.size(), 1U);
 }
 
@@ -125,8 +125,8 @@ TEST(ScriptProfilerJson, leaves_out_nodes_that_no_category_leads_to) {
         "Functions":[{"TotalDuration":5}]})");
     ASSERT_TRUE(profile.has_value()) << profile.error().message();
     ASSERT_EQ(profile->nodes.size(), 3U);
-    EXPECT_EQ(profile->nodes[0].total_ns, 7000U);
-    EXPECT_EQ(profile->nodes[2].total_ns, 4000U);
+    EXPECT_EQ(profile->nodes[0].total, 7000U);
+    EXPECT_EQ(profile->nodes[2].total, 4000U);
     EXPECT_EQ(profile->nodes[2].parent, NodeId{1});
     EXPECT_EQ(profile->stats.notes.size(), 1U);
 }
@@ -279,7 +279,7 @@ TEST(ScriptProfilerJson, says_what_is_counted_instead_of_time) {
     Profile profile = profile_of({function("a"), function("b")});
     EXPECT_EQ(write(profile).find("\"Unit\""), std::string::npos);
     profile.event = "syscalls:sys_enter_write";
-    profile.unit = "events";
+    profile.metric.unit = "events";
     const std::string text = write(profile);
     const auto json = nlohmann::json::parse(text);
     EXPECT_EQ(json["Event"], "syscalls:sys_enter_write");
@@ -289,9 +289,9 @@ TEST(ScriptProfilerJson, says_what_is_counted_instead_of_time) {
     const auto back = read_script_profiler_json(text);
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(back->event, profile.event);
-    EXPECT_EQ(back->unit, "events");
-    EXPECT_EQ(back->nodes[0].total_ns, 5'000U);
-    EXPECT_EQ(back->functions[0].total_ns, 2'500U);
+    EXPECT_EQ(back->metric.unit, "events");
+    EXPECT_EQ(back->nodes[0].total, 5'000U);
+    EXPECT_EQ(back->functions[0].total, 2'500U);
     EXPECT_EQ(write(*back), text);
 }
 
@@ -301,7 +301,7 @@ TEST(ScriptProfilerJson, of_others_has_microseconds_whatever_unit_it_names) {
         R"("Nodes":[{"TotalDuration":3}],"Functions":[]})");
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_TRUE(read->is_time());
-    EXPECT_EQ(read->nodes[0].total_ns, 3'000U);
+    EXPECT_EQ(read->nodes[0].total, 3'000U);
 }
 
 }  // namespace

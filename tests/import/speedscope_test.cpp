@@ -76,14 +76,24 @@ TEST(Speedscope, keeps_one_unit_and_says_so) {
     const Profile profile =
         imported(file_of(sampled("[0]", "7", "bytes") + "," + sampled("[1]", "9", "milliseconds")));
     EXPECT_EQ(totals(profile), (Totals{{"main", {7, 7}}}));
-    EXPECT_EQ(profile.unit, "bytes");
+    EXPECT_EQ(profile.metric.unit, "bytes");
     EXPECT_FALSE(profile.timeline.has_value());
-    EXPECT_TRUE(has_note(profile, "1 profiles with other units than bytes were left out"));
+    EXPECT_TRUE(has_note(profile, "1 profiles of other metrics or units than bytes were left out"));
+}
+
+TEST(Speedscope, keeps_one_metric_though_others_have_its_unit) {
+    std::string wall = sampled("[1]", "9", "microseconds", "t: wall");
+    wall.insert(1, R"("metric":"wall",)");
+    const Profile profile = imported(file_of(sampled("[0]", "7") + "," + wall));
+    EXPECT_EQ(totals(profile), (Totals{{"main", {7'000, 7'000}}}));
+    EXPECT_EQ(profile.threads.size(), 1U);
+    EXPECT_TRUE(
+        has_note(profile, "1 profiles of other metrics or units than microseconds were left out"));
 }
 
 TEST(Speedscope, rounds_counts_with_fractions_and_says_so) {
     const Profile profile = imported(file_of(sampled("[0],[0]", "0.75,0.75", "none")));
-    EXPECT_EQ(profile.nodes[0].total_ns, 2U);
+    EXPECT_EQ(profile.nodes[0].total, 2U);
     EXPECT_TRUE(has_note(profile, "rounded"));
 }
 
@@ -131,7 +141,7 @@ TEST(ScriptProfilerTree, reads_version_1) {
             "x,y.lua,main,1":{"TotalDuration":10,"Children":{
                 "g.lua,,7":{"TotalDuration":4,"Color":{"r":1}},"g.lua,h,":{"TotalDuration":3}}},
             "y.lua,other,2":{"Children":{"g.lua,h,":{"TotalDuration":6}},"TotalDuration":5}}})");
-    EXPECT_EQ(profile.nodes[0].total_ns, 16'000U);
+    EXPECT_EQ(profile.nodes[0].total, 16'000U);
     EXPECT_EQ(totals(profile), (Totals{{"main", {10'000, 3'000}},
                                        {"", {4'000, 4'000}},
                                        {"h", {9'000, 9'000}},

@@ -24,6 +24,8 @@ expect() {
     fi
 }
 
+analyzed="/dev/null: no regular file; give its descriptor instead"
+
 # The consumer ends with 7.
 run_consumer() {
     local status=0
@@ -36,6 +38,7 @@ case $case in
         "$cmake" -G Ninja -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
         "$cmake" --build "$work/build" >/dev/null
         run_consumer "$work/build/consumer"
+        expect "$("$work/build/analyzer")" "$analyzed"
         for tool in profiler:bin/sample agent:"$libdir"/libsample.so; do
             if [[ -e $prefix/${tool#*:} ]]; then
                 expect "$(realpath "$(cat "$work/build/${tool%:*}.path")")" "$prefix/${tool#*:}"
@@ -48,6 +51,9 @@ case $case in
         # shellcheck disable=SC2046  # the flags are words
         c++ $(pkg-config --cflags --libs sample) "$here/consumer/consumer.cpp" -o "$work/consumer"
         run_consumer "$work/consumer"
+        # shellcheck disable=SC2046  # the flags are words
+        c++ -std=c++17 "$here/consumer/analyzer.cpp" $(pkg-config --cflags --libs sample-analysis) -o "$work/analyzer"
+        expect "$(LD_LIBRARY_PATH=$prefix/$libdir "$work/analyzer")" "$analyzed"
         expect "$(realpath -m "$(pkg-config --variable=profiler sample)")" "$prefix/bin/sample"
         expect "$(realpath -m "$(pkg-config --variable=agent sample)")" "$prefix/$libdir/libsample.so"
         ;;
@@ -56,6 +62,8 @@ case $case in
         cd "$work"
         run_consumer "$prefix/bin/sample" --freq 1k -o "$work/run.utrace" -- "$work/consumer"
         "$prefix/bin/sample" report "$work/run.utrace" >/dev/null
+        read_columns="import sample_profiler; print(sample_profiler.Recording('run.utrace').functions()['name'] != [])"
+        expect "$(PYTHONPATH=$prefix/lib/python3/dist-packages /usr/bin/python3 -c "$read_columns")" True
         ;;
     *)
         echo "unknown case $case" >&2

@@ -122,7 +122,7 @@ case $kind in
         make_package DEB
         deb=$work/packages/sample_${version}_$(dpkg --print-architecture).deb
         contents=$(dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$')
-        expect_files "$contents" ./usr/{bin/sample,lib/libsample.so,include/sample/version.h} \
+        expect_files "$contents" ./usr/{bin/sample,lib/libsample.so,lib/libsample-{analysis,itt,nvtx,ompt}.so,include/sample/version.h} \
             ./usr/share/{man/man1/sample.1.gz,doc/sample/README.md,doc/sample/docs/command-line.md} \
             ./usr/share/bash-completion/completions/sample ./usr/share/zsh/vendor-completions/_sample \
             ./usr/share/fish/vendor_completions.d/sample.fish ./usr/lib/cmake/sample/sampleConfig.cmake
@@ -143,7 +143,7 @@ case $kind in
         make_package TGZ
         name=sample-$version-linux-$(uname -m)
         contents=$(tar -tf "$work/packages/$name.tar.gz" | grep -v '/$')
-        expect_files "$contents" "$name"/{bin/sample,lib/libsample.so,share/man/man1/sample.1}
+        expect_files "$contents" "$name"/{bin/sample,lib/libsample.so,lib/libsample-{analysis,itt,nvtx,ompt}.so,share/man/man1/sample.1}
         if grep -v "^$name/" <<<"$contents"; then
             fail "these are outside $name"
         fi

@@ -259,7 +259,9 @@ class Validators(unittest.TestCase):
         self.assertIn("no pid", self.refused(lambda e: e[2].pop("pid"))[0])
         self.assertIn("no name", self.refused(lambda e: e[2].pop("name"))[0])
         self.assertIn("without numbers", self.refused(lambda e: e[4].pop("args"))[0])
-        self.assertIn("neither a slice", self.refused(lambda e: e[4].update(ph="X"))[0])
+        self.assertIn("neither a slice", self.refused(lambda e: e[4].update(ph="Q"))[0])
+        self.assertIn("without a length", self.refused(lambda e: e[4].update(ph="X"))[0])
+        self.assertIn("no id", self.refused(lambda e: e[4].update(ph="s"))[0])
 
     def test_perf_script(self):
         good = "app 1/2  0.000000001: 5 cpu-clock: \n\t 0 main (/a)\n\n"

@@ -137,6 +137,20 @@ class Reads(unittest.TestCase):
         self.record("--event", "page-faults", "--", os.path.join(TARGETS, "faults"), "touch", "500")
         self.assert_same_figures("count", 1)
 
+    def test_what_the_program_says(self):
+        self.record("--trace", "default", "--", os.path.join(TARGETS, "says"))
+        path = self.path("r.json")
+        run(SAMPLE, "export", "--format", "firefox", "-o", path, self.path("r.utrace"))
+        with Profiler(self.folder, path) as profiler:
+            markers = profiler.ask("thread", "markers", "--list")
+            counters = profiler.ask("counter", "list")
+        for name in ("main", "zones", "outer", "inner", "coroutine", "loading"):
+            self.assertRegex(markers, rf" {name} +t=[^ ]+ +[0-9.]+(ns|μs|ms) ")
+        self.assertRegex(markers, r"Bookmark +t=[^ ]+ +instant .* level one of 3\n")
+        self.assertRegex(markers, r"LogMessage +t=[^ ]+ +instant .* 99\.5 % of 7")
+        for name in ("heap", "items", "load", "shared"):
+            self.assertIn(f": {name} (Counter)", counters)
+
     def test_refuses_what_is_no_profile(self):
         with open(self.path("r.json"), "w", encoding="utf-8") as file:
             file.write('{"meta": {"preprocessedProfileVersion": 66}}')

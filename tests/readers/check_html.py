@@ -111,7 +111,7 @@ class Pages(unittest.TestCase):
         self.assert_figures(page, self.report(self.recording), "us", 1000)
         self.assertIn("0 samples lost", self.text(page, "truth"))
         self.assertIn("of CPU time", self.text(page, "summary"))
-        self.assertIn("worker_main(", self.text(page, "functions"))
+        self.assertIn("worker_main", self.text(page, "functions"))
 
     def test_shows_counts_of_an_event(self):
         recording = os.path.join(self.folder.name, "faults.utrace")
@@ -147,6 +147,21 @@ class Pages(unittest.TestCase):
         self.assertIn(SHOWN[-1], self.text(page, "details"))
         self.assertEqual(page.errors, [])
 
+    def test_names_are_short_and_whole_on_hover(self):
+        whole = "std::map<int, std::vector<char> >::find(int const&)"
+        short = "std::map‹…›::find"
+        page = self.open(self.export(self.write("long.folded", f"main;{whole} 1\n")))
+        self.assertEqual(page.evaluate("sampleProfile.profile.label(3)"), short)
+        cell = "[...document.querySelectorAll('td.name')].find(cell => cell.title.startsWith('std::map'))"
+        self.assertEqual(page.evaluate(f"[{cell}.textContent, {cell}.title]"), [short, whole])
+        x, y = page.evaluate("(() => {const {left, top} = document.getElementById('graph').getBoundingClientRect();"
+                             "return [left + 40, top + 3.5 * ROW]})()")
+        page.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
+        self.assertTrue(self.text(page, "tooltip").startswith(whole))
+        for text in ("vector<char>", "map‹…›"):
+            self.assertEqual(page.evaluate(f"sampleProfile.profile.search('{text}').functions.join()"), "0,1")
+        self.assertEqual(page.errors, [])
+
     def test_keys_zoom_and_reset(self):
         page = self.open(self.export(self.recording))
         page.evaluate("document.getElementById('graph').focus()")
@@ -156,7 +171,8 @@ class Pages(unittest.TestCase):
         for _ in range(3):
             self.press(page, "ArrowDown", 40)
             names.append(self.text(page, "details").split("\n")[0])
-        self.assertEqual(names, page.evaluate("[1, 2, 3].map(node => sampleProfile.profile.label(node))"))
+        self.assertEqual(names, page.evaluate(
+            "[1, 2, 3].map(node => sampleProfile.profile.label(node, sampleProfile.profile.functions.name))"))
         self.press(page, "ArrowUp", 38)
         self.assertTrue(self.text(page, "details").startswith(names[1] + "\n"))
         self.press(page, "Enter", 13)
@@ -171,7 +187,7 @@ class Pages(unittest.TestCase):
         x, y = page.evaluate("(() => {const {left, top} = document.getElementById('graph').getBoundingClientRect();"
                              "return [left + 40, top + 2.5 * ROW]})()")
         page.call("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
-        label = page.evaluate("sampleProfile.profile.label(2)")
+        label = page.evaluate("sampleProfile.profile.label(2, sampleProfile.profile.functions.name)")
         self.assertTrue(self.text(page, "tooltip").startswith(label))
         for kind in ("mousePressed", "mouseReleased"):
             page.call("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1})
@@ -190,7 +206,7 @@ class Pages(unittest.TestCase):
         self.assertLess(left // 1000, report["total_us"])
         self.assertIn(self.milliseconds(left // 1000), matched)
         page.evaluate("document.querySelector('td.name button').click()")
-        name = page.evaluate("document.querySelector('tr.marked td.name').textContent")
+        name = page.evaluate("document.querySelector('tr.marked td.name').title")
         total_us = sum(f["total_us"] for f in report["functions"] if f["name"] == name)
         self.assertIn(self.milliseconds(total_us), self.text(page, "matched"))
 

@@ -16,7 +16,7 @@ def faults(trace):
     for index, event in enumerate(events):
         fault = fault_of_fields(event)
         if not fault:
-            track = (event["pid"], event["tid"])
+            track = (event["pid"], event.get("tid"))
             if event["ph"] == "M":
                 names.setdefault(track, set()).add(event["name"])
             elif event["ph"] in "BE":
@@ -34,9 +34,14 @@ def faults(trace):
 
 
 def fault_of_fields(event):
-    if not isinstance(event, dict) or event.get("ph") not in ("B", "E", "M", "C"):
+    if not isinstance(event, dict) or event.get("ph") not in tuple("BEMCXbeistf"):
         return "neither a slice nor a counter nor a name"
-    for field in ("pid", "tid"):
+    if event["ph"] == "X" and not (isinstance(event.get("dur"), (int, float)) and event["dur"] >= 0):
+        return "a zone without a length"
+    if event["ph"] in "bestf" and "id" not in event:
+        return "no id"
+    # A program's own counters are of its process.
+    for field in ("pid",) if event["ph"] == "C" and "tid" not in event else ("pid", "tid"):
         if not isinstance(event.get(field), int) or event[field] < 0:
             return f"no {field}"
     if not isinstance(event.get("ts"), (int, float)) or isinstance(event["ts"], bool):

@@ -102,6 +102,20 @@ TEST_F(AddressMapTest, asks_the_kernel_for_what_it_does_not_know) {
     EXPECT_TRUE(module.plugin);
 }
 
+TEST_F(AddressMapTest, takes_the_programs_own_file_that_is_mapped_again_for_no_plug_in) {
+    std::array<char, 4096> path{};
+    ASSERT_GT(::readlink("/proc/self/exe", path.data(), path.size() - 1), 0);
+    trace::Module program;
+    program.path = path.data();
+    program.build_id = read_elf_facts(path.data()).build_id;
+    program.id = recorder.module(program);
+    add(0x1000, 0x2000, program.id.value);
+    const auto here = reinterpret_cast<std::uint64_t>(&own_bias);
+    const CodeAddress found = map.locate(Pc{here}, ::getpid(), recorder, 0);
+    EXPECT_EQ(found.address, here - own_bias());
+    EXPECT_EQ(found.module, program.id);
+}
+
 TEST_F(AddressMapTest, finds_code_made_at_run_time_but_asks_seldom) {
     constexpr std::uint64_t kSoon = 49'000'000;
     constexpr std::uint64_t kLater = 50'000'000;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "sampler/capture/chunk_writer.h"
+#include "sampler/collector/process/area_mapping.h"
 #include "sampler/collector/process/area_reader.h"
-#include "sampler/collector/process/profiled_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -22,6 +22,8 @@
 namespace sample::collector {
 
 inline constexpr std::uint64_t kPeriodNs = 100'000;
+/// A thread of this name is one of ours.
+inline constexpr const char* kObserver = "observer";
 
 /// A sample as the handler would write it.
 struct HandSample {
@@ -47,8 +49,9 @@ struct HandWait {
 /// An area, and what threads of its process do to it.
 class TestArea {
 public:
-    TestArea() {
-        auto created = AreaMapping::create(kPeriodNs, 2.0, false, capture::kMaxDepth);
+    /// `channels`: that are on; empty: nobody listens.
+    explicit TestArea(const std::string& channels = {}) {
+        auto created = AreaMapping::create(kPeriodNs, 2.0, false, capture::kMaxDepth, channels);
         if (!created) {
             ADD_FAILURE() << created.error().message();
             return;
@@ -59,13 +62,17 @@ public:
     [[nodiscard]] const std::shared_ptr<AreaMapping>& mapping() const { return mapping_; }
     [[nodiscard]] capture::Area& area() const { return mapping_->area(); }
     [[nodiscard]] capture::ThreadSlot& slot(std::uint32_t index) const {
-        return area().slots[index];
+        return *area().reach_slot(index);
     }
     [[nodiscard]] capture::Chunk& chunk(std::uint32_t index) const {
         return *area().reach_chunk(index);
     }
+    /// That a slot's thread fills with samples.
+    [[nodiscard]] std::uint32_t chunk_index_of(std::uint32_t slot_index) const {
+        return slot(slot_index).chunk;
+    }
     [[nodiscard]] capture::Chunk& chunk_of(std::uint32_t slot_index) const {
-        return chunk(slot(slot_index).chunk);
+        return chunk(chunk_index_of(slot_index));
     }
     /// What the thread whose slot it is keeps.
     [[nodiscard]] capture::ThreadState& thread(std::uint32_t index) const {
@@ -78,6 +85,7 @@ public:
             }
             state.reset(static_cast<capture::ThreadState*>(memory));
             state->slot = &slot(index);
+            state->slot_index = index;
         }
         return *state;
     }
@@ -101,7 +109,7 @@ public:
     void end_thread(std::uint32_t index, std::uint64_t cpu_ns, const std::string& name = "worker",
                     std::uint64_t ticks = 0) const {
         thread_record(index, capture::RecordKind::thread_end, cpu_ns, name, ticks);
-        capture::leave_chunk(thread(index));
+        capture::leave_chunk(thread(index).cursor.chunk);
     }
     void add_sample(std::uint32_t index, const HandSample& sample) const {
         capture::SampleRecord record;
@@ -161,6 +169,7 @@ private:
         record.ticks = ticks;
         record.tid = slot(index).tid.load();
         record.cpu_ns = cpu_ns;
+        record.is_observer = name == kObserver ? 1 : 0;
         std::copy_n(name.data(), std::min(name.size(), record.name.size()), record.name.data());
         write(index, record, nullptr, 0);
     }
@@ -176,7 +185,7 @@ private:
 };
 
 /// Keeps everything.
-class KeepingSink : public RecordSink {
+class KeepingSink : public AreaSink {
 public:
     struct Kept {
         std::uint32_t slot = 0;
@@ -197,11 +206,12 @@ public:
     std::vector<std::pair<std::uint32_t, capture::ThreadRecord>> ends;
     std::vector<std::pair<std::string, capture::ModuleRecord>> modules;
     std::vector<std::uint32_t> unloads;
+    std::vector<std::uint64_t> said;         ///< The words of all threads.
     std::vector<capture::RecordKind> order;  ///< Of all but module and unload records.
 
-    void on_sample(std::uint32_t slot, const DrainedSample& sample) override {
+    void on_sample(const Writer& writer, const DrainedSample& sample) override {
         order.push_back(capture::RecordKind::sample);
-        samples.push_back({slot,
+        samples.push_back({writer.slot,
                            sample.ticks,
                            sample.weight_ns,
                            sample.unseen_ns,
@@ -209,23 +219,26 @@ public:
                            sample.kept,
                            {sample.frames.begin(), sample.frames.end()}});
     }
-    void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override {
+    void on_thread_start(const Writer& writer, const capture::ThreadRecord& record) override {
         order.push_back(capture::RecordKind::thread_start);
-        starts.emplace_back(slot, record);
+        starts.emplace_back(writer.slot, record);
     }
-    void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
+    void on_thread_end(const Writer& writer, const capture::ThreadRecord& record) override {
         order.push_back(capture::RecordKind::thread_end);
-        ends.emplace_back(slot, record);
+        ends.emplace_back(writer.slot, record);
     }
-    void on_module(std::uint32_t /*slot*/, const capture::ModuleRecord& record,
+    void on_module(const Writer& /*writer*/, const capture::ModuleRecord& record,
                    const char* path) override {
         modules.emplace_back(path, record);
     }
-    void on_unload(std::uint32_t slot) override { unloads.push_back(slot); }
-    void on_wait(std::uint32_t /*slot*/, const DrainedWait& wait) override {
+    void on_unload(const Writer& writer) override { unloads.push_back(writer.slot); }
+    void on_wait(const Writer& /*writer*/, const DrainedWait& wait) override {
         order.push_back(capture::RecordKind::wait);
         waits.push_back(
             {wait.record, std::vector<std::uint64_t>{wait.frames.begin(), wait.frames.end()}});
+    }
+    void on_said(const Writer& /*writer*/, std::span<const std::uint64_t> words) override {
+        said.insert(said.end(), words.begin(), words.end());
     }
     [[nodiscard]] std::size_t records() const {
         return samples.size() + starts.size() + ends.size() + modules.size() + waits.size();

@@ -16,8 +16,8 @@ namespace capture = sample::capture;
 
 /// Touched by one input; the area's other pages stay untouched.
 constexpr std::uint32_t kChunks = 32;
-constexpr std::size_t kGroups = kChunks / capture::kChunksPerGroup;
 constexpr std::uint32_t kSlots = 64;
+constexpr std::size_t kGroups = kSlots / capture::kChunksPerGroup;
 
 capture::Area& area() {
     static capture::Area* const area_storage = [] {
@@ -40,34 +40,41 @@ void require(bool condition) {
 }
 
 /// Believes nothing, and reads all that it is handed.
-class CheckingSink : public RecordSink {
+class CheckingSink : public AreaSink {
 public:
-    void on_sample(std::uint32_t slot, const DrainedSample& sample) override {
-        require(slot < capture::kMaxThreads);
+    void on_sample(const Writer& writer, const DrainedSample& sample) override {
+        require(writer.slot < capture::kMaxThreads);
         require(sample.frames.size() <= capture::kMaxDepth);
         require(sample.kept <= sample.frames.size());
         for (const std::uint64_t frame : sample.frames) {
             sum_ = sum_ + frame;
         }
     }
-    void on_thread_start(std::uint32_t slot, const capture::ThreadRecord& record) override {
-        check_thread(slot, record);
+    void on_thread_start(const Writer& writer, const capture::ThreadRecord& record) override {
+        check_thread(writer.slot, record);
     }
-    void on_thread_end(std::uint32_t slot, const capture::ThreadRecord& record) override {
-        check_thread(slot, record);
+    void on_thread_end(const Writer& writer, const capture::ThreadRecord& record) override {
+        check_thread(writer.slot, record);
     }
-    void on_module(std::uint32_t /*slot*/, const capture::ModuleRecord& record,
+    void on_module(const Writer& /*writer*/, const capture::ModuleRecord& record,
                    const char* path) override {
         require(record.head.b <= record.build_id.size());
         require(std::strlen(path) <= record.head.a);
     }
-    void on_unload(std::uint32_t slot) override { require(slot < capture::kMaxThreads); }
-    void on_wait(std::uint32_t slot, const DrainedWait& wait) override {
-        require(slot < capture::kMaxThreads);
+    void on_unload(const Writer& writer) override { require(writer.slot < capture::kMaxThreads); }
+    void on_wait(const Writer& writer, const DrainedWait& wait) override {
+        require(writer.slot < capture::kMaxThreads);
         require(wait.frames.size() <= capture::kMaxDepth);
         require(wait.frames.size() == wait.record.head.a);
         for (const std::uint64_t frame : wait.frames) {
             sum_ = sum_ + frame;
+        }
+    }
+    void on_said(const Writer& writer, std::span<const std::uint64_t> words) override {
+        require(writer.slot < capture::kMaxThreads);
+        require(!words.empty() && words.size_bytes() <= capture::Chunk::kDataBytes);
+        for (const std::uint64_t word : words) {
+            sum_ = sum_ + word;
         }
     }
 
@@ -132,8 +139,10 @@ void fill_chunk(Input& input) {
     const std::uint32_t index = input.take<std::uint8_t>() % kChunks;
     capture::Chunk& chunk = *area().reach_chunk(index);
     area().header.free_chunks[0].fetch_and(~(std::uint64_t{1} << index));
-    chunk.slot = (shape & 0x70) == 0 ? input.take<std::uint32_t>()
-                                     : std::uint32_t{input.take<std::uint8_t>()} % 4;
+    chunk.slot = (shape & 0x70) == 0 ? input.take<std::uint16_t>()
+                                     : std::uint16_t{input.take<std::uint8_t>()} % 4;
+    chunk.lane = (shape & 0x60) == 0 ? input.take<std::uint8_t>() % (capture::kLanes + 1)
+                                     : capture::kSampleLane;
     chunk.sequence = (shape & 8) != 0 ? input.take<std::uint32_t>() : input.take<std::uint8_t>();
     std::uint32_t committed = 0;
     if ((shape & 7) == 2) {
@@ -151,8 +160,8 @@ void fill_chunk(Input& input) {
     chunk.committed.store(committed);
     chunk.full.store(shape >> 7);
     const std::uint32_t slot = chunk.slot % kSlots;
-    area().slots[slot].chunk = index;
-    area().slots[slot].tid.store(shape);
+    area().reach_slot(slot)->chunk = index;
+    area().reach_slot(slot)->tid.store(shape);
     area().header.free_slots[0].fetch_and(~(std::uint64_t{1} << slot));
 }
 
@@ -167,8 +176,8 @@ void clear() {
         chunk.full.store(0);
     }
     for (std::uint32_t i = 0; i < kSlots; ++i) {
-        area().slots[i].tid.store(0);
-        area().slots[i].chunk = capture::kNoIndex;
+        area().reach_slot(i)->tid.store(0);
+        area().reach_slot(i)->chunk = capture::kNoIndex;
     }
 }
 

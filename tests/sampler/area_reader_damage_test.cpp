@@ -1,7 +1,9 @@
 // What the reader makes of an area that the program has written over: it drops a chunk, counts it,
 // and reads nothing outside.
+#include "sampler/capture/lane_records.h"
 #include "tests/sampler/area_fixture.h"
 
+#include <bit>
 #include <random>
 
 namespace sample::collector {
@@ -41,7 +43,7 @@ protected:
         EXPECT_EQ(sink.records(), before);
         EXPECT_EQ(reader.corrupt_chunks(), 1U);
         // The next chunk starts afresh, and the spoiled one comes back.
-        const std::uint32_t old = test.slot(slot).chunk;
+        const std::uint32_t old = test.chunk_index_of(slot);
         ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(slot)));
         test.add_sample(slot, {{6, 5}});
         reader.drain(sink);
@@ -120,6 +122,59 @@ TEST_F(CorruptArea, drops_the_chunk_of_a_slot_that_does_not_exist) {
     const std::size_t before = sink.records();
     reader.drain(sink);
     EXPECT_EQ(sink.records(), before);
+    EXPECT_EQ(reader.corrupt_chunks(), 1U);
+}
+
+TEST_F(CorruptArea, drops_the_chunk_of_a_lane_that_does_not_exist) {
+    test.add_sample(slot, {{3}});
+    test.chunk_of(slot).lane = capture::kLanes;
+    const std::size_t before = sink.records();
+    reader.drain(sink);
+    EXPECT_EQ(sink.records(), before);
+    EXPECT_EQ(reader.corrupt_chunks(), 1U);
+}
+
+/// A chunk of what the thread says, with `words` in it.
+Chunk& said_chunk(const TestArea& test, std::uint32_t slot,
+                  const std::vector<std::uint64_t>& words) {
+    Chunk& chunk = test.chunk(capture::claim_chunk(test.area()));
+    chunk.slot = static_cast<std::uint16_t>(slot);
+    chunk.lane = capture::kInstrumentLane;
+    std::memcpy(chunk.data.data(), words.data(), words.size() * 8);
+    return chunk;
+}
+
+TEST_F(CorruptArea, does_not_lose_a_stack_with_another_lanes_chunk) {
+    said_chunk(test, slot, {~std::uint64_t{0}});
+    reader.drain(sink);
+    EXPECT_EQ(reader.corrupt_chunks(), 1U);
+    test.add_sample(slot, {{3}, 1});
+    reader.drain(sink);
+    EXPECT_EQ(sink.samples.back().frames, (Frames{1, 3}));
+}
+
+TEST_F(CorruptArea, bounds_what_a_thread_says) {
+    const std::uint64_t head = capture::lane_head(capture::LaneRecord::other, 1);
+    const auto second = std::bit_cast<std::uint64_t>(
+        capture::OtherRecord{capture::OtherKind::flow, {}, capture::kMostSaid + 1, 0});
+    Chunk& chunk = said_chunk(test, slot, {head, second});
+    reader.drain(sink);
+    EXPECT_TRUE(sink.said.empty());
+    EXPECT_EQ(reader.corrupt_chunks(), 1U);
+    // Whatever is behind it is not looked at, and the chunk is zero for who has it next.
+    chunk.committed.store(~0U);
+    chunk.full.store(1);
+    reader.drain(sink);
+    EXPECT_TRUE(sink.said.empty());
+    EXPECT_EQ(chunk.data[0], std::byte{0});
+}
+
+TEST_F(CorruptArea, takes_no_record_that_ends_behind_its_chunk) {
+    Chunk& chunk = said_chunk(test, slot, {capture::lane_head(capture::LaneRecord::counter, 1)});
+    chunk.committed.store(16);
+    chunk.full.store(1);
+    reader.drain(sink);
+    EXPECT_TRUE(sink.said.empty());
     EXPECT_EQ(reader.corrupt_chunks(), 1U);
 }
 

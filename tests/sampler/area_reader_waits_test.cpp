@@ -117,7 +117,7 @@ TEST_F(WaitReading, keeps_the_order_of_the_observers_own_chunks) {
     for (std::uint32_t i = 3; i-- > 0;) {
         capture::return_bit(test.area().header.free_chunks, chunks[i]);
         ASSERT_TRUE(capture::change_chunk(test.area(), test.thread(observer)));
-        ASSERT_EQ(test.slot(observer).chunk, chunks[i]);
+        ASSERT_EQ(test.chunk_index_of(observer), chunks[i]);
         test.add_wait(observer, {3 - i, WaitKind::clocks});
     }
     reader.drain(sink);

@@ -51,9 +51,10 @@ protected:
 };
 
 TEST_F(AreaMemory, is_small_at_first_and_grows_by_need) {
-    EXPECT_LE(Area::kFirstBytes, std::size_t{8} << 20U);
+    EXPECT_LE(Area::kFirstBytes, std::size_t{2} << 20U);
     EXPECT_EQ(area().mapped_chunks(), kChunksPerGroup);
     EXPECT_EQ(area().chunk(kChunksPerGroup), nullptr);
+    EXPECT_EQ(area().slot(kChunksPerGroup), nullptr);
     use_chunks(kChunksPerGroup);
     EXPECT_EQ(area().mapped_chunks(), kChunksPerGroup);
     use_chunks(1);
@@ -67,12 +68,16 @@ TEST_F(AreaMemory, is_the_same_to_both_sides_wherever_it_has_grown) {
         area().chunk(i)->sequence = 1000 + i;
         ASSERT_NE(other.reach_chunk(i), nullptr);
         EXPECT_EQ(other.chunk(i)->sequence, 1000 + i);
+        area().slot(i)->tid = 2000 + i;
+        EXPECT_EQ(other.slot(i)->tid, 2000 + i);
     }
 }
 
 TEST_F(AreaMemory, ends_where_the_file_ends) {
     EXPECT_NE(area().reach_chunk(kMaxChunks - 1), nullptr);
+    EXPECT_NE(area().reach_slot(kMaxThreads - 1), nullptr);
     EXPECT_EQ(area().reach_chunk(kMaxChunks), nullptr);
+    EXPECT_EQ(area().reach_slot(kMaxThreads), nullptr);
     EXPECT_FALSE(area().grow());
 }
 

@@ -77,6 +77,8 @@ TEST_F(BeginThread, goes_on_where_no_slot_is_left) {
     }}.join();
     reader.drain(sink);
     EXPECT_EQ(sink.records(), 0U);
+    EXPECT_EQ(test.area().header.slotless_threads.load(), 1U);
+    EXPECT_GT(test.area().header.slotless_weight.load(), 0U);
 }
 
 TEST_F(BeginThread, is_told_apart_from_whom_an_observer_is) {

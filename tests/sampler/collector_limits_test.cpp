@@ -79,7 +79,7 @@ TEST_F(CollectorLimits, stacks_without_end) {
     // A stack that is known still is.
     deep.fresh.back() = exact(kApp);
     test.add_sample(main, deep);
-    process->end(trace::EndKind::exited, 0, std::nullopt);
+    process->end(trace::EndKind::exited, 0, {});
     EXPECT_EQ(recorder.beyond().stacks, samples - kMostNodes / kFrames);
     read_back();
     ASSERT_EQ(read.samples.size(), samples + 1);
@@ -169,7 +169,7 @@ TEST_F(CollectorLimits, deep_stacks_of_all_threads) {
 TEST_F(CollectorLimits, damage_is_counted) {
     start(0);
     test.add_sample(main, {{exact(kApp)}, 77});
-    process->end(trace::EndKind::exited, 0, std::nullopt);
+    process->end(trace::EndKind::exited, 0, {});
     EXPECT_EQ(recorder.beyond().damaged, 1U);
     EXPECT_TRUE(is_said("damaged"));
 }

@@ -18,6 +18,7 @@ TEST(FutexLock, lets_one_in_at_a_time) {
     FutexLock lock;
     int count = 0;
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i) {
         threads.emplace_back([&] {
             for (int round = 0; round < kRounds; ++round) {

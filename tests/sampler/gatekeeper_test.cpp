@@ -1,5 +1,7 @@
 #include "sampler/collector/events/gatekeeper.h"
 
+#include "sampler/capture/clocks.h"
+#include "sampler/source/perf_event.h"
 #include "tests/sampler/area_fixture.h"
 
 #include <fcntl.h>
@@ -8,7 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <semaphore>
 #include <thread>
 
@@ -95,6 +100,56 @@ TEST_F(GatekeeperTest, gives_a_sign_of_life) {
     }
 }
 
+/// How often this thread's event has expired.
+constinit std::atomic<int> g_expiries{0};
+
+/// An event of this thread that expires after 10 µs of its time, and the signal's handler.
+Fd own_event() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { ++g_expiries; };
+    ::sigaction(SIGTRAP, &action, nullptr);
+    g_expiries = 0;
+    source::PerfRequest request;
+    request.period = 10'000;
+    request.sigtrap = true;
+    request.inherits = false;
+    return Fd{std::max(source::open_event(request, 0), -1)};
+}
+
+void work_for(std::chrono::nanoseconds cpu) {
+    const std::uint64_t end = capture::thread_cpu_ns() + static_cast<std::uint64_t>(cpu.count());
+    while (capture::thread_cpu_ns() < end) {
+    }
+}
+
+TEST_F(GatekeeperTest, lets_an_event_expire_once) {
+    Fd event = own_event();
+    if (!event.is_open()) {
+        GTEST_SKIP() << "no events here";
+    }
+    ASSERT_TRUE(gatekeeper->add_one_shot(*test.mapping(), kPid, std::move(event)));
+    work_for(std::chrono::milliseconds{20});
+    EXPECT_EQ(g_expiries, 1);
+    gatekeeper->remove_one_shot(*test.mapping(), kPid);
+    ASSERT_TRUE(gatekeeper->add_one_shot(*test.mapping(), kPid, own_event()));
+    work_for(std::chrono::milliseconds{20});
+    EXPECT_EQ(g_expiries, 1);
+}
+
+TEST_F(GatekeeperTest, an_event_that_expires_once_does_not_while_the_gate_is_closed) {
+    Fd event = own_event();
+    if (!event.is_open()) {
+        GTEST_SKIP() << "no events here";
+    }
+    header().gate_closers.store(1);
+    header().gate_requests.store(1);
+    ring();
+    ASSERT_TRUE(await(header().gate_acks, 1));
+    EXPECT_FALSE(gatekeeper->add_one_shot(*test.mapping(), kPid, std::move(event)));
+    work_for(std::chrono::milliseconds{20});
+    EXPECT_EQ(g_expiries, 0);
+}
+
 TEST_F(GatekeeperTest, an_image_goes_and_the_next_one_of_its_process_stays) {
     const TestArea next;
     gatekeeper->add({kPid, true}, next.mapping(), {});
@@ -104,6 +159,31 @@ TEST_F(GatekeeperTest, an_image_goes_and_the_next_one_of_its_process_stays) {
     ring();
     ASSERT_TRUE(await(next.area().header.gate_acks, 1));
     EXPECT_EQ(header().gate_acks.load(), 0U);
+}
+
+TEST_F(GatekeeperTest, holds_for_a_tracer_until_a_look_after_its_call) {
+    const TestArea tracer;
+    gatekeeper->add({kPid + 1}, tracer.mapping(), {});
+    tracer.area().header.tracing_calls.store(1);
+    gatekeeper->hold_for_tracer(kPid, kPid + 1);
+    EXPECT_EQ(header().traced.load(), 1U);
+    for (int look = 0; look < 3; ++look) {
+        EXPECT_FALSE(gatekeeper->hold(*test.mapping(), false));
+    }
+    tracer.area().header.tracing_calls.store(0);
+    EXPECT_FALSE(gatekeeper->hold(*test.mapping(), false)) << "it may have looked before the call";
+    EXPECT_TRUE(gatekeeper->hold(*test.mapping(), false));
+    EXPECT_EQ(header().traced.load(), 0U);
+}
+
+TEST_F(GatekeeperTest, holds_no_longer_for_a_tracer_that_is_gone) {
+    const TestArea tracer;
+    gatekeeper->add({kPid + 1}, tracer.mapping(), {});
+    tracer.area().header.tracing_calls.store(1);
+    gatekeeper->hold_for_tracer(kPid, kPid + 1);
+    gatekeeper->remove(*tracer.mapping());
+    EXPECT_FALSE(gatekeeper->hold(*test.mapping(), false));
+    EXPECT_TRUE(gatekeeper->hold(*test.mapping(), false));
 }
 
 TEST_F(GatekeeperTest, answers_every_process) {

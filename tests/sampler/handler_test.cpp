@@ -1,6 +1,7 @@
 // The handler at work, in the test program itself and without the agent: by real signals where the
 // kernel has them, and by calls with a context that getcontext(3) made.
 #include "sampler/capture/thread_slots.h"
+#include "sampler/collector/process/tick_clock.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/own_process.h"
 #include "unwind/walk/walk.h"
@@ -192,7 +193,7 @@ TEST_F(Handler, sends_only_the_frames_that_changed) {
 
 TEST_F(Handler, carries_the_time_of_a_lost_sample_on) {
     take_one();
-    const ThreadSlot& slot = test.area().slots[0];
+    const ThreadSlot& slot = test.slot(0);
     ThreadState& thread = *thread_states().claimed(0);
     // The chunk is full, and there is no other.
     Bitmap& chunks = header().free_chunks;
@@ -228,6 +229,28 @@ TEST_F(Handler, lets_the_program_go_on_where_samples_take_longer_than_a_period) 
     burn(3'000'000);
     take_one();
     EXPECT_EQ(slot.samples.load(), before + 1);
+}
+
+TEST_F(Handler, what_comes_next_stands_for_expiries_that_were_skipped) {
+    take_one();
+    header().period_ns = kPeriodNs;
+    header().gap_ticks = kNoSampleIsLong >> 16U;  // no clock is read
+    header().skipped_share = 1U << 30U;
+    constexpr std::size_t kExpiries = 4000;
+    for (std::size_t expiry = 0; expiry < kExpiries; ++expiry) {
+        take_one();
+    }
+    header().skipped_share = 0;
+    take_one();
+    drain();
+    const std::size_t taken = sink.samples.size() - 1;
+    EXPECT_NEAR(static_cast<double>(taken) / kExpiries, 0.75, 0.05);
+    std::uint64_t weights = 0;
+    for (std::size_t at = 1; at <= taken; ++at) {
+        weights += sink.samples[at].weight_ns;
+    }
+    EXPECT_EQ(weights, (kExpiries + 1) * kPeriodNs);
+    EXPECT_EQ(reader.totals().lost, 0U);
 }
 
 /// Where a system call that SIGUSR1 has interrupted is to begin again.
@@ -272,8 +295,7 @@ protected:
         return context;
     }
     /// What the thread goes on with behind a sample: its pc and rax.
-    static std::pair<greg_t, greg_t> sampled(ucontext_t context) {
-        siginfo_t info = sample_info();
+    static std::pair<greg_t, greg_t> sampled(ucontext_t context, siginfo_t info = sample_info()) {
         on_signal(info.si_signo, &info, &context);
         return {context.uc_mcontext.gregs[REG_RIP], context.uc_mcontext.gregs[REG_RAX]};
     }
@@ -312,6 +334,72 @@ TEST_F(InterruptedCall, is_not_one_that_is_yet_to_be_made_or_cannot_wait) {
     EXPECT_EQ(sampled(other).first, kCall);
 }
 
+/// `mov $NUMBER, %eax; syscall`, which a signal has ended.
+class EndedCall : public InterruptedCall {
+protected:
+    using Code = std::array<unsigned char, 7>;
+
+    void SetUp() override {
+        InterruptedCall::SetUp();
+        // Sanitizers have handlers.
+        for (int signal = 1; signal <= SIGSYS; ++signal) {
+            ::sigaction(signal, nullptr, &before_.at(static_cast<std::size_t>(signal)));
+            if (signal != SIGTRAP && signal != kAsyncSignal) {
+                ::signal(signal, SIG_DFL);
+            }
+        }
+    }
+    void TearDown() override {
+        for (int signal = 1; signal <= SIGSYS; ++signal) {
+            ::sigaction(signal, &before_.at(static_cast<std::size_t>(signal)), nullptr);
+        }
+        InterruptedCall::TearDown();
+    }
+    static Code code_of(unsigned char number) {
+        return {0xb8, number, 0x00, 0x00, 0x00, 0x0f, 0x05};
+    }
+    static greg_t end_of(const Code& code) {
+        return reinterpret_cast<greg_t>(code.data() + code.size());
+    }
+    /// What the thread goes on with behind a sample.
+    static std::pair<greg_t, greg_t> sampled_behind(const Code& code, greg_t result,
+                                                    siginfo_t info = sample_info()) {
+        ucontext_t context{};
+        ::getcontext(&context);
+        context.uc_mcontext.gregs[REG_RIP] = end_of(code);
+        context.uc_mcontext.gregs[REG_RAX] = result;
+        return sampled(context, info);
+    }
+
+private:
+    std::array<struct sigaction, SIGSYS + 1> before_{};
+};
+
+TEST_F(EndedCall, is_made_again_where_nobody_else_can_have_ended_it) {
+    const Code poll = code_of(SYS_poll);
+    EXPECT_EQ(sampled_behind(poll, -EINTR), std::pair(end_of(poll) - 2, greg_t{SYS_poll}));
+    EXPECT_EQ(sampled_behind(poll, 1), std::pair(end_of(poll), greg_t{1})) << "it did not end so";
+    ::signal(SIGUSR2, [](int) {});
+    EXPECT_EQ(sampled_behind(poll, -EINTR), std::pair(end_of(poll), greg_t{-EINTR}));
+}
+
+TEST_F(EndedCall, is_not_made_again_where_it_would_be_ended_again_and_again) {
+    siginfo_t timer{};
+    timer.si_signo = kAsyncSignal;
+    timer.si_code = SI_TIMER;
+    timer.si_value.sival_ptr = reinterpret_cast<void*>(kSampleCookie);
+    const Code poll = code_of(SYS_poll);
+    EXPECT_EQ(sampled_behind(poll, -EINTR, timer), std::pair(end_of(poll), greg_t{-EINTR}));
+}
+
+TEST_F(EndedCall, is_not_made_again_where_it_has_done_something_or_is_none) {
+    const Code close = code_of(SYS_close);
+    EXPECT_EQ(sampled_behind(close, -EINTR), std::pair(end_of(close), greg_t{-EINTR}));
+    Code other = code_of(SYS_poll);
+    other[5] = 0x90;
+    EXPECT_EQ(sampled_behind(other, -EINTR), std::pair(end_of(other), greg_t{-EINTR}));
+}
+
 TEST_F(Handler, weighs_the_whole_of_a_gap) {
     take_one();
     burn(3'000'000);
@@ -323,13 +411,37 @@ TEST_F(Handler, weighs_the_whole_of_a_gap) {
               thread_states().claimed(0)->accounted_ns);
 }
 
-TEST_F(Handler, counts_samples_of_threads_without_a_slot) {
+TEST_F(Handler, adds_up_what_a_thread_uses_while_it_has_no_slot) {
+    for (auto& word : header().free_slots) {
+        word.store(0);
+    }
+    take_one();
+    const std::uint64_t first = header().slotless_weight.load();
+    burn(3'000'000);
+    take_one();
+    EXPECT_EQ(header().slotless_threads.load(), 1U);
+    const std::uint64_t both = header().slotless_weight.load();
+    EXPECT_GE(both - first, 3'000'000U);
+    return_bit(header().free_slots, 0);
+    burn(1'000'000);
+    take_one();
+    drain();
+    ASSERT_EQ(sink.samples.size(), 1U);
+    EXPECT_EQ(header().slotless_weight.load(), both);
+    EXPECT_EQ(sink.starts[0].second.cpu_ns, both) << "is accounted for";
+    EXPECT_EQ(both + sink.samples[0].weight_ns, thread_states().claimed(0)->accounted_ns);
+    EXPECT_EQ(reader.totals().lost, 0U);
+}
+
+TEST_F(Handler, adds_up_events_of_a_thread_without_a_slot) {
+    header().gap_ticks = kCountsEvents;
     for (auto& word : header().free_slots) {
         word.store(0);
     }
     take_one();
     take_one();
-    EXPECT_EQ(header().lost_no_slot.load(), 2U);
+    end_thread();
+    EXPECT_EQ(header().slotless_weight.load(), 2 * kPeriodNs);
 }
 
 TEST_F(Handler, puts_what_the_source_did_not_see_apart) {

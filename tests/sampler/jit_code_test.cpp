@@ -164,14 +164,19 @@ TEST_F(JitCodeTest, does_not_believe_another_users_map) {
     EXPECT_NE(recorder.notes()[0].find("does not belong"), std::string::npos);
 }
 
+/// This process forks now.
+InheritedCode forked_at(std::uint64_t time_ns) {
+    return {perf_map_of(::getpid(), ::getpid()), time_ns};
+}
+
 TEST_F(JitCodeTest, a_child_has_what_its_parents_map_had_at_the_fork_and_its_own) {
     std::ofstream{map_path()} << "1000 10 before\n2000 10 not who";
     AddressMap child;
-    child.inherit(map.for_child({::getpid(), ::getpid()}, 5));
+    child.inherit(map.for_child(forked_at(5)));
     AddressMap grandchild;
     std::ofstream{map_path(), std::ios::app} << "le\n3000 10 after\n";
     EXPECT_EQ(child.locate(Pc{code()}, ::getpid(), recorder, 0).address, code());
-    grandchild.inherit(child.for_child({::getpid(), ::getpid()}, 6));
+    grandchild.inherit(child.for_child(forked_at(6)));
     const CodeAddress found = grandchild.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::filesystem::remove(map_path());
     std::ofstream{map_path()} << "4000 10 own\n";
@@ -186,7 +191,7 @@ TEST_F(JitCodeTest, a_child_has_what_its_parents_map_had_at_the_fork_and_its_own
 TEST_F(JitCodeTest, a_child_has_its_parents_map_though_it_writes_none) {
     std::ofstream{map_path()} << "1000 10 before\n";
     AddressMap child;
-    child.inherit(map.for_child({::getpid(), ::getpid()}, 5));
+    child.inherit(map.for_child(forked_at(5)));
     const CodeAddress found = child.locate(Pc{code()}, ::getpid(), recorder, 0);
     std::filesystem::remove(map_path());
     child.finish(::getpid());
@@ -200,7 +205,7 @@ TEST_F(JitCodeTest, a_child_hands_on_no_map_of_another_user) {
     }
     std::ofstream{map_path()} << "1000 10 forged\n";
     ASSERT_EQ(::chown(map_path().c_str(), 12345, 12345), 0);
-    EXPECT_TRUE(map.for_child({::getpid(), ::getpid()}, 5).maps.empty());
+    EXPECT_TRUE(map.for_child(forked_at(5)).maps.empty());
 }
 
 // Parent and child write to one dump; here the test is the child of process 7.
@@ -239,7 +244,7 @@ TEST_F(JitCodeTest, does_not_believe_a_map_that_is_older_than_the_process) {
     std::ofstream{map_path()} << "1000 10 of another process of that number\n";
     std::filesystem::last_write_time(
         map_path(), std::filesystem::file_time_type::clock::now() - std::chrono::hours{24 * 365});
-    EXPECT_TRUE(map.for_child({::getpid(), ::getpid()}, 5).maps.empty());
+    EXPECT_TRUE(map.for_child(forked_at(5)).maps.empty());
     map.finish(::getpid());
     EXPECT_EQ(recorder.kept_files().count(found.module), 0U);
     ASSERT_EQ(recorder.notes().size(), 1U);

@@ -2,11 +2,11 @@
 // of the calling thread, the signal, an event.
 #pragma once
 
+#include "bench/unwind/loaded_modules.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/source/perf_event.h"
 #include "unwind/cfi/fde.h"
-#include "unwind/host/loaded_modules.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

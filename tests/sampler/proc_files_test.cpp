@@ -75,14 +75,14 @@ TEST(ProcFiles, knows_the_parent) {
 }
 
 TEST(ProcFiles, knows_who_is_traced) {
-    EXPECT_FALSE(is_traced(::getpid()));
+    EXPECT_EQ(tracer_in(status_of(::getpid())), 0);
     Child child{[] {
         ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         ::raise(SIGSTOP);
     }};
     siginfo_t info{};
     ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &info, WSTOPPED | WNOWAIT), 0);
-    EXPECT_TRUE(is_traced(child.pid()));
+    EXPECT_NE(tracer_in(status_of(child.pid())), 0);
 }
 
 TEST(ProcFiles, lists_mappings) {
@@ -161,7 +161,7 @@ TEST(ProcFiles, is_empty_for_a_process_that_is_gone) {
     EXPECT_EQ(executable_of(child.pid()), "");
     EXPECT_EQ(command_line_of(child.pid()), "");
     EXPECT_EQ(thread_name_of(child.pid(), child.pid()), "");
-    EXPECT_FALSE(is_traced(child.pid()));
+    EXPECT_EQ(tracer_in(status_of(child.pid())), 0);
     EXPECT_TRUE(mappings_of(child.pid()).empty());
     EXPECT_EQ(resident_bytes_of(child.pid(), "x"), std::nullopt);
 }

@@ -1,6 +1,10 @@
-#include "sampler/collector/process/process_end.h"
-
+#include "sampler/collector/process/proc_files.h"
 #include "tests/sampler/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace sample::collector {
 namespace {
@@ -30,6 +34,30 @@ TEST(FateOf, tells_the_signal) {
         EXPECT_EQ(fate.code, signal);
         EXPECT_NE(child.reap(), -1);
     }
+}
+
+// Nobody but its parent may wait for it; root, and the same user, may look.
+TEST(FateOf, tells_the_end_of_somebody_elses_child) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const Child parent{[&ends] {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(9);
+        }
+        static_cast<void>(!::write(ends[1], &child, sizeof child));
+        ::pause();
+    }};
+    pid_t pid = 0;
+    ASSERT_EQ(::read(ends[0], &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+    const Fd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+    pollfd end{pidfd.get(), POLLIN, 0};
+    ASSERT_EQ(::poll(&end, 1, -1), 1);
+    const ProcessFate fate = fate_of(pid, pidfd.get());
+    EXPECT_EQ(fate.kind, trace::EndKind::exited);
+    EXPECT_EQ(fate.code, 9);
+    ::close(ends[0]);
+    ::close(ends[1]);
 }
 
 TEST(FateOf, knows_nothing_of_who_lives) {

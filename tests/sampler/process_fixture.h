@@ -1,6 +1,7 @@
 // A process that was profiled, as its area and the recording tell it.
 #pragma once
 
+#include "sampler/collector/process/profiled_process.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/recorder_fixture.h"
 
@@ -26,7 +27,7 @@ class ProfiledProcessTest : public RecorderFixture {
 protected:
     /// The process joins: its main thread has a slot, two modules are known, some time is spent.
     void start(std::uint64_t spent_ns, std::uint64_t carried_ns = 0) {
-        ProfiledProcess::Identity identity;
+        ProcessIdentity identity;
         identity.executable = "/bin/tested";
         identity.command_line = "tested --fast";
         identity.pid = ::getpid();
@@ -41,7 +42,7 @@ protected:
         process->begin();
     }
     void end(std::optional<std::uint64_t> cpu_ns) {
-        process->end(trace::EndKind::exited, 3, cpu_ns);
+        process->end(trace::EndKind::exited, 3, {cpu_ns, 0});
         read_back();
     }
     [[nodiscard]] std::uint32_t own_tid() const { return static_cast<std::uint32_t>(::getpid()); }

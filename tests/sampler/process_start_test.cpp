@@ -1,6 +1,6 @@
 // What the collector keeps ready for processes that start.
-#include "sampler/collector/joining/go_programs.h"
-#include "sampler/collector/joining/spare_area.h"
+#include "sampler/collector/code/elf_facts.h"
+#include "sampler/collector/process/area_mapping.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -61,6 +61,44 @@ TEST_F(ProfiledProcessTest, books_the_rest_on_the_main_thread_though_it_has_ende
     EXPECT_EQ(booked_ns(trace::kNotSampled), 5'000'000U);
 }
 
+TEST_F(ProfiledProcessTest, adds_up_to_the_processs_clock_though_its_samples_weigh_more) {
+    start(0);
+    for (int i = 0; i < 10; ++i) {
+        test.add_sample(main, {{exact(kApp)}});
+    }
+    end(9 * kPeriodNs);
+    ASSERT_EQ(read.samples.size(), 10U);
+    EXPECT_EQ(recorded_ns(), 9 * kPeriodNs);
+}
+
+TEST_F(ProfiledProcessTest, books_threads_without_a_slot_on_no_other_thread) {
+    start(0);
+    test.add_sample(main, {{exact(kApp)}});
+    test.area().header.slotless_threads.store(3);
+    test.area().header.slotless_weight.store(2'000'000);
+    process->drain();
+    test.area().header.slotless_weight.store(5'000'000);
+    end(6'000'000);
+    EXPECT_EQ(recorded_ns(), 6'000'000U);
+    EXPECT_EQ(booked_ns(trace::kTooManyThreads), 5'000'000U);
+    EXPECT_EQ(booked_ns(trace::kNotSampled), 6'000'000U - 5'000'000U - kPeriodNs);
+    ASSERT_EQ(read.threads.size(), 2U);
+    EXPECT_EQ(read.threads[1].name, "[further threads]");
+    for (const trace::Sample& booking : read.bookings) {
+        const bool is_theirs = stack_of(booking.node).front() == trace::kTooManyThreads;
+        EXPECT_EQ(booking.thread == read.threads[1].id, is_theirs);
+    }
+    ASSERT_EQ(recorder.notes().size(), 1U);
+    EXPECT_EQ(recorder.notes()[0].rfind("3 threads came while", 0), 0U) << recorder.notes()[0];
+}
+
+TEST_F(ProfiledProcessTest, believes_no_more_of_threads_without_a_slot_than_the_clock) {
+    start(0);
+    test.area().header.slotless_weight.store(~std::uint64_t{0});
+    end(6'000'000);
+    EXPECT_EQ(recorded_ns(), 6'000'000U);
+}
+
 TEST_F(ProfiledProcessTest, leaves_out_what_earlier_images_spent) {
     start(30'000'000, 28'000'000);
     test.add_sample(main, {{exact(kApp)}});

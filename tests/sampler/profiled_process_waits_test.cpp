@@ -22,7 +22,7 @@ protected:
     void start_observed() {
         test.area().header.observes_waits.store(1);
         start(0);
-        observer = test.start_thread(kTid + 1, "observer", 0, at(0));
+        observer = test.start_thread(kTid + 1, kObserver, 0, at(0));
         test.area().header.observer_slot_plus_one.store(observer + 1);
         test.area().header.observer_tid.store(kTid + 1);
     }
@@ -253,20 +253,21 @@ TEST_F(ProcessWaits, measures_the_programs_threads_alone) {
     test.add_sample(main, {{exact(kApp + 0x100)}, 0, 4 * kMs});
     test.area().header.observer_cpu_ns.store(3 * kMs);
     end(8 * kMs);
-    EXPECT_NEAR(ms_in({trace::kSamplingThread}), 0, kNear);
     EXPECT_NEAR(ms_in({trace::kNotSampled}), 1, kNear) << "of the main thread's, not of ours";
+    EXPECT_TRUE(threads_of(kTid + 1).empty());
 }
 
-TEST_F(ProcessWaits, books_the_observers_time_by_the_cpu_clock) {
+TEST_F(ProcessWaits, leaves_the_observers_time_out_by_the_cpu_clock) {
     start(0);
     test.add_sample(main, {{exact(kApp + 0x100)}, 0, 4 * kMs});
     test.area().header.observer_cpu_ns.store(3 * kMs);
     test.area().header.observer_tid.store(kTid + 1);
     end(8 * kMs);
-    const std::vector<std::uint32_t> ids = threads_of(kTid + 1);
-    ASSERT_EQ(ids.size(), 1U);
-    EXPECT_NEAR(ms_in({trace::kSamplingThread}, ids[0]), 3, kNear);
-    EXPECT_EQ(recorded_ns(), 8 * kMs);
+    EXPECT_EQ(read.threads.size(), 1U);
+    EXPECT_EQ(recorded_ns(), 5 * kMs);
+    ASSERT_EQ(read.process_ends.size(), 1U);
+    EXPECT_EQ(read.process_ends[0].cpu_ns, 5 * kMs);
+    EXPECT_EQ(read.process_ends[0].agent_cpu_ns, 3 * kMs);
 }
 
 TEST_F(ProcessWaits, makes_no_thread_where_nobody_observes) {

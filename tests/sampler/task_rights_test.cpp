@@ -51,7 +51,9 @@ TEST(TaskRights, are_read_of_a_thread_of_this_process) {
 
 TEST(DroppedRights, are_no_capability_and_none_by_an_exec) {
     collector::Child child{[] {
-        if (!drop_rights() || !drop_rights()) {
+        const bool is_once = drop_rights();
+        const bool is_again = drop_rights();
+        if (!is_once || !is_again) {
             ::_exit(1);
         }
         std::ifstream file{"/proc/self/status"};

@@ -10,12 +10,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <cerrno>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 namespace sample::symbolize {
@@ -106,31 +107,95 @@ TEST_F(DebuginfodCacheTest, may_say_that_no_server_had_it) {
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
 }
 
+/// A debuginfod server that has one file, for whatever it is asked.
+class OneFileServer {
+public:
+    explicit OneFileServer(const std::string& file)
+        : listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+        std::ostringstream content;
+        content << std::ifstream{file, std::ios::binary}.rdbuf();
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        EXPECT_EQ(::bind(listening_.get(), generic, size), 0);
+        EXPECT_EQ(::listen(listening_.get(), 4), 0);
+        EXPECT_EQ(::getsockname(listening_.get(), generic, &size), 0);
+        const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+        ::setenv("DEBUGINFOD_URLS", url.c_str(), 1);
+        ::setenv("DEBUGINFOD_TIMEOUT", "10", 1);
+        answering_ = std::thread{[this, body = content.str()] { answer(body); }};
+    }
+    ~OneFileServer() {
+        ::unsetenv("DEBUGINFOD_URLS");
+        ::unsetenv("DEBUGINFOD_TIMEOUT");
+        ::shutdown(listening_.get(), SHUT_RDWR);
+        answering_.join();
+    }
+    OneFileServer(const OneFileServer&) = delete;
+    OneFileServer& operator=(const OneFileServer&) = delete;
+
+    [[nodiscard]] int requests() const { return requests_; }
+
+private:
+    void answer(const std::string& body) {
+        for (;;) {
+            const Fd client{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC)};
+            if (!client.is_open()) {
+                return;
+            }
+            std::string request(4096, '\0');
+            static_cast<void>(::recv(client.get(), request.data(), request.size(), 0));
+            ++requests_;
+            const std::string head =
+                "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
+            for (const std::string& part : {head, body}) {
+                static_cast<void>(::send(client.get(), part.data(), part.size(), MSG_NOSIGNAL));
+            }
+        }
+    }
+
+    Fd listening_;
+    std::atomic<int> requests_{0};
+    std::thread answering_;
+};
+
 // Nobody is asked for what is not there, whatever the user's environment tells debuginfod's client.
 TEST_F(DebuginfodCacheTest, is_all_that_is_used_of_debuginfod) {
-    const Fd server{::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    ASSERT_EQ(::bind(server.get(), generic, size), 0);
-    ASSERT_EQ(::listen(server.get(), 1), 0);
-    ASSERT_EQ(::getsockname(server.get(), generic, &size), 0);
-    const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
-    ::setenv("DEBUGINFOD_URLS", url.c_str(), 1);
-    ::setenv("DEBUGINFOD_TIMEOUT", "1", 1);
-    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
     const std::string file = strip("dwarf5_pie");
+    const OneFileServer server{file + ".debug"};
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
     const std::string shares = std::string{SHARED_BUILDS} + "/gnu5/first";
     std::filesystem::copy_file(shares, path("shares"));
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
     EXPECT_NE(symbolize({path("shares"), {}}, addresses_).problem, "");
     EXPECT_NE(symbolize({path("gone"), build_id_of(file)}, addresses_).problem, "");
-    EXPECT_EQ(::accept4(server.get(), nullptr, nullptr, SOCK_CLOEXEC), -1);
-    EXPECT_EQ(errno, EAGAIN);
-    ::unsetenv("DEBUGINFOD_URLS");
-    ::unsetenv("DEBUGINFOD_TIMEOUT");
+    EXPECT_EQ(server.requests(), 0);
+}
+
+TEST_F(DebuginfodCacheTest, is_filled_by_servers_that_are_to_be_asked) {
+    const std::string file = strip("dwarf5_pie");
+    std::filesystem::rename(file + ".debug", path("served"));
+    const std::uint64_t address = symbols_of(fixture("dwarf5_pie")).at("hidden");
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
+    const OneFileServer server{path("served")};
+    expect_hidden_is_named(symbolize_one(file, address, {{"/nowhere"}, true}));
+    EXPECT_EQ(server.requests(), 1);
+    // From the cache, from now on.
+    expect_hidden_is_named(symbolize_one(file, address, {{"/nowhere"}}));
+    EXPECT_EQ(server.requests(), 1);
+}
+
+TEST_F(DebuginfodCacheTest, is_not_believed_if_a_server_gave_another_builds_file) {
+    const std::string file = strip("dwarf5_pie");
+    std::filesystem::remove(file + ".debug");
+    strip("dwarf4_fixed");
+    const std::uint64_t address = symbols_of(fixture("dwarf5_pie")).at("hidden");
+    ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
+    const OneFileServer server{path("dwarf4_fixed.debug")};
+    EXPECT_FALSE(symbolize_one(file, address, {{"/nowhere"}, true}).found);
+    EXPECT_EQ(server.requests(), 1);
 }
 
 TEST_F(ModuleImageTest, finds_a_debug_file_by_link) {
@@ -177,6 +242,24 @@ TEST_F(ModuleImageTest, may_have_its_sections_compressed) {
             fixture("dwarf5_pie") + " " + file);
         expect_hidden_is_named(hidden(file, "dwarf5_pie"));
     }
+}
+
+// Unpacked, a section is larger than all of the file.
+TEST_F(ModuleImageTest, is_not_taken_for_cut_off_where_its_sections_are_compressed) {
+    run(std::string{kObjcopy} + " --dump-section .debug_str=" + path("str") + " " +
+        fixture("dwarf5_pie") + " " + path("copy"));  // Without a copy it writes the file anew.
+    std::ofstream{path("str"), std::ios::app | std::ios::binary} << std::string(1 << 20, 'x')
+                                                                 << '\0';
+    run(std::string{kObjcopy} + " --update-section .debug_str=" + path("str") + " " +
+        fixture("dwarf5_pie") + " " + path("large"));
+    run(std::string{kObjcopy} + " --compress-debug-sections " + path("large") + " " +
+        path("packed"));
+    ASSERT_LT(std::filesystem::file_size(path("packed")), 1U << 20U);
+    const std::vector<std::uint64_t> addresses{symbols_of(fixture("dwarf5_pie")).at("hidden")};
+    const ModuleSymbols result =
+        symbolize({path("packed"), build_id_of(fixture("dwarf5_pie"))}, addresses);
+    EXPECT_EQ(result.problem, "");
+    expect_hidden_is_named(symbols_in(result).at(0));
 }
 
 TEST_F(ModuleImageTest, may_have_its_sections_compressed_in_a_way_that_is_not_known) {

@@ -1,3 +1,4 @@
+#include "core/boot_id.h"
 #include "symbolize/runtime/runtime_code.h"
 #include "symbolize/symbolizer.h"
 

@@ -41,6 +41,12 @@ TEST_F(ModuleImageTest, is_used_if_its_build_id_is_the_recorded_one) {
     EXPECT_EQ(symbols_in(result).at(0).name, "leaf");
 }
 
+TEST_F(ModuleImageTest, says_where_its_first_byte_lies) {
+    EXPECT_EQ(first_address({fixture("dwarf4_fixed"), {}}), 0x400000U);
+    EXPECT_EQ(first_address({fixture("dwarf5_pie"), {}}), 0U);
+    EXPECT_EQ(first_address({"/nowhere", {}}), 0U);
+}
+
 TEST_F(ModuleImageTest, is_not_used_if_it_was_replaced) {
     const ModuleSymbols result =
         symbolize({fixture("dwarf5_pie"), build_id_of(fixture("dwarf4_fixed"))}, addresses_);

@@ -107,5 +107,11 @@ int main(int argc, char** argv) {
     char* nothing[] = {nullptr};
     targets::tell("status", static_cast<unsigned long>(
                                 start(argv[1], argv + 3, is(argv[2], "kept") ? environ : nothing)));
+    rusage waited_for{};
+    getrusage(RUSAGE_CHILDREN, &waited_for);
+    const auto us_of = [](const timeval& time) { return time.tv_sec * 1'000'000 + time.tv_usec; };
+    targets::tell(
+        "children_cpu_ns",
+        static_cast<unsigned long>(us_of(waited_for.ru_utime) + us_of(waited_for.ru_stime)) * 1000);
     return 0;
 }

@@ -92,7 +92,7 @@ TARGET_KEEP void churn(const std::string& folder, unsigned thread, unsigned long
             g_failed = 1;
             return;
         }
-        for (unsigned call = 0; call < 8; ++call) {
+        for (unsigned call = 0; call < 48; ++call) {
             state = kHostCalls[copy](reinterpret_cast<Entry>(entry), state);
         }
         dlclose(library);

@@ -26,6 +26,7 @@ void work() {
 
 void work_in_threads() {
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back(work);
     }

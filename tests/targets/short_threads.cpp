@@ -4,8 +4,8 @@
 //
 // Stats: N threads named "short", AT_ONCE (default 2) alive at a time, each of which works CPU_US
 // microseconds of its own CPU time in short_work(), the start of the thread included.
-// `threads_cpu_ns=` is the sum of their own clocks at the end of their work; `process_cpu_us=` by
-// getrusage. The main thread only creates and joins.
+// `threads_cpu_ns=` is the sum of their own clocks at the end of their work; `main_cpu_ns=` the
+// main thread's, which only creates and joins; `process_cpu_us=` by getrusage.
 #include "work.h"
 
 #include <pthread.h>
@@ -59,5 +59,6 @@ int main(int argc, char** argv) {
     }
     targets::tell("threads", count);
     targets::tell("threads_cpu_ns", g_cpu_ns.load());
+    targets::tell("main_cpu_ns", targets::thread_cpu_ns());
     targets::tell("process_cpu_us", targets::process_cpu_us());
 }

@@ -114,7 +114,7 @@ int become_of_child(bool here) {
 }
 
 unsigned long pages_of_addresses() {
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    std::FILE* file = std::fopen("/proc/self/statm", "re");
     unsigned long pages = 0;
     if (file == nullptr || std::fscanf(file, "%lu", &pages) != 1) {
         return 0;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace sample::trace {
 namespace {
@@ -26,15 +27,6 @@ std::vector<const plain::Event*> events_named(const plain::File& file, const std
         }
     }
     return found;
-}
-
-std::string wide(const std::string& text) {
-    std::string out;
-    for (const char letter : text) {
-        out.push_back(letter);
-        out.push_back('\0');
-    }
-    return out;
 }
 
 TEST(Container, begins_with_the_golden_header) {
@@ -95,8 +87,8 @@ TEST(Container, shows_session_threads_and_modules_to_other_readers) {
     ASSERT_EQ(sessions.size(), 1U);
     EXPECT_EQ(sessions[0]->text("Platform"), "Linux");
     EXPECT_EQ(sessions[0]->text("AppName"), "sample");
-    EXPECT_EQ(sessions[0]->text("ProjectName"), wide("app"));
-    EXPECT_EQ(sessions[0]->text("CommandLine"), wide("/opt/app/bin/app --mode fast"));
+    EXPECT_EQ(sessions[0]->text("ProjectName"), "app");
+    EXPECT_EQ(sessions[0]->text("CommandLine"), "/opt/app/bin/app --mode fast");
     EXPECT_EQ(sessions[0]->arrays.at("InstanceId"), first_bytes(std::span{bytes}.subspan(12), 16));
 
     const auto threads = events_named(file, "$Trace.ThreadInfo");
@@ -112,10 +104,28 @@ TEST(Container, shows_session_threads_and_modules_to_other_readers) {
     EXPECT_EQ(events_named(file, "Diagnostics.ModuleInit").size(), 1U);
     const auto modules = events_named(file, "Diagnostics.ModuleLoad");
     ASSERT_EQ(modules.size(), 1U);
-    EXPECT_EQ(modules[0]->text("Name"), wide("/opt/app/bin/app"));
+    EXPECT_EQ(modules[0]->text("Name"), "/opt/app/bin/app");
     EXPECT_EQ(modules[0]->numbers.at("Base"), 0x555500001000U);
     EXPECT_EQ(modules[0]->numbers.at("Size"), 0x20000U);
     EXPECT_EQ(modules[0]->arrays.at("ImageId"), (plain::Bytes{1, 2, 3, 4}));
+}
+
+TEST(Container, shows_every_field_of_every_event_to_who_stops_at_the_first_terminal) {
+    const plain::File file = plain::read(record(a_session(), [](TestWriter& writer) {
+        write_small_recording(writer);
+        writer.record(Metric{MetricId{2}, "allocated", "bytes", "of malloc"});
+    }));
+    std::set<std::string> met;
+    for (const plain::Event& event : file.events) {
+        met.insert(event.name);
+        const auto type = std::find_if(file.types.begin(), file.types.end(), [&](const auto& each) {
+            return each.second.logger + "." + each.second.name == event.name;
+        });
+        ASSERT_NE(type, file.types.end());
+        EXPECT_EQ(event.numbers.size() + event.arrays.size(), type->second.fields.size())
+            << event.name;
+    }
+    EXPECT_EQ(met.size(), file.types.size()) << "a type that no event of the file shows";
 }
 
 TEST(Container, our_own_events_are_declared_and_parse) {

@@ -79,7 +79,7 @@ Bytes important_event() {
         .number(static_cast<std::uint32_t>(-5))
         .number(0x0123456789abcdef)
         .text("plain \xe2\x82\xac")
-        .wide_text("wide \U0001f525")
+        .text("w\0i\0d\0e\0 \0\x3d\xd8\x25\xdd"sv)
         .finish();
     return event;
 }
@@ -127,6 +127,32 @@ TEST(EventReader, gives_typed_access_by_field_name) {
     });
     ASSERT_TRUE(reader.run(file.bytes()));
     EXPECT_EQ(calls, 1);
+}
+
+TEST(EventReader, tells_of_what_it_has_passed) {
+    File file;
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        file.packet(5, thread_event(kThreadSpec, i, std::string(60'000, 'x')));
+    }
+    const Bytes bytes = file.bytes();
+    ASSERT_GT(bytes.size(), std::size_t{10} << 20);
+    EventReader reader;
+    std::size_t events = 0;
+    reader.subscribe("Test.Thread", [&](const EventView& event) -> std::optional<std::string> {
+        EXPECT_EQ(event.number<std::size_t>("Number"), events++);
+        return std::nullopt;
+    });
+    std::vector<std::span<const std::byte>> passed;
+    ASSERT_TRUE(
+        reader.run(bytes, [&](std::span<const std::byte> part) { passed.push_back(part); }));
+    EXPECT_EQ(events, 200U);
+    ASSERT_GT(passed.size(), 2U);
+    const std::byte* next = bytes.data();
+    for (const auto part : passed) {
+        EXPECT_EQ(part.data(), next);
+        next = part.data() + part.size();
+    }
+    EXPECT_EQ(next, bytes.data() + bytes.size());
 }
 
 TEST(EventReader, skips_and_counts_types_without_a_subscriber) {

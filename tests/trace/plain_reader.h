@@ -36,7 +36,7 @@ struct Event {
     std::string name;                              ///< "Logger.Event"
     unsigned tid = 0;                              ///< The stream.
     std::map<std::string, std::uint64_t> numbers;  ///< Fixed fields.
-    std::map<std::string, Bytes> arrays;           ///< Fields of variable size.
+    std::map<std::string, Bytes> arrays;           ///< Fields of variable size that it has.
 
     [[nodiscard]] std::string text(const std::string& field) const {
         const Bytes& bytes = arrays.at(field);
@@ -141,17 +141,22 @@ inline Event fixed_part(const Type& type, unsigned tid, const Bytes& fixed) {
         if (field.size != 0) {
             Cursor value{std::span{fixed}.subspan(field.offset, field.size)};
             event.numbers[field.name] = value.number(field.size);
-        } else {
-            event.arrays[field.name];
         }
     }
     return event;
 }
 
-inline void read_aux(const Type& type, Event& event, Cursor& in, std::uint64_t pack) {
-    Bytes& array = event.arrays.at(type.fields.at((pack >> 8) & 0x1f).name);
-    const Bytes data = in.take(pack >> 13);
-    array.insert(array.end(), data.begin(), data.end());
+/// Up to the first terminal. `shift`: how uids of one byte are written in this stream.
+inline void read_all_aux(const Type& type, Event& event, Cursor& in, unsigned shift) {
+    for (std::uint64_t uid = in.number(1); uid != 3U << shift; uid = in.number(1)) {
+        if (uid != 1U << shift) {
+            throw std::runtime_error("not an aux block");
+        }
+        const std::uint64_t pack = uid | in.number(3) << 8;
+        Bytes& array = event.arrays[type.fields.at((pack >> 8) & 0x1f).name];
+        const Bytes data = in.take(pack >> 13);
+        array.insert(array.end(), data.begin(), data.end());
+    }
 }
 
 inline void read_importants(File& file, const Bytes& stream) {
@@ -164,39 +169,47 @@ inline void read_importants(File& file, const Bytes& stream) {
         }
         Cursor body{payload};
         Event event = fixed_part(type, 1, body.take(type.fixed));
-        while (!body.at_end()) {
-            const std::uint64_t uid = body.number(1);
-            if (uid != 1) {
-                throw std::runtime_error("not an aux block");
-            }
-            read_aux(type, event, body, uid | body.number(3) << 8);
-            if (body.number(1) != 3) {
-                throw std::runtime_error("an aux block without its end");
-            }
+        if ((type.flags & 2) != 0) {
+            read_all_aux(type, event, body, 0);
+        }
+        if (!body.at_end()) {
+            throw std::runtime_error("more behind the end of an event");
         }
         file.events.push_back(event);
     }
 }
 
+/// Entered (4, and with a time 8) or left (5, 9).
+inline Event scope(unsigned uid, unsigned tid, Cursor& in) {
+    if (uid != 4 && uid != 5 && uid != 8 && uid != 9) {
+        throw std::runtime_error("a well-known event");
+    }
+    Event event;
+    event.name = uid % 2 == 0 ? "(enter)" : "(leave)";
+    event.tid = tid;
+    if (uid >= 8) {
+        event.numbers["Time"] = in.number(7);
+    }
+    return event;
+}
+
 inline void read_thread_stream(File& file, unsigned tid, const Bytes& stream) {
     Cursor in{stream};
     while (!in.at_end()) {
-        const std::uint64_t tag = in.number(2);
-        if ((tag & 1) == 0) {
-            throw std::runtime_error("a well-known event");
+        const std::uint64_t first = in.number(1);
+        if ((first & 1) == 0) {
+            file.events.push_back(scope(static_cast<unsigned>(first >> 1), tid, in));
+            continue;
         }
-        const Type& type = file.types.at(static_cast<unsigned>(tag >> 1));
-        if ((type.flags & 4) == 0) {
-            in.number(3);
-        }
+        const Type& type = file.types.at(static_cast<unsigned>(first | in.number(1) << 8) >> 1);
+        const bool has_serial = (type.flags & 4) == 0;
+        const std::uint64_t serial = has_serial ? in.number(3) : 0;
         Event event = fixed_part(type, tid, in.take(type.fixed));
+        if (has_serial) {
+            event.numbers["(serial)"] = serial;
+        }
         if ((type.flags & 2) != 0) {
-            for (std::uint64_t uid = in.number(1); uid != 3 << 1; uid = in.number(1)) {
-                if (uid != 1 << 1) {
-                    throw std::runtime_error("not an aux block");
-                }
-                read_aux(type, event, in, uid | in.number(3) << 8);
-            }
+            read_all_aux(type, event, in, 1);
         }
         file.events.push_back(event);
     }

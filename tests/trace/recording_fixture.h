@@ -77,6 +77,8 @@ public:
     std::vector<Sample> bookings;
     std::vector<SessionEnd> session_ends;
     std::vector<Attachment> attachments;
+    std::vector<ZoneEdge> zones;
+    std::vector<Instrumentation> said;
     std::vector<std::string> log;
 
     void record(const Record& record) override {
@@ -93,6 +95,8 @@ public:
                           ? "booking " + time
                           : "sample " + time + " " + std::to_string(sample.node.value));
     }
+    void zone(const ZoneEdge& edge) override { zones.push_back(edge); }
+    void instrumentation(const Instrumentation& one) override { said.push_back(one); }
     void add(Attachment&& attachment) {
         log.push_back("attachment " + std::to_string(attachment.module.value));
         attachments.push_back(std::move(attachment));

@@ -1,8 +1,10 @@
 // Fuzzes the reader of recordings with libFuzzer. Beside "no crash, no sanitizer report", it checks
-// what the reader promises: ids are defined before they are used.
+// what the reader promises: ids are defined before they are used. A file that declares no session
+// of ours is read as a foreign one.
 //
 // The seeds are made by recording_fuzz_corpus. In half of them packets are not compressed, so that
 // mutations reach the events inside.
+#include "trace/message_text.h"
 #include "trace/packed.h"
 #include "trace/recording_reader.h"
 #include "trace/symbol_codec.h"
@@ -11,6 +13,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 namespace {
 
@@ -39,6 +45,27 @@ public:
         known(sample.metric.value, metrics_);
         require(sample.node.value <= nodes_);
     }
+    void zone(const ZoneEdge& edge) override {
+        known(edge.thread.value, threads_);
+        require(edge.zone.value <= zones_ && edge.note.value <= notes_);
+        require(edge.kind != EdgeKind::begin || edge.zone.value >= 1);
+    }
+    void instrumentation(const Instrumentation& said) override {
+        require(began_ == 1);
+        std::visit(
+            [this](const auto& one) {
+                if constexpr (requires { one.thread; } &&
+                              !std::is_same_v<std::decay_t<decltype(one)>, RaisedEvent>) {
+                    known(one.thread.value, threads_);
+                }
+                say(one);
+            },
+            said);
+    }
+    void memory(const MemoryEvent& event) override {
+        known(event.thread.value, threads_);
+        require(event.heap.value <= heaps_ && event.tag.value <= tags_);
+    }
     void attach(const Attachment& attachment) const {
         require(has_ended_ && !attachment.packed.empty());
         if (const auto bytes = unpack(attachment.packed)) {
@@ -63,6 +90,45 @@ private:
         known(load.process.value, processes_);
     }
     void check(const SessionEnd& /*end*/) { has_ended_ = true; }
+    void say(const ZoneSpec& spec) { require(spec.id.value == ++zones_); }
+    void say(const ZoneNote& note) {
+        require(note.id.value == ++notes_);
+        known(note.zone.value, zones_);
+    }
+    void say(const CounterSpec& spec) {
+        require(spec.id.value == ++counters_);
+        known(spec.process.value, processes_);
+    }
+    void say(const CounterValue& value) const { known(value.counter.value, counters_); }
+    void say(const MessageSpec& spec) {
+        require(spec.id.value == formats_.size() + 1);
+        formats_.push_back(spec.format);
+    }
+    void say(const Message& message) const {
+        require(message.spec.value >= 1 && message.spec.value <= formats_.size());
+        require(message_text(formats_[message.spec.value - 1], message.arguments).size() <= 65'536);
+    }
+    void say(const Channel& channel) { require(channel.id.value == ++channels_); }
+    void say(const ChannelToggle& toggle) const { known(toggle.channel.value, channels_); }
+    void say(const EventTypeSpec& spec) {
+        require(spec.id.value == types_.size() + 1);
+        types_.push_back(spec.fields.size());
+    }
+    void say(const RaisedEvent& event) const {
+        require(event.thread.value <= threads_);
+        require(event.type.value >= 1 && event.type.value <= types_.size());
+        for (const RaisedEvent::Variable& variable : event.variable) {
+            require(variable.field < types_[event.type.value - 1]);
+        }
+    }
+    void say(const HeapSpec& spec) {
+        require(spec.id.value == ++heaps_ && spec.parent.value < heaps_);
+    }
+    void say(const MemoryTagSpec& spec) {
+        require(spec.id.value == ++tags_ && spec.parent.value < tags_);
+    }
+    template <class Any>
+    void say(const Any& /*one*/) {}
     void known(std::uint32_t id, std::uint32_t count) const {
         require(began_ == 1 && id >= 1 && id <= count);
     }
@@ -72,8 +138,16 @@ private:
     std::uint32_t metrics_ = 1;
     std::uint32_t processes_ = 0;
     std::uint32_t threads_ = 0;
+    std::uint32_t heaps_ = 0;
+    std::uint32_t tags_ = 0;
     std::uint32_t modules_ = 0;
     std::uint32_t nodes_ = 0;
+    std::uint32_t zones_ = 0;
+    std::uint32_t notes_ = 0;
+    std::uint32_t counters_ = 0;
+    std::uint32_t channels_ = 0;
+    std::vector<std::string> formats_;
+    std::vector<std::size_t> types_;  ///< How many fields they have.
 };
 
 }  // namespace

@@ -1,14 +1,10 @@
 #include "tests/trace/recording_fixture.h"
-#include "trace/event_encoder.h"
-#include "trace/event_reader.h"
 #include "trace/records.h"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -288,35 +284,6 @@ TEST(Recording, carries_several_metrics) {
         sums[sample.metric.value] += sample.weight;
     }
     EXPECT_EQ(sums, (std::map<std::uint32_t, std::uint64_t>{{1, 100'000'000}, {2, 32'032'000}}));
-}
-
-TEST(Recording, takes_types_of_events_that_are_declared_while_it_is_written) {
-    const auto fields =
-        std::to_array<FieldSpec>({{"Volume", FieldType::u32}, {"Name", FieldType::text}});
-    const EventSpec bark{RecordingWriter::kFirstForeignUid, wire::kNoSync | wire::kMaybeHasAux,
-                         "Dog", "Bark", fields};
-    const auto file = record(a_session(), [&](TestWriter& writer) {
-        define_one_of_each(writer);
-        writer.writer().declare(bark);
-        std::vector<std::byte> event;
-        EventEncoder{bark, event}.number(11).text("Rex").finish();
-        writer.writer().event(bark, event);
-        writer.sample(Sample{ThreadId{1}, 0, NodeId{}, 1});
-    });
-    std::vector<std::string> barks;
-    EventReader reader;
-    reader.subscribe("Dog.Bark", [&](const EventView& event) -> std::optional<std::string> {
-        barks.push_back(event.text("Name") + std::to_string(event.number<int>("Volume")));
-        return std::nullopt;
-    });
-    ASSERT_TRUE(reader.run(file));
-    EXPECT_EQ(barks, std::vector<std::string>{"Rex11"});
-    KeepingSink kept;
-    const auto outcome = read_recording(file, kept);
-    ASSERT_TRUE(outcome);
-    EXPECT_TRUE(outcome->whole);
-    EXPECT_EQ(outcome->unknown_events, 1U);
-    EXPECT_EQ(kept.samples.size(), 1U);
 }
 
 TEST(Tee, hands_everything_to_all_and_says_which_failed_first) {

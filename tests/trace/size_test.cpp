@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <random>
 #include <vector>
 
@@ -157,6 +159,62 @@ TEST(RecordingSize, a_new_leaf_with_nearly_each_sample_takes_at_most_12_bytes) {
     RecordProperty("nodes_per_sample", std::to_string(size.nodes_per_sample));
     EXPECT_GE(size.nodes_per_sample, 2.0) << "the input is too easy to prove anything";
     EXPECT_LE(size.bytes_per_sample, 12.0) << size.nodes_per_sample << " nodes a sample";
+}
+
+/// A second of `zones` zones of 80 names, on two threads, some of them in others; times have no
+/// pattern. Everything else that the file holds is subtracted.
+double bytes_per_zone(std::uint32_t zones) {
+    const auto size_with = [](std::uint32_t count) {
+        Random random{3};  // NOLINT(*-msc51-cpp): the same run every time
+        return record(a_session(),
+                      [&](TestWriter& writer) {
+                          writer.record(
+                              Process{ProcessId{1}, 1, 0, 0, "/bin/program", "program", "off", ""});
+                          writer.record(Thread{ThreadId{1}, ProcessId{1}, 1, 0, "main"});
+                          writer.record(Thread{ThreadId{2}, ProcessId{1}, 2, 0, "worker"});
+                          for (std::uint32_t id = 1; id <= 80; ++id) {
+                              writer.writer().instrumentation(ZoneSpec{ZoneId{id}, "zone"});
+                          }
+                          std::array<std::uint64_t, 2> time{a_session().start_ns,
+                                                            a_session().start_ns};
+                          const std::uint64_t mean_ns = count == 0 ? 0 : 2'000'000'000 / count / 2;
+                          const auto next = [&](std::uint32_t thread) {
+                              return time.at(thread) += mean_ns / 2 + random() % mean_ns;
+                          };
+                          for (std::uint32_t i = 0; i < count; i += 2) {
+                              const std::uint32_t thread = i / 64 % 2;
+                              const auto say = [&](EdgeKind kind, std::uint32_t zone) {
+                                  ZoneEdge edge;
+                                  edge.thread = ThreadId{thread + 1};
+                                  edge.kind = kind;
+                                  edge.time_ns = next(thread);
+                                  edge.zone = ZoneId{zone};
+                                  writer.writer().zone(edge);
+                              };
+                              const bool is_nested = random() % 2 == 0;
+                              for (const int step :
+                                   is_nested ? std::array{1, 1, 0, 0} : std::array{1, 0, 1, 0}) {
+                                  const std::uint32_t zone =
+                                      1 + static_cast<std::uint32_t>(random() % 80);
+                                  say(step == 1 ? EdgeKind::begin : EdgeKind::end,
+                                      step == 1 ? zone : 0);
+                              }
+                              if (i % 20'000 == 0) {
+                                  EXPECT_TRUE(writer.flush());
+                              }
+                          }
+                      })
+            .size();
+    };
+    return static_cast<double>(size_with(zones) - size_with(0)) / zones;
+}
+
+TEST(RecordingSize, a_zone_takes_at_most_6_bytes_at_a_million_a_second) {
+    const double bytes = bytes_per_zone(1'000'000);
+    RecordProperty("bytes_per_zone", std::to_string(bytes));
+    std::printf("%.2f bytes a zone\n", bytes);
+    EXPECT_GE(bytes, 3.0) << "the input is too easy to prove anything";
+    EXPECT_LE(bytes, 6.0);
 }
 
 }  // namespace

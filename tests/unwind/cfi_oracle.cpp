@@ -36,9 +36,9 @@ namespace {
 using namespace sample;          // NOLINT(google-build-using-namespace): a program of one file
 using namespace sample::unwind;  // NOLINT(google-build-using-namespace)
 
-constexpr std::array<const char*, 10> kRowNames{"empty",  "none",   "unsupported",  "root",
-                                                "cfa_sp", "cfa_bp", "cfa_register", "deref",
-                                                "signal", "complex"};
+constexpr std::array<const char*, 12> kRowNames{"empty", "none",   "unsupported", "root",
+                                                "start", "cfa_sp", "cfa_bp",      "cfa_register",
+                                                "deref", "signal", "complex",     "link"};
 
 // The notation: "r7+16" a register plus an offset, "[cfa-16]" a saved value, "cfa+0", "same",
 // "undefined", "r5", and "expr:" with the operations in hexadecimal.

@@ -6,6 +6,7 @@ asm(R"(
 guess_in_library:
     push %rbx
     int3
+    nop
     pop %rbx
     ret
     .size guess_in_library, . - guess_in_library

@@ -1,7 +1,7 @@
 #include "unwind/walk/module_table.h"
 
+#include "bench/unwind/loaded_modules.h"
 #include "unwind/host/elf_image.h"
-#include "unwind/host/loaded_modules.h"
 #include "unwind/walk/row_cache.h"
 
 #include <dlfcn.h>

@@ -87,16 +87,28 @@ TEST(StackMemory, never_asks_about_what_no_stack_can_be) {
     EXPECT_EQ(memory.probes(), 0U);
 }
 
-TEST(StackMemory, stops_asking_at_its_limit) {
+TEST(StackMemory, keeps_what_it_was_told_of_pages_here_and_there) {
     const Island first;
     const Island second;
     StackMemory memory = StackMemory::live({}, StackMemory::Outside::probe);
     std::uint64_t value = 0;
-    // Two islands in turn: the window holds one of them.
-    for (std::uint32_t i = 0; i < StackMemory::kMaxProbes; ++i) {
-        EXPECT_TRUE(memory.read(i % 2 == 0 ? first.begin() : second.begin(), value));
+    for (int time = 0; time < 3; ++time) {
+        EXPECT_TRUE(memory.read(first.begin(), value));
+        EXPECT_TRUE(memory.read(second.begin(), value));
+        EXPECT_FALSE(memory.read(second.end(), value));
     }
-    EXPECT_FALSE(memory.read(first.begin(), value));
+    EXPECT_EQ(memory.probes(), 3U);
+}
+
+TEST(StackMemory, stops_asking_at_its_limit) {
+    // More in turn than are kept.
+    const std::array<Island, 24> islands;
+    StackMemory memory = StackMemory::live({}, StackMemory::Outside::probe);
+    std::uint64_t value = 0;
+    for (std::uint32_t i = 0; i < StackMemory::kMaxProbes; ++i) {
+        EXPECT_TRUE(memory.read(islands[i % islands.size()].begin(), value));
+    }
+    EXPECT_FALSE(memory.read(islands[StackMemory::kMaxProbes % islands.size()].begin(), value));
     EXPECT_EQ(memory.probes(), StackMemory::kMaxProbes);
 }
 

@@ -2,7 +2,7 @@
 // where the caller stands. Header-only; a test program includes it once.
 #pragma once
 
-#include "unwind/host/loaded_modules.h"
+#include "bench/unwind/loaded_modules.h"
 #include "unwind/walk/ucontext.h"
 #include "unwind/walk/walk.h"
 

@@ -1,7 +1,7 @@
 // Fuzzes the walker: registers and a copied stack from the input, walked over this process's own
 // modules and one whose tables are input too.
+#include "bench/unwind/loaded_modules.h"
 #include "tests/unwind/aarch64/aarch64.h"
-#include "unwind/host/loaded_modules.h"
 #include "unwind/walk/walk.h"
 
 #include <array>

@@ -188,9 +188,11 @@ TEST_F(WalkLive, has_no_rules_of_a_library_that_it_may_not_ask_about) {
     const Plugin plugin;
     ASSERT_NE(plugin.call(), nullptr) << dlerror();
     plugin.call()(call_leaf);
-    // A sanitizer's build keeps frame pointers, so that a guess may lead on.
+#ifndef SAMPLE_SANITIZED
+    // A sanitizer's build keeps frame pointers, which lead on without rules.
     EXPECT_TRUE(walked.result.reason == StopReason::no_module || walked.result.guessed > 0)
         << static_cast<int>(walked.result.reason);
+#endif
 }
 
 TEST_F(WalkLive, reads_no_tables_of_a_library_that_is_gone) {

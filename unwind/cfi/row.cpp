@@ -124,6 +124,8 @@ Found find_rules(const Tables& tables, std::uint64_t pc, BasicFrameRules<Arch>& 
         return Found::unsupported;
     }
     out.signal_frame = fde.signal_frame;
+    out.pc_begin = fde.pc_begin;
+    out.pc_end = fde.pc_end;
     return run_program(fde, pc, out.rules) ? Found::yes : Found::corrupt;
 }
 

@@ -31,6 +31,7 @@ enum class RowKind : std::uint8_t {
     none,          ///< No rule covers the pc.
     unsupported,   ///< Tables or rules that are corrupt or not understood.
     root,          ///< The return address is undefined: the outermost frame.
+    start,         ///< Of a return address that no call left: a stack was made to begin there.
     cfa_sp,        ///< CFA = rsp + offset
     cfa_bp,        ///< CFA = rbp + offset
     cfa_register,  ///< CFA = register + offset
@@ -128,7 +129,9 @@ template <class Arch>
 template <class Arch>
 struct BasicFrameRules {
     BasicRules<Arch> rules;
-    bool signal_frame = false;  ///< The caller's pc is exact, not a return address.
+    bool signal_frame = false;   ///< The caller's pc is exact, not a return address.
+    std::uint64_t pc_begin = 0;  ///< Of the FDE, like pc_end.
+    std::uint64_t pc_end = 0;
 };
 using FrameRules = BasicFrameRules<arch::Native>;
 

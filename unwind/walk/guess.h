@@ -1,11 +1,24 @@
 // The caller of a frame that no rule covers: machine code made at run time, assembly without CFI.
 //
-// Nothing here is certain, so a frame found like this is marked (FrameAddress::guessed()), and a
-// guess is only made where something speaks for it: a return address follows a call instruction.
+// A caller is certain where the code itself says where the return address is:
+//
+// a. From the pc on it only leaves its function.
+// b. At a leaf: the call before the word at rsp leads to shortly before the pc, and no frame is
+// made
+//    in between.
+// c. It has made the frame that rbp points to: of this size, or with this constant in it; or it
+//    takes rsp from rbp where it goes on.
+// d. It lies in no module, and nothing from rsp to rbp could be a return address: a frame that rbp
+//    passes over would have left one.
+//
+// Otherwise a frame found like this is marked (FrameAddress::guessed()), and a guess is only made
+// where something speaks for it: a return address follows a call instruction.
 // It is *proved* where that call leads, directly, through a PLT stub or through a global offset
 // table, to code without rules of the frame's own module shortly before the frame's pc (or to the
 // short function that the frame lies in, whose rules have a hole). It is *weak* where the call is
-// computed, or leads elsewhere in such code, which may have jumped on. In this order:
+// computed, or leads elsewhere in such code, which may have jumped on. A frame pointer of zero
+// below an address that no call left is a stack's beginning, as Go makes it: proved, but weak at a
+// leaf, whose rbp may be its caller's. In this order:
 //
 // 0. A leaf is at `ret` or at the jump of a PLT stub: the return address is where rsp points.
 // 1. rbp is a frame pointer, and the return address above what it points to is proved.
@@ -60,20 +73,34 @@ private:
     cfi::Row row_;
 };
 
+enum class GuessResult : std::uint8_t {
+    none,     ///< Nothing speaks for any caller.
+    guessed,  ///< The frame is to be marked.
+    certain,  ///< No other frame can lie between.
+};
+
 /// Moves `frame` to its caller; then pc, rsp and rbp are known (rbp is taken to be unchanged where
 /// no frame pointer says otherwise). `module` is the one that it lies in, or null; `leaf`: it was
-/// interrupted, so that it need not have made a call. `hint` becomes what was found. False: nothing
-/// speaks for any caller; `frame` is unchanged. Reads code and unwind tables of modules in the
+/// interrupted, so that it need not have made a call. `hint` becomes what was found. None:
+/// `frame` is unchanged. Reads code and unwind tables of modules in the
 /// table, and the stack. A few microseconds at worst (of a walk: StackMemory::kMaxScanned words),
 /// some 20 ns a frame where the hint was right. Async-signal-safe.
 template <class Arch>
-[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
-                                GuessHint& hint, BasicKnownRegisters<Arch>& frame,
-                                StackMemory& memory) noexcept;
+[[nodiscard]] GuessResult guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                                       GuessHint& hint, BasicKnownRegisters<Arch>& frame,
+                                       StackMemory& memory) noexcept;
 template <>
-[[nodiscard]] bool guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
-                                GuessHint& hint, BasicKnownRegisters<arch::Built>& frame,
-                                StackMemory& memory) noexcept;
+[[nodiscard]] GuessResult guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
+                                       GuessHint& hint, BasicKnownRegisters<arch::Built>& frame,
+                                       StackMemory& memory) noexcept;
+
+/// Whether a call instruction ends at `address`; true also if that can't be read. False of a return
+/// address: a program put it on a stack that it made. Async-signal-safe.
+template <class Arch>
+[[nodiscard]] bool may_follow_call(const Module& module, std::uint64_t address) noexcept;
+template <>
+[[nodiscard]] bool may_follow_call<arch::Built>(const Module& module,
+                                                std::uint64_t address) noexcept;
 
 /// The row of a procedure linkage table's stub, from the code around `pc`, where there is a link
 /// register: its stubs have no rules. `none`: it is in no stub. Async-signal-safe.

@@ -10,6 +10,7 @@ namespace sample::unwind {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kUnreadable = 1;
 
 }  // namespace
 
@@ -34,14 +35,20 @@ bool StackMemory::is_readable_outside(std::uint64_t address) noexcept {
     if (address >= window_low_ && address < window_high_) {
         return true;
     }
+    const std::uint64_t page = address & ~(kPage - 1);
+    for (const std::uint64_t known : pages_) {
+        if ((known & ~kUnreadable) == page) {
+            return known == page;
+        }
+    }
     if (probes_ == kMaxProbes) {
         return false;
     }
-    ++probes_;
-    if (!readable_page(address)) {
+    const bool is_readable = readable_page(address);
+    pages_[probes_++ % pages_.size()] = is_readable ? page : page | kUnreadable;
+    if (!is_readable) {
         return false;
     }
-    const std::uint64_t page = address & ~(kPage - 1);
     if (page == window_high_) {
         window_high_ = page + kPage;
     } else if (page + kPage == window_low_) {

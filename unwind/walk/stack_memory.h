@@ -7,6 +7,7 @@
 // Async-signal-safe. One object serves one walk at a time.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct StackBounds {
 
 class StackMemory {
 public:
-    static constexpr std::uint32_t kMaxProbes = 64;
+    static constexpr std::uint32_t kMaxProbes = 128;
     static constexpr std::uint32_t kMaxScanned = 2048;
 
     enum class Outside : std::uint8_t {
@@ -117,6 +118,9 @@ private:
     Verified verified_;
     std::uint64_t window_low_ = 0;  ///< Pages found readable in this walk.
     std::uint64_t window_high_ = 0;
+    /// What the kernel was asked about in this walk, as code is looked at here and there: pages,
+    /// with bit 0 if they can't be read. The oldest goes first.
+    std::array<std::uint64_t, 16> pages_{};
     std::uint32_t probes_ = 0;
     std::uint32_t scanned_ = 0;
     Outside outside_;

@@ -66,10 +66,24 @@ Row row_without_rules(const Module& module, std::uint64_t lookup, bool exact) no
         (exact && is_sigreturn<Arch>(module, pc - Arch::kSigreturnSyscall))) {
         return Row{RowKind::signal};
     }
+    if (!exact) {
+        return Row{may_follow_call<Arch>(module, pc) ? RowKind::none : RowKind::start};
+    }
     if constexpr (Arch::kHasLinkRegister) {
-        return exact ? row_of_stub<Arch>(module, pc) : Row{RowKind::none};
+        return row_of_stub<Arch>(module, pc);
     }
     return Row{RowKind::none};
+}
+
+/// Whether a return address, whose lookup `found` covers, was not left by a call of that function:
+/// it is the next function's first byte, or so near to the function's own beginning that no call
+/// lies between. Programs that make stacks write such addresses (makecontext, libco, Go).
+template <class Arch>
+bool is_written(const cfi::BasicFrameRules<Arch>& found, const Module& module,
+                std::uint64_t lookup) noexcept {
+    const std::uint64_t pc = lookup + module.image_delta;
+    return !found.signal_frame && (pc == found.pc_begin || pc + 1 == found.pc_end) &&
+           !may_follow_call<Arch>(module, lookup + 1);
 }
 
 }  // namespace
@@ -84,7 +98,9 @@ Row compile_row(const Module& module, std::uint64_t lookup, bool exact) noexcept
     cfi::BasicFrameRules<Arch> found;
     switch (cfi::find_rules(module.local_tables(), pc, found)) {
         case cfi::Found::yes:
-            return cfi::pack_rules(found, pc);
+            return !exact && is_written(found, module, lookup)
+                       ? row_without_rules<Arch>(module, lookup, exact)
+                       : cfi::pack_rules(found, pc);
         case cfi::Found::no:
             return row_without_rules<Arch>(module, lookup, exact);
         default:

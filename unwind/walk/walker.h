@@ -107,6 +107,7 @@ private:
         sink_.restart();
         signal_frames_ = 0;
         guessed_ = 0;
+        without_rules_ = 0;
     }
     void take_start_registers() noexcept {
         frame_.value = registers_;
@@ -218,6 +219,12 @@ private:
                 return stop(StopReason::unsupported_rule);
             case RowKind::root:
                 return stop(StopReason::root);
+            case RowKind::start:
+                // The byte before it may belong to another function, or to none.
+                if (!sink_.last().is_guessed()) {
+                    sink_.last() = FrameAddress{Pc{lookup_ + 1}};
+                }
+                return stop(StopReason::root);
             case RowKind::signal:
                 return cross_signal_frame(step_by_ucontext(frame_, memory_));
             case RowKind::complex:
@@ -276,16 +283,21 @@ private:
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
         GuessHint hint{row};
-        if (guessed_ == kMaxGuesses ||
-            !guess_caller(modules_, module, exact_, hint, frame_, memory_)) {
+        const GuessResult result =
+            without_rules_ == kMaxGuesses
+                ? GuessResult::none
+                : guess_caller(modules_, module, exact_, hint, frame_, memory_);
+        if (result == GuessResult::none) {
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
         }
         if (module != nullptr && hint.row() != row) {
             cache_.insert(lookup_ ^ salt_, hint.row());
         }
-        ++guessed_;
+        ++without_rules_;
+        guessed_ += result == GuessResult::guessed ? 1 : 0;
         const ReturnAddress caller{frame_.value.pc()};
-        if (!sink_.push(FrameAddress::guessed(caller))) {
+        if (!sink_.push(result == GuessResult::guessed ? FrameAddress::guessed(caller)
+                                                       : FrameAddress{caller})) {
             return stop(StopReason::depth_limit);
         }
         exact_ = false;
@@ -359,6 +371,7 @@ private:
     std::uint32_t signal_frames_ = 0;
     std::uint32_t rows_compiled_ = 0;
     std::uint32_t guessed_ = 0;
+    std::uint32_t without_rules_ = 0;  ///< Frames, guessed or certain.
     bool exact_ = true;  ///< lookup_ is the pc itself, not the byte before a return address.
     bool needs_all_registers_ = false;
     StopReason stop_ = StopReason::root;

@@ -154,6 +154,10 @@ void Confining::prepare_for_filter(long where) noexcept {
         if (is_own && !permits(filter, Needs::growing)) {
             capture::limit_address_space(0);
         }
+        capture::Area* const area = capture::current_area();
+        if (is_own && area != nullptr && !permits(filter, Needs::pacing)) {
+            area->header.timer_stretch.store(0, std::memory_order_relaxed);
+        }
         if (is_own && !permits(filter, Needs::answering)) {
             capture::leave_calls_restarted();
         }

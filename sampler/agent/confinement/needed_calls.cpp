@@ -94,6 +94,10 @@ constexpr std::array kSampling{
     may_fail(call(SYS_timer_delete, {kUnknown})),
 };
 
+constexpr std::array kPacing{
+    may_fail(call(SYS_timer_settime, {kUnknown, 0, kUnknown, 0})),
+};
+
 constexpr std::array kAnswering{
     may_fail(call(SYS_rt_sigpending, {kUnknown, kSigsetBytes})),
     may_fail(call(SYS_fstat, {kUnknown, kUnknown})),
@@ -161,6 +165,7 @@ constexpr std::array kJoining{
     call(SYS_geteuid),
     call(SYS_getsockopt, {kUnknown, SOL_SOCKET, SO_PEERCRED, kUnknown, kUnknown}),
     call(SYS_mmap, {0, kUnknown, PROT_READ | PROT_WRITE, kUnknown, kUnknown, 0}),
+    may_fail(call(SYS_mmap, {kUnknown, kUnknown, PROT_READ | PROT_WRITE, kUnknown, -1, 0})),
     call(SYS_mprotect, {kUnknown, kUnknown, PROT_NONE}),
     call(SYS_munmap, {kUnknown, kUnknown}),
     call(SYS_mremap, {kUnknown, 0, kUnknown, MREMAP_MAYMOVE, 0}),
@@ -202,6 +207,8 @@ std::span<const NeededCall> calls_for(Needs needs) noexcept {
             return kSampling;
         case Needs::answering:
             return kAnswering;
+        case Needs::pacing:
+            return kPacing;
         case Needs::growing:
             return kGrowing;
         case Needs::sampling_thread:

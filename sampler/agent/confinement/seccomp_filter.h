@@ -58,6 +58,7 @@ enum class Needs : std::uint8_t {
     looking,          ///< At the next filter.
     sampling,         ///< The handler, a thread's end, the gate of an exec, an exit.
     answering,        ///< To tell a call that a signal ends from one that goes on.
+    pacing,           ///< A timer of the source `timer` is set to another period.
     growing,          ///< More room for samples than there is at first.
     sampling_thread,  ///< That thread's start, work and end.
     joining           ///< What a new process of the session or a new thread's event needs.

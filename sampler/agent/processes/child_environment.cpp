@@ -1,7 +1,7 @@
 #include "sampler/agent/processes/child_environment.h"
 
 #include "core/sanitizer_runtime.h"
-#include "sampler/agent/session/session_key.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/control/protocol.h"
 
@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
 constexpr std::string_view kLibrary = "libsample.so";
+constexpr std::string_view kMemoryLibrary = "libsample-memory.so";
 constexpr std::string_view kSeparators = ": ";
 
 constinit bool g_joined = false;
@@ -31,11 +32,13 @@ constinit struct stat g_library_file {};
 constinit std::array<char, PATH_MAX> g_other_libraries{};  // LD_PRELOAD=those of the program
 
 bool is_ours(std::string_view item) noexcept {
-    if (!item.ends_with(kLibrary)) {
-        return false;
+    for (const std::string_view library : {kLibrary, kMemoryLibrary}) {
+        if (item.ends_with(library) &&
+            (item.size() == library.size() || item[item.size() - library.size() - 1] == '/')) {
+            return true;
+        }
     }
-    item.remove_suffix(kLibrary.size());
-    return item.empty() || item.back() == '/';
+    return false;
 }
 
 /// Calls `take` with each item of a list of libraries.

@@ -1,9 +1,8 @@
 #include "sampler/agent/processes/exec_target.h"
 
 #include "core/sanitizer_runtime.h"
-#include "sampler/agent/session/collector_watch.h"
 #include "sampler/agent/session/local_socket.h"
-#include "sampler/agent/session/session_key.h"
+#include "sampler/agent/session/session_client.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/tasks.h"
 
@@ -20,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace sample::agent {
@@ -51,9 +51,14 @@ public:
             memcpy(&value, bytes_.data() + offset, sizeof value);
             return value;
         }
-        const long got = raw_syscall(SYS_pread64, fd_, as_argument(&value), sizeof value,
-                                     static_cast<long>(offset));
-        return got == static_cast<long>(sizeof value) ? std::optional{value} : std::nullopt;
+        const std::size_t got = read(offset, std::as_writable_bytes(std::span{&value, 1}));
+        return got == sizeof value ? std::optional{value} : std::nullopt;
+    }
+    /// How many bytes of them the file has there, and could be read.
+    [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+        const long got = raw_syscall(SYS_pread64, fd_, as_argument(out.data()),
+                                     static_cast<long>(out.size()), static_cast<long>(offset));
+        return got > 0 ? static_cast<std::size_t>(got) : 0;
     }
 
 private:
@@ -124,7 +129,6 @@ std::uint64_t offset_of(const Head& file, const Elf64_Ehdr& head, std::uint64_t 
 /// The library that the file needs first, if that is a sanitizer's runtime. Such a one complains,
 /// or fails, where another library comes before it. Compilers name it first.
 void find_runtime(const Head& file, std::array<char, 64>& out) noexcept {
-    constexpr std::size_t kEntries = 64;
     const auto head = file.read<Elf64_Ehdr>(0);
     std::optional<Elf64_Phdr> dynamic;
     for (std::uint64_t i = 0; head && i < head->e_phnum && !dynamic; ++i) {
@@ -136,15 +140,17 @@ void find_runtime(const Head& file, std::array<char, 64>& out) noexcept {
     }
     std::uint64_t strings = 0;
     std::optional<std::uint64_t> name;
-    for (std::size_t i = 0; i < kEntries; ++i) {
-        const auto entry = file.read<Elf64_Dyn>(dynamic->p_offset + i * sizeof(Elf64_Dyn));
-        if (!entry || entry->d_tag == DT_NULL) {
+    std::array<Elf64_Dyn, 64> entries{};
+    const std::size_t got =
+        file.read(dynamic->p_offset, std::as_writable_bytes(std::span{entries}));
+    for (const Elf64_Dyn& entry : std::span{entries}.first(got / sizeof(Elf64_Dyn))) {
+        if (entry.d_tag == DT_NULL) {
             break;
         }
-        if (entry->d_tag == DT_STRTAB) {
-            strings = offset_of(file, *head, entry->d_un.d_ptr);
-        } else if (entry->d_tag == DT_NEEDED && !name) {
-            name = entry->d_un.d_val;
+        if (entry.d_tag == DT_STRTAB) {
+            strings = offset_of(file, *head, entry.d_un.d_ptr);
+        } else if (entry.d_tag == DT_NEEDED && !name) {
+            name = entry.d_un.d_val;
         }
     }
     if (strings == 0 || !name) {
@@ -246,19 +252,6 @@ bool inspect_one(int folder, const char* path, ExecTarget& target,
     return again;
 }
 
-void send(control::Unprofiled& program) noexcept {
-    if (!may_wait()) {
-        return;
-    }
-    Patience patience{static_cast<int>(collector_pid()), kMostNs};
-    const int socket = connect_to_collector(session_name(), patience);
-    if (socket >= 0) {
-        program.secret = session_secret();
-        send_message(socket, &program, sizeof program, nullptr, 0, patience);
-        close_descriptor(socket);
-    }
-}
-
 }  // namespace
 
 ExecTarget inspect_program(int folder, const char* path) noexcept {
@@ -331,14 +324,14 @@ void announce(control::Unprofiled& program, int pid) noexcept {
         program.sender_pid = static_cast<std::uint32_t>(::getpid());
         program.parent_pid =
             pid != 0 ? program.sender_pid : static_cast<std::uint32_t>(::getppid());
-        send(program);
+        tell_collector(program, kMostNs, AfterTelling::go_on);
     }
 }
 
 void take_back(control::Unprofiled& program) noexcept {
     if (program.reason != NotProfiled::none) {
         program.reason = NotProfiled::none;
-        send(program);
+        tell_collector(program, kMostNs, AfterTelling::go_on);
     }
 }
 

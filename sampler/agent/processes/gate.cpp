@@ -5,13 +5,14 @@
 #include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/processes/spare_stack.h"
 #include "sampler/agent/session/arming.h"
-#include "sampler/agent/session/collector_watch.h"
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_client.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/instrument/lane_writer.h"
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
@@ -68,10 +69,10 @@ std::uint64_t resident_bytes() noexcept {
 /// Whether a fork takes some 16 periods or more. Measured: 16 ns a KiB that is resident. What is
 /// counted does not expire again and again in one fork, and would be missed.
 bool forks_slowly(const Area& area) noexcept {
-    if (area.header.gap_ticks == capture::kCountsEvents) {
+    if (area.header.gap_ticks.load(std::memory_order_relaxed) == capture::kCountsEvents) {
         return false;
     }
-    const std::uint64_t limit = area.header.period_ns * 1024;
+    const std::uint64_t limit = area.header.period_ns.load(std::memory_order_relaxed) * 1024;
     // The most that it ever was, an earlier image's included, costs one system call.
     rusage usage{};
     raw_syscall(SYS_getrusage, RUSAGE_SELF, as_argument(&usage));
@@ -201,7 +202,9 @@ void after_fork() noexcept {
 }
 
 void in_forked_child() noexcept {
+    stand_in_for_area();
     const bool was_profiled = capture::detach_after_fork();
+    instrument::forget_lane();
     forget_sources();
     t_closed_for_fork = false;
     signals_after_fork();

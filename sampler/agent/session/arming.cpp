@@ -1,9 +1,10 @@
 #include "sampler/agent/session/arming.h"
 
+#include "sampler/agent/late_start.h"
 #include "sampler/agent/process_state.h"
-#include "sampler/agent/session/collector_watch.h"
 #include "sampler/agent/session/local_socket.h"
-#include "sampler/agent/session/session_key.h"
+#include "sampler/agent/session/session_client.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/source/perf_event.h"
@@ -27,7 +28,8 @@ using control::Source;
 
 constexpr std::uint64_t kMostForAThreadNs = 5'000'000'000;
 
-constinit std::uint64_t g_period = 0;
+/// Of this process's area, or in a forked child of its parent's, until it has its own.
+constinit capture::AreaHeader* g_header = nullptr;
 constinit std::uint32_t g_event_type = 0;
 constinit std::uint64_t g_event_config = 0;
 constinit bool g_kernel_excluded = false;
@@ -50,7 +52,7 @@ int open_event(Source source, bool exclude_kernel, int tid) noexcept {
     source::PerfRequest request;
     request.type = g_event_type;
     request.config = g_event_config;
-    request.period = g_period;
+    request.period = g_header->period_ns.load(std::memory_order_relaxed);
     request.cookie = capture::kSampleCookie;
     request.exclude_kernel = exclude_kernel;
     request.sigtrap = source == Source::sigtrap;
@@ -140,36 +142,26 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
 /// of it.
 void start_timer(source::TimerId timer) noexcept {
     const std::uint64_t running = g_running_timers.fetch_add(1, std::memory_order_relaxed) + 1;
-    const std::uint64_t period = g_period * std::max<std::uint64_t>(1, running / g_processors);
+    const std::uint64_t stretch = std::max<std::uint64_t>(1, running / g_processors);
+    if (g_header->timer_stretch.load(std::memory_order_relaxed) != 0) {
+        g_header->timer_stretch.store(static_cast<std::uint32_t>(stretch),
+                                      std::memory_order_relaxed);
+    }
+    const std::uint64_t period = g_header->period_ns.load(std::memory_order_relaxed) * stretch;
     const std::uint64_t mixed = capture::read_ticks() * 0x9e3779b97f4a7c15U;
     source::start_timer(timer, 1 + ((mixed >> 32U) * period >> 32U), period);
 }
 
 void pass_event_on() noexcept {
-    if (!may_wait()) {
+    const int event = may_wait() ? open_event(Source::perf, g_kernel_excluded, current_tid()) : -1;
+    if (event < 0) {
         return;
     }
-    Patience patience{static_cast<int>(collector_pid()), kMostForAThreadNs};
-    const int socket = connect_to_collector(session_name(), patience);
-    if (socket < 0) {
-        return;
-    }
-    const int event = open_event(Source::perf, g_kernel_excluded, current_tid());
-    if (event >= 0) {
-        control::ArmThread message;
-        message.secret = session_secret();
-        message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-        message.tid = static_cast<std::uint32_t>(current_tid());
-        control::Go go;
-        std::size_t fd_count = 0;
-        const bool sent = send_message(socket, &message, sizeof message, &event, 1, patience) == 0;
-        if (sent &&
-            receive_message(socket, &go, sizeof go, nullptr, fd_count, patience) == -EAGAIN) {
-            leave_word();
-        }
-        close_descriptor(event);
-    }
-    close_descriptor(socket);
+    control::ArmThread message;
+    message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+    message.tid = static_cast<std::uint32_t>(current_tid());
+    tell_collector(message, kMostForAThreadNs, AfterTelling::await_go, event);
+    close_descriptor(event);
 }
 
 /// 0, or why the source does not work here, as a negative errno.
@@ -178,9 +170,15 @@ int try_source(Source source, const control::Welcome& welcome, const ThreadList&
     switch (source) {
         case Source::sigtrap: {
             const int result = open_events(source, false, threads, arming);
-            return result == -EACCES || result == -EPERM
-                       ? open_events(source, true, threads, arming)
-                       : result;
+            if (result != -EACCES && result != -EPERM) {
+                return result;
+            }
+            if (std::find(welcome.sources.begin(), welcome.sources.end(), Source::thread) !=
+                welcome.sources.end()) {
+                // To stand by, before there are events that it would inherit.
+                make_sampling_thread(welcome, area);
+            }
+            return open_events(source, true, threads, arming);
         }
         case Source::perf:
             // A signal that arrives inside a system call cuts it short: EINTR, or less read than
@@ -224,7 +222,8 @@ int signal_of(Source source) noexcept {
 Arming arm(const control::Welcome& welcome, const ThreadList& threads,
            capture::Area& area) noexcept {
     Arming arming;
-    g_period = welcome.period;
+    g_header = &area.header;
+    area.header.timer_stretch.store(1, std::memory_order_relaxed);
     g_event_type = welcome.event_type;
     g_event_config = welcome.event_config;
     if (welcome.observes_waits != 0) {
@@ -235,7 +234,9 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
         if (source == Source::none || static_cast<std::size_t>(source) >= control::kSourceCount) {
             break;
         }
-        const int result = try_source(source, welcome, threads, area, arming);
+        const int result = is_loaded_late() && source != Source::thread
+                               ? -EOPNOTSUPP
+                               : try_source(source, welcome, threads, area, arming);
         if (result == 0) {
             arming.armed.source = source;
             break;
@@ -247,6 +248,9 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     process_state().source.store(source, std::memory_order_release);
     if (source == Source::thread || source == Source::timer) {
         area.header.gap_ticks = 0;  // they go by the wall's clock: each sample asks the thread's
+    }
+    if (source == Source::thread) {
+        area.header.skipped_share = 0;  // it varies its period by itself
     }
     return arming;
 }
@@ -267,7 +271,7 @@ void close_events(Arming& arming) noexcept {
 void start_sources(bool wanted) noexcept {
     const Source source = process_state().source.load(std::memory_order_relaxed);
     if (process_state().has_sampling_thread) {
-        source::release_sampling_thread(wanted, source == Source::thread);
+        source::release_sampling_thread(wanted, source == Source::thread, signal_of(source));
     }
     if (!wanted) {
         delete_timers();

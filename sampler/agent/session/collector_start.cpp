@@ -103,7 +103,7 @@ int start_collector(int& collector, const char*& problem) noexcept {
     int ends[2] = {-1, -1};
     if (raw_syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, as_argument(ends)) !=
         0) {
-        problem = "no socket to a collector could be made";
+        problem = "no socket to a collector could be made; check `ulimit -n`";
         return -1;
     }
     // Exit signal 0, twice: the child in between is reaped here, and the collector is nobody's
@@ -120,7 +120,7 @@ int start_collector(int& collector, const char*& problem) noexcept {
     close_descriptor(ends[1]);
     if (child < 0) {
         close_descriptor(ends[0]);
-        problem = "no process for a collector could be made";
+        problem = "no process for a collector could be made; check `ulimit -u`";
         return -1;
     }
     while (raw_syscall(SYS_wait4, child, 0, static_cast<long>(__WALL), 0) == -EINTR) {
@@ -130,7 +130,7 @@ int start_collector(int& collector, const char*& problem) noexcept {
                     MSG_DONTWAIT) != sizeof grandchild ||
         grandchild < 0) {
         close_descriptor(ends[0]);
-        problem = "no process for a collector could be made";
+        problem = "no process for a collector could be made; check `ulimit -u`";
         return -1;
     }
     collector = static_cast<int>(grandchild);

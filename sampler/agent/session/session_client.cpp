@@ -1,17 +1,19 @@
 #include "sampler/agent/session/session_client.h"
 
 #include "sampler/agent/confinement/confinement.h"
+#include "sampler/agent/late_start.h"
 #include "sampler/agent/modules.h"
 #include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/processes/gate.h"
 #include "sampler/agent/session/arming.h"
-#include "sampler/agent/session/collector_watch.h"
 #include "sampler/agent/session/local_socket.h"
-#include "sampler/agent/session/session_key.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
+#include "sampler/capture/thread_slots.h"
 #include "sampler/control/protocol.h"
+#include "sampler/instrument/definitions.h"
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
@@ -40,6 +42,9 @@ constexpr std::uint64_t kMostToJoinNs = 5'000'000'000;
 constexpr std::uint64_t kMostToStartNs = 20'000'000'000;
 constexpr std::uint64_t kQuietAtStartNs = 2'000'000'000;
 constexpr std::size_t kPageBytes = 4096;
+
+/// This process has started the session, and its environment does not say so yet.
+constinit bool g_is_unpublished = false;
 
 /// Whether this program runs on the processor that valgrind simulates: there our signals would end
 /// it, and its stacks are not what the kernel sees. Elsewhere these instructions do nothing.
@@ -72,7 +77,12 @@ void say(const char* problem) noexcept {
     raw_syscall(SYS_write, 2, as_argument(line.data()), static_cast<long>(size));
 }
 
-alignas(capture::Area) constinit std::array<std::byte, sizeof(capture::Area)> g_area_storage{};
+/// A forked child takes the other one than its parent: what a handler that forked had interrupted
+/// goes on with its parent's.
+alignas(capture::Area) constinit std::array<std::array<std::byte, sizeof(capture::Area)>,
+                                            2> g_area_storage{};
+/// In one of the two; in a forked child its parent's, until it has its own.
+constinit const capture::Area* g_area = nullptr;
 
 /// Memory that nobody can make smaller: what is mapped of it stays. Its bytes, else 0.
 std::size_t sealed_bytes(int fd) noexcept {
@@ -84,10 +94,13 @@ std::size_t sealed_bytes(int fd) noexcept {
                : 0;
 }
 
+/// What the program says once. Stays mapped in a forked child, until that has its own.
+constinit capture::DefinitionStore* g_definitions = nullptr;
+
 template <class T>
-T* map_shared(int fd, std::size_t size) noexcept {
+T* map_shared(int fd, std::size_t size, std::size_t offset = 0) noexcept {
     const long address = raw_syscall(SYS_mmap, 0, static_cast<long>(size), PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_NORESERVE, fd, 0);
+                                     MAP_SHARED | MAP_NORESERVE, fd, static_cast<long>(offset));
     if (capture::is_failure(address)) {
         return nullptr;
     }
@@ -109,15 +122,20 @@ std::size_t affordable_bytes() noexcept {
 /// False: it is no answer of a collector of ours.
 bool is_sound(const control::Welcome& welcome) noexcept {
     return welcome.kind == control::MessageKind::welcome && welcome.refusal.back() == '\0' &&
-           welcome.session.back() == '\0' && (welcome.accepted == 0 || welcome.period != 0);
+           welcome.session.back() == '\0' && welcome.control_socket.back() == '\0' &&
+           (welcome.accepted == 0 || welcome.period != 0);
 }
 
 /// What the handler needs, before the first sample.
 void prepare_capture(capture::Area& area, const ThreadList& threads,
                      const control::Armed& armed) noexcept {
     const unwind::ModuleTable* modules = module_table();
+    if (is_loaded_late()) {
+        capture::begin_unload(modules);  // which never ends: nobody would say when one does
+    }
     // Before the first thread's state is mapped.
     capture::attach(&area, modules, deliver_to_program);
+    capture::g_attached->definitions.store(g_definitions, std::memory_order_release);
     capture::limit_address_space(affordable_bytes());
     area.header.table_bytes.store(
         capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,
@@ -128,8 +146,30 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
     }
     area.header.start_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     report_modules();
-    take_signal(signal_of(armed.source));
+    if (armed.source != Source::none) {
+        take_signal(signal_of(armed.source));
+    }
     area.header.kernel_excluded.store(armed.kernel_excluded);
+}
+
+/// Puts private memory there: what writes on, as a signal handler that forked had interrupted it,
+/// harms nothing. `how`: MAP_FIXED replaces what is mapped, MAP_FIXED_NOREPLACE does not.
+void stand_in_for(std::span<std::byte> bytes, int how) noexcept {
+    raw_syscall(SYS_mmap, as_argument(bytes.data()), static_cast<long>(bytes.size()),
+                PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+}
+
+/// False: no address space for them.
+bool map_definitions(int area_fd, std::size_t file_bytes) noexcept {
+    auto* const mapped = map_shared<capture::DefinitionStore>(
+        area_fd, sizeof(capture::DefinitionStore), file_bytes - sizeof(capture::DefinitionStore));
+    capture::DefinitionStore* const before = g_definitions;
+    if (mapped != nullptr && before != nullptr) {
+        instrument::copy_definitions(*before, *mapped);
+        stand_in_for({reinterpret_cast<std::byte*>(before), sizeof *before}, MAP_FIXED);
+    }
+    g_definitions = mapped;
+    return mapped != nullptr;
 }
 
 /// What was sent for the process, mapped. The session's page stays over a fork, and is its
@@ -139,21 +179,26 @@ struct Mapped {
     capture::SessionPage* page = nullptr;
 };
 
-Mapped map_both(int area_fd, int page_fd) noexcept {
+Mapped map_all(int area_fd, int page_fd, bool with_definitions) noexcept {
     Mapped mapped;
     mapped.page = session_page();
     if (mapped.page == nullptr && sealed_bytes(page_fd) >= kPageBytes) {
         mapped.page = map_shared<capture::SessionPage>(page_fd, kPageBytes);
     }
     const std::size_t bytes = sealed_bytes(area_fd);
-    if (mapped.page == nullptr || bytes < capture::Area::kFirstBytes) {
+    if (mapped.page == nullptr || bytes < capture::file_bytes(1) ||
+        (with_definitions && !map_definitions(area_fd, bytes))) {
         return mapped;
     }
     auto* start = map_shared<capture::AreaStart>(area_fd, capture::Area::kFirstBytes);
     if (start != nullptr) {
         raw_syscall(SYS_madvise, as_argument(start), capture::Area::kFirstBytes, MADV_DONTFORK);
-        mapped.area = new (g_area_storage.data()) capture::Area{
-            *start, (bytes - sizeof(capture::AreaStart)) / sizeof(capture::ChunkGroup)};
+        std::byte* const other =
+            g_area_storage[as_argument(g_area) == as_argument(g_area_storage[0].data()) ? 1 : 0]
+                .data();
+        mapped.area = new (other)
+            capture::Area{*start, (bytes - capture::file_bytes(0)) / sizeof(capture::ChunkGroup)};
+        g_area = mapped.area;
     }
     return mapped;
 }
@@ -194,6 +239,10 @@ void decline(int socket, const control::Hello& hello, control::NotProfiled reaso
     send_message(socket, &program, sizeof program, nullptr, 0, patience);
 }
 
+bool is_only_listened_to(const control::Welcome& welcome) noexcept {
+    return welcome.traces != 0 && welcome.sources.front() == Source::none;
+}
+
 /// From the sources on: `welcome` is accepted. Returns a problem for people, or null.
 const char* begin_sampling(int socket, const control::Hello& hello, const control::Welcome& welcome,
                            capture::Area& area, Patience& patience) noexcept {
@@ -201,7 +250,8 @@ const char* begin_sampling(int socket, const control::Hello& hello, const contro
     area.header.observes_waits.store(welcome.observes_waits);
     Arming arming = arm(welcome, threads, area);
     const control::Armed& armed = arming.armed;
-    if (armed.source != Source::none) {
+    // Without sampling what the program says is all that is wanted.
+    if (armed.source != Source::none || is_only_listened_to(welcome)) {
         set_up_gate(armed.source == Source::sigtrap);
         prepare_capture(area, threads, armed);
         // Not left to the collector: on a busy machine a short program would end before.
@@ -211,14 +261,17 @@ const char* begin_sampling(int socket, const control::Hello& hello, const contro
         send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count, patience);
     close_events(arming);
     start_sources(sent == 0 && armed.source != Source::none);
-    return sent == 0 || hello.starts_session == 0 ? nullptr : "the collector went away";
+    return sent == 0 || hello.starts_session == 0
+               ? nullptr
+               : "the collector went away; start the program again";
 }
 
 /// Everything from Hello on. Returns a problem for people, or null.
 const char* converse(int socket, control::Hello& hello, Patience& patience) noexcept {
     static control::Welcome welcome;
     if (send_message(socket, &hello, sizeof hello, nullptr, 0, patience) != 0) {
-        return hello.starts_session != 0 ? "the collector does not listen" : nullptr;
+        return hello.starts_session != 0 ? "the collector does not listen; start the program again"
+                                         : nullptr;
     }
     PassedFds passed;
     const long got = receive_message(socket, &welcome, sizeof welcome, passed.fds.data(),
@@ -237,15 +290,16 @@ const char* converse(int socket, control::Hello& hello, Patience& patience) noex
         decline(socket, hello, control::NotProfiled::little_address_space, patience);
         return nullptr;
     }
-    const auto [area, page] = map_both(passed.fds[0], passed.fds[1]);
+    const auto [area, page] = map_all(passed.fds[0], passed.fds[1], welcome.traces != 0);
     passed.close();
     if (area == nullptr || area->header.magic != capture::kAreaMagic) {
         return "no address space for the sample buffers; raise `ulimit -v`";
     }
     if (hello.starts_session != 0 && !set_session(welcome.session.data())) {
-        return "the collector is not of this version";
+        return "the collector is not of this version; install `sample` and libsample.so together";
     }
     set_up_watch(page, welcome.collector_pid);
+    set_control_socket(welcome.control_socket.data());
     set_up_children(welcome.children != 0);
     return begin_sampling(socket, hello, welcome, *area, patience);
 }
@@ -265,10 +319,22 @@ int find_collector(Patience& patience) noexcept {
 
 }  // namespace
 
+void stand_in_for_area() noexcept {
+    // Nothing is said of the program, so no handler interrupts anything that writes it.
+    if (g_area == nullptr || g_definitions == nullptr) {
+        return;
+    }
+    const auto stand_in = [](std::span<std::byte> bytes) {
+        stand_in_for(bytes, MAP_FIXED_NOREPLACE);
+    };
+    g_area->for_each_mapping(stand_in);
+    capture::thread_states().for_each_mapping(stand_in);
+}
+
 void join_session(JoinKind kind) noexcept {
     if (runs_in_valgrind()) {
         if (getenv(control::kSessionVariable) == nullptr) {
-            say("valgrind runs this program on a processor that it simulates");
+            say("valgrind runs this program on a simulated processor; run it without");
         }
         return;
     }
@@ -301,29 +367,47 @@ void join_session(JoinKind kind) noexcept {
     if (problem != nullptr) {
         say(problem);
     }
-    if (hello.starts_session != 0 && session_name()[0] != '\0') {
+    g_is_unpublished = hello.starts_session != 0 && session_name()[0] != '\0';
+}
+
+void publish_session() noexcept {
+    if (std::exchange(g_is_unpublished, false)) {
         setenv(control::kSessionVariable, session_entry() + strlen(control::kSessionVariable) + 1,
                1);
     }
 }
 
-void announce_tracing(int pid) noexcept {
-    if (capture::current_area() == nullptr || !may_join()) {
+AnnouncedTracing::AnnouncedTracing(int pid) noexcept : area_{capture::current_area()} {
+    if (area_ == nullptr || !may_join()) {
+        area_ = nullptr;
         return;
     }
-    Patience patience{static_cast<int>(collector_pid()), kMostToJoinNs};
+    area_->header.tracing_calls.fetch_add(1);
+    control::Tracing message;
+    message.sender_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+    message.pid = static_cast<std::uint32_t>(pid);
+    tell_collector(message, kMostToJoinNs, AfterTelling::await_go);
+}
+
+AnnouncedTracing::~AnnouncedTracing() {
+    if (area_ != nullptr) {
+        area_->header.tracing_calls.fetch_sub(1);
+    }
+}
+
+void tell_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
+                    int fd) noexcept {
+    Patience patience{static_cast<int>(collector_pid()), most_ns};
     const int socket = find_collector(patience);
     if (socket < 0) {
         return;
     }
-    control::Tracing message;
-    message.secret = session_secret();
-    message.sender_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-    message.pid = static_cast<std::uint32_t>(pid);
     control::Go go;
     std::size_t fd_count = 0;
-    if (send_message(socket, &message, sizeof message, nullptr, 0, patience) == 0) {
-        receive_message(socket, &go, sizeof go, nullptr, fd_count, patience);
+    if (send_message(socket, message.data(), message.size(), &fd, fd >= 0 ? 1 : 0, patience) == 0 &&
+        then == AfterTelling::await_go &&
+        receive_message(socket, &go, sizeof go, nullptr, fd_count, patience) == -EAGAIN) {
+        leave_word();
     }
     close_descriptor(socket);
 }

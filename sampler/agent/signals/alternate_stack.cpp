@@ -20,6 +20,10 @@ using capture::as_argument;
 using capture::raw_syscall;
 using capture::SignalStack;
 
+/// Slabs whose stacks have guards: each is a mapping more, of which a process may have some 65,000,
+/// and a thread of the program's has two already. Source: proc(5), vm.max_map_count.
+constexpr std::size_t kGuardedSlabs = 5;
+
 constinit std::atomic<bool> g_is_given{true};
 
 long kernel_sigaltstack(const stack_t* set, stack_t* old) noexcept {
@@ -56,13 +60,22 @@ bool grow() noexcept {
         raw_syscall(SYS_madvise, mapping, bytes, MADV_DONTDUMP);
     }
     auto* stacks = reinterpret_cast<SignalStack*>(mapping);
-    for (std::size_t i = 0; i < count; ++i) {
-        raw_syscall(SYS_mprotect, as_argument(&stacks[i]), SignalStack::kGuardBytes, PROT_NONE);
-    }
     if (!capture::add_stack_slab(slab, stacks)) {
         raw_syscall(SYS_munmap, mapping, bytes);
     }
     return true;
+}
+
+/// When a thread is given it, as most processes have one thread.
+void guard(const SignalStack& stack) noexcept {
+    for (std::size_t slab = 0; slab < kGuardedSlabs && slab < capture::count_stack_slabs();
+         ++slab) {
+        const auto bytes = capture::stack_slab(slab);
+        if (bytes.data() <= reinterpret_cast<const std::byte*>(&stack) &&
+            reinterpret_cast<const std::byte*>(&stack) < bytes.data() + bytes.size()) {
+            raw_syscall(SYS_mprotect, as_argument(&stack), SignalStack::kGuardBytes, PROT_NONE);
+        }
+    }
 }
 
 SignalStack* claim() noexcept {
@@ -74,6 +87,9 @@ SignalStack* claim() noexcept {
     }
     while (stack == nullptr && grow()) {
         stack = capture::claim_signal_stack(tid);
+    }
+    if (stack != nullptr) {
+        guard(*stack);
     }
     return stack;
 }

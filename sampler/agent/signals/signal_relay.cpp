@@ -1,6 +1,6 @@
 #include "sampler/agent/signals/signal_relay.h"
 
-#include "sampler/agent/elf_notes.h"
+#include "sampler/agent/modules.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signals.h"
@@ -104,6 +104,8 @@ private:
 
 constinit HandlerTable g_handlers;
 constinit std::atomic<bool> g_relays{false};
+/// A handler may be installed already: an exec leaves none.
+constinit std::atomic<bool> g_may_have_handlers{false};
 
 struct MaskNote {
     std::uint64_t mask;
@@ -284,8 +286,12 @@ int set_relayed(int signal, struct sigaction action, struct sigaction* old,
 
 }  // namespace
 
+void note_handlers() noexcept {
+    g_may_have_handlers.store(true, std::memory_order_relaxed);
+}
+
 void begin_relaying() noexcept {
-    if (g_relays.exchange(true)) {
+    if (g_relays.exchange(true) || !g_may_have_handlers.load(std::memory_order_relaxed)) {
         return;
     }
     for (int signal = 1; signal <= kSignals; ++signal) {
@@ -299,6 +305,9 @@ void begin_relaying() noexcept {
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old,
                       ActionCall* real) noexcept {
     if (!g_relays.load(std::memory_order_relaxed)) {
+        if (action != nullptr) {
+            note_handlers();
+        }
         return real(signal, action, old);
     }
     const Handler before = g_handlers.get(signal);

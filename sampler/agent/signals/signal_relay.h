@@ -16,6 +16,9 @@
 
 namespace sample::agent {
 
+/// From now on the program may install handlers past our wrappers, too. Async-signal-safe.
+void note_handlers() noexcept;
+
 /// From now on handlers with SA_ONSTACK are relayed, those that are installed already as well.
 void begin_relaying() noexcept;
 

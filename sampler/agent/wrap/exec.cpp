@@ -10,12 +10,14 @@
 // glibc's exec family calls execve internally, past any wrapper of it, so each name is wrapped. The
 // variadic ones collect their arguments and go on as the vector ones.
 #include "sampler/agent/confinement/confinement.h"
+#include "sampler/agent/hosting/hosting.h"
 #include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/processes/exec_target.h"
 #include "sampler/agent/processes/gate.h"
 #include "sampler/agent/processes/readable.h"
 #include "sampler/agent/processes/spare_stack.h"
-#include "sampler/agent/session/collector_watch.h"
+#include "sampler/agent/session/session_client.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
@@ -52,17 +54,23 @@ struct ExecPlan {
     /// `own_process`: of the process that joined; else of a child of it. `is_exec`: the calling
     /// process becomes the program; else a new one does.
     explicit ExecPlan(bool own_process, bool is_exec = true) noexcept
-        : inherit{inheritance(own_process)}, is_traced_{is_exec && is_traced_in_session()} {
+        : inherit{inheritance(own_process)} {
+        const bool is_traced = is_exec && is_traced_in_session();
         const capture::Area* area = capture::current_area();
         if (area != nullptr && area->header.stopped.load() != 0) {
             inherit = Inherit::as_given;
         }
-        if (must_leave_environment() || (is_traced_ && inherit == Inherit::session)) {
+        if (is_traced) {
+            else_reason_ = control::NotProfiled::traced;
+        }
+        if (must_leave_environment() || (is_traced && inherit == Inherit::session)) {
             inherit = Inherit::nothing;
         }
         // Even what cannot be profiled hands its environment on.
         if (inherit != Inherit::nothing && !is_confined() && !library_is_in_reach()) {
-            is_out_of_reach_ = inherit == Inherit::session;
+            if (inherit == Inherit::session) {
+                else_reason_ = control::NotProfiled::out_of_reach;
+            }
             inherit = Inherit::nothing;
         }
         if (inherit == Inherit::session) {
@@ -70,21 +78,11 @@ struct ExecPlan {
         }
     }
 
-    void look_at(int folder, const char* path) noexcept {
-        if (may_look() && Readable{}.text(path)) {
-            settle(inspect_program(folder, path));
-        }
-    }
     /// As execveat(2).
-    void look_at(int folder, const char* path, int flags) noexcept {
+    void look_at(int folder, const char* path, int flags = 0) noexcept {
         if (may_look() && Readable{}.text(path)) {
             const bool is_folder = (flags & AT_EMPTY_PATH) != 0 && *path == '\0';
             settle(is_folder ? inspect_descriptor(folder) : inspect_program(folder, path));
-        }
-    }
-    void look_at(int fd) noexcept {
-        if (may_look()) {
-            settle(inspect_descriptor(fd));
         }
     }
     void look_for(const char* file) noexcept {
@@ -109,16 +107,14 @@ struct ExecPlan {
 private:
     /// A filter of system calls may forbid what looking takes.
     [[nodiscard]] bool may_look() const noexcept {
-        return (inherit == Inherit::session || is_out_of_reach_ || is_traced_) && !is_confined();
+        return (inherit == Inherit::session || else_reason_ != control::NotProfiled::none) &&
+               !is_confined();
     }
     void settle(const ExecTarget& found) noexcept {
         target = found.program;
         runtime = found.runtime;
-        if (is_traced_ && target.reason == control::NotProfiled::none && target.inode != 0) {
-            target.reason = control::NotProfiled::traced;
-        }
-        if (is_out_of_reach_ && target.reason == control::NotProfiled::none && target.inode != 0) {
-            target.reason = control::NotProfiled::out_of_reach;
+        if (target.reason == control::NotProfiled::none && target.inode != 0) {
+            target.reason = else_reason_;
         }
         // Their loaders would complain of our library, or fail.
         if (target.reason == control::NotProfiled::other_machine ||
@@ -127,8 +123,8 @@ private:
         }
     }
 
-    bool is_traced_;
-    bool is_out_of_reach_ = false;
+    /// Of a program that the agent could be loaded into.
+    control::NotProfiled else_reason_ = control::NotProfiled::none;
 };
 
 /// Calls `start(spare, target, envp)` with the environment that the program is to have;
@@ -157,7 +153,8 @@ static_assert(sizeof(ExecPlan) + kMaxEnvironmentRoom <= SpareStack::kMemoryBytes
 
 /// Calls `exec` with the environment that the new image is to have, behind the gate.
 template <class Look, class Exec>
-int replace_image(Look look, Strings envp, Exec exec) noexcept {
+int replace_image(const char* path, Look look, Strings envp, Exec exec) noexcept {
+    tell_exec(path);
     return start_program(is_own_process(), true, look, envp,
                          [&](SpareStack& spare, control::Unprofiled& target, Strings with) {
                              spare.run([&] { announce(target, 0); });
@@ -172,13 +169,15 @@ int replace_image(Look look, Strings envp, Exec exec) noexcept {
 }
 
 int exec_file(const char* path, Strings argv, Strings envp) noexcept {
-    return replace_image([&](ExecPlan& plan) { plan.look_at(AT_FDCWD, path); }, envp,
-                         [&](Strings with) { return g_execve.get()(path, argv, with); });
+    return replace_image(
+        path, [&](ExecPlan& plan) { plan.look_at(AT_FDCWD, path); }, envp,
+        [&](Strings with) { return g_execve.get()(path, argv, with); });
 }
 
 int exec_found(const char* file, Strings argv, Strings envp) noexcept {
-    return replace_image([&](ExecPlan& plan) { plan.look_for(file); }, envp,
-                         [&](Strings with) { return g_execvpe.get()(file, argv, with); });
+    return replace_image(
+        file, [&](ExecPlan& plan) { plan.look_for(file); }, envp,
+        [&](Strings with) { return g_execvpe.get()(file, argv, with); });
 }
 
 /// Calls `spawn` with the environment that the child is to have.
@@ -250,14 +249,14 @@ SAMPLE_WRAPPER int execvpe(const char* file, char* const argv[], char* const env
 
 SAMPLE_WRAPPER int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
     return agent::replace_image(
-        [&](agent::ExecPlan& plan) { plan.look_at(fd); }, envp,
+        "", [&](agent::ExecPlan& plan) { plan.look_at(fd, "", AT_EMPTY_PATH); }, envp,
         [&](char* const* with) { return agent::g_fexecve.get()(fd, argv, with); });
 }
 
 SAMPLE_WRAPPER int execveat(int fd, const char* path, char* const argv[], char* const envp[],
                             int flags) noexcept {
     return agent::replace_image(
-        [&](agent::ExecPlan& plan) { plan.look_at(fd, path, flags); }, envp,
+        path, [&](agent::ExecPlan& plan) { plan.look_at(fd, path, flags); }, envp,
         [&](char* const* with) { return agent::g_execveat.get()(fd, path, argv, with, flags); });
 }
 
@@ -301,11 +300,13 @@ SAMPLE_WRAPPER int posix_spawnp(pid_t* pid, const char* file,
 }
 
 SAMPLE_WRAPPER int system(const char* command) {
+    agent::publish_session();
     const agent::ExecPlan asks_the_collector{false};
     return agent::g_system.get()(command);
 }
 
 SAMPLE_WRAPPER FILE* popen(const char* command, const char* mode) {
+    agent::publish_session();
     const agent::ExecPlan asks_the_collector{false};
     return agent::g_popen.get()(command, mode);
 }

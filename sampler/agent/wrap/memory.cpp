@@ -2,7 +2,7 @@
 // unlocked again; what is mapped later never is locked (capture/area.h, capture/thread_state.h).
 //
 // Source: mlockall(2), munlock(2).
-#include "sampler/agent/session/collector_watch.h"
+#include "sampler/agent/session/session_state.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"

@@ -40,6 +40,7 @@ class NextDefinition : public NextSymbol {
 public:
     using NextSymbol::NextSymbol;
 
+    [[nodiscard]] bool is_found() const noexcept { return found() != nullptr; }
     /// Async-signal-safe once our constructor has run; before that, dlsym may be called.
     Function* get() noexcept {
         void* function = found();
@@ -56,5 +57,10 @@ void find_next_definitions() noexcept;
 void set_up_threads() noexcept;
 /// quick_exit has handlers of its own.
 void set_up_quick_exit() noexcept;
+/// Of libsample-memory.so alone, and null in the other one: switches the tracing of malloc on if
+/// the session wants it.
+[[gnu::weak]] void set_up_heap() noexcept;
+/// The same: whether it is on.
+[[nodiscard, gnu::weak]] bool tells_heap() noexcept;
 
 }  // namespace sample::agent

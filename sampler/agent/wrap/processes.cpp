@@ -14,6 +14,7 @@
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/agent/wrap/numbered_call.h"
 #include "sampler/capture/capture.h"
+#include "sampler/instrument/lane_writer.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -148,6 +149,7 @@ SAMPLE_WRAPPER int clone(int (*run)(void*), void* stack, int flags, void* argume
         return child;
     }
     if ((flags & (CLONE_THREAD | CLONE_SETTLS)) == CLONE_THREAD) {
+        sample::instrument::leave_lane();
         sample::capture::share_thread_locals();
     }
     if ((flags & CLONE_THREAD) != 0 && run != nullptr && stack != nullptr &&

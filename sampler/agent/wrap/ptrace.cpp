@@ -30,7 +30,8 @@ extern "C" SAMPLE_WRAPPER long ptrace(int request, ...) noexcept {
     if (request == PTRACE_TRACEME) {
         agent::before_being_traced();
     } else if (request == PTRACE_ATTACH || request == PTRACE_SEIZE) {
-        agent::announce_tracing(pid);
+        const agent::AnnouncedTracing announced{pid};
+        return agent::g_ptrace.get()(request, pid, address, data);
     }
     return agent::g_ptrace.get()(request, pid, address, data);
 }

@@ -22,6 +22,7 @@
 #include "sampler/agent/signals/signal_calls.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/wrap/next_definition.h"
+#include "sampler/capture/libraries.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -111,6 +112,7 @@ int pause_without(int signal) noexcept {
     if (target->__mask_was_saved != 0 && own_signal() != 0) {
         note_jump();
     }
+    capture::InterruptibleReader::give_up();
     real.get()(target, value);
     __builtin_unreachable();
 }

@@ -7,6 +7,7 @@
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/agent/wrap/numbered_call.h"
 #include "sampler/capture/capture.h"
+#include "sampler/instrument/lane_writer.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -68,6 +69,7 @@ bool sample_is_fork(long number, long a, long b) noexcept {
         request.flags = CLONE_VM;
     }
     if ((request.flags & (CLONE_THREAD | CLONE_SETTLS)) == CLONE_THREAD) {
+        sample::instrument::leave_lane();
         sample::capture::share_thread_locals();
     }
     return (request.flags & (CLONE_VM | CLONE_SETTLS)) == 0 && request.stack == 0;

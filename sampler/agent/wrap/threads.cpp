@@ -6,6 +6,7 @@
 // their rest is booked when the process ends. Start arguments pass through a fixed pool: the
 // program's heap is not touched. Threads that exist before the process joins came through here as
 // well.
+#include "sampler/agent/hosting/hosting.h"
 #include "sampler/agent/processes/spare_stack.h"
 #include "sampler/agent/session/arming.h"
 #include "sampler/agent/session/session_client.h"
@@ -13,11 +14,14 @@
 #include "sampler/agent/signals/signals.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
+#include "sampler/instrument/lane_writer.h"
 
 #include <pthread.h>
 #include <threads.h>
 
 #include <array>
+#include <tuple>
+#include <utility>
 
 namespace sample::agent {
 namespace {
@@ -36,38 +40,31 @@ struct ThreadStart {
     std::size_t stack_bytes = 0;
     bool blocks_own_signal = false;
     bool unblock = false;  ///< The thread begins with our signal blocked.
+    std::uint32_t memory_tag = 0;
 };
+
+template <std::size_t... kWords>
+constexpr capture::Bitmap all_set(std::index_sequence<kWords...> /*words*/) noexcept {
+    return {(static_cast<void>(kWords), ~std::uint64_t{0})...};
+}
 
 /// As many as threads can be sampled at once; taken from the lowest on, so that few pages are
 /// touched. An entry is in use until its thread runs.
 constinit std::array<ThreadStart, capture::kMaxThreads> g_starts{};
-constinit capture::Bitmap g_used_starts{};
+constinit capture::Bitmap g_free_starts =
+    all_set(std::make_index_sequence<std::tuple_size_v<capture::Bitmap>>{});
 constinit std::atomic<int> g_key_state{0};  // 0: none, 1: being made, 2: made
 pthread_key_t g_end_key;
 constinit std::atomic<std::size_t> g_default_stack_bytes{0};
 
 ThreadStart* claim_start() noexcept {
-    for (std::size_t word = 0; word < g_used_starts.size(); ++word) {
-        std::uint64_t used = g_used_starts[word].load(std::memory_order_relaxed);
-        while (~used != 0) {
-            const auto bit = static_cast<std::size_t>(__builtin_ctzll(~used));
-            // Acquire pairs with the release in free_start(): the thread has read it all.
-            if (g_used_starts[word].compare_exchange_weak(used, used | std::uint64_t{1} << bit,
-                                                          std::memory_order_acquire,
-                                                          std::memory_order_relaxed)) {
-                ThreadStart& entry = g_starts[word * 64 + bit];
-                entry = {};
-                return &entry;
-            }
-        }
-    }
-    return nullptr;
+    const std::uint32_t index = capture::claim_bit(g_free_starts);
+    return index == capture::kNoIndex ? nullptr : &(g_starts[index] = {});
 }
 
+/// The thread has read it all.
 void free_start(const ThreadStart* entry) noexcept {
-    const auto index = static_cast<std::size_t>(entry - g_starts.data());
-    g_used_starts[index / 64].fetch_and(~(std::uint64_t{1} << (index % 64)),
-                                        std::memory_order_release);
+    capture::return_bit(g_free_starts, static_cast<std::uint32_t>(entry - g_starts.data()));
 }
 
 /// Destructors of the program's keys may work, too, and ours was made first: its first call comes
@@ -78,10 +75,12 @@ void on_thread_end(void* first) {
         pthread_setspecific(g_end_key, &kAgain);
         return;
     }
+    tell_thread_stopped();
     const bool is_sampled = own_signal() != 0;
     if (is_sampled) {
         disarm_this_thread();
     }
+    instrument::leave_lane();
     capture::end_thread();
     free_spare_stack_of_children();
     if (is_sampled) {
@@ -95,6 +94,7 @@ void on_thread_end(void* first) {
 ThreadStart begin(ThreadStart* entry) noexcept {
     const ThreadStart start = *entry;
     free_start(entry);
+    static_cast<void>(instrument::set_memory_tag(start.memory_tag));
     // glibc keeps its descriptor at the top of every thread's stack, also of one the program
     // brought.
     const auto high = static_cast<std::uint64_t>(pthread_self());
@@ -109,6 +109,7 @@ ThreadStart begin(ThreadStart* entry) noexcept {
         pthread_setspecific(g_end_key, &g_end_key);
     }
     begin_thread();
+    tell_thread_started();
     return start;
 }
 
@@ -124,11 +125,13 @@ int run_c11_thread(void* entry) {
 
 ThreadStart* prepare_start(void* argument) noexcept {
     set_up_threads();
+    publish_session();
     ThreadStart* entry = claim_start();
     if (entry != nullptr) {
         entry->argument = argument;
         entry->stack_bytes = g_default_stack_bytes.load(std::memory_order_relaxed);
         entry->blocks_own_signal = program_blocks_own_signal();
+        entry->memory_tag = instrument::memory_tag();
     }
     return entry;
 }

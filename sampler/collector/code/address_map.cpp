@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -51,27 +52,27 @@ JitCode& AddressMap::jit(pid_t pid, Recorder& recorder) {
 
 const std::shared_ptr<const FileRights>& AddressMap::rights(pid_t pid) {
     if (!has_rights_) {
-        rights_ = lesser_rights_of(pid, std::move(rights_));
+        rights_ = lesser_rights_in(status_of(pid), std::move(rights_));
         has_rights_ = true;
     }
     return rights_;
 }
 
-InheritedCode AddressMap::for_child(const Pids& process, std::uint64_t now_ns) {
-    const ActingAs its_user{rights(process.pid)};
-    if (jit_ != nullptr) {
-        return jit_->for_child(now_ns);
+InheritedCode AddressMap::for_child(InheritedCode at_fork) const {
+    if (at_fork.maps.empty() && jit_ != nullptr) {
+        const ActingAs its_user{rights_};
+        at_fork.maps = jit_->map();  // of a parent that was gone before anybody looked
     }
-    InheritedCode code{inherited_.maps, now_ns};
-    // Its own code need not have been sampled: a server that only forks does not run it.
-    const std::string map = "/proc/" + std::to_string(process.pid) + "/root/tmp/perf-" +
-                            std::to_string(process.own_pid) + ".map";
-    if (::access(map.c_str(), F_OK) == 0) {
-        for (FilePart& own : PerfMapPlace{process.pid}.snapshot()) {
-            code.add(std::move(own));
-        }
+    InheritedCode code{inherited_.maps, at_fork.forked_ns};
+    for (FilePart& own : at_fork.maps) {
+        code.add(std::move(own));
     }
     return code;
+}
+
+bool AddressRanges::has(ModuleId module) const {
+    return std::any_of(ranges_.begin(), ranges_.end(),
+                       [&](const auto& range) { return range.second.module == module; });
 }
 
 void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
@@ -101,9 +102,10 @@ void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recor
         const ElfFacts facts = read_elf_facts(mapping.path);
         if (const auto bias = facts.bias_of_mapping(mapping.start, mapping.offset)) {
             trace::Module module;
-            module.plugin = true;
             module.path = mapping.path;
             module.build_id = facts.build_id;
+            // A file that was there at the start and is mapped again is no plug-in.
+            module.plugin = !ranges_.has(recorder.known_module(module));
             module.id = recorder.module(module);
             keep_module_file(recorder, module, pid, mapping.start);
             files_.add(mapping.start, {mapping.end, *bias, module.id, false});

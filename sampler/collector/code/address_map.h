@@ -44,6 +44,8 @@ public:
     /// False: there is no room.
     bool add(std::uint64_t start, const Range& range);
     void clear() { ranges_.clear(); }
+    /// Whether the module lies in one of them. O(ranges).
+    [[nodiscard]] bool has(ModuleId module) const;
     [[nodiscard]] std::size_t size() const { return ranges_.size(); }
     /// O(log ranges). Null: in none.
     [[nodiscard]] const Range* find(std::uint64_t address) const;
@@ -72,13 +74,9 @@ public:
 
     /// The process was forked: its code made at run time may be its parent's.
     void inherit(InheritedCode inherited) { inherited_ = std::move(inherited); }
-    struct Pids {
-        pid_t pid = 0;
-        pid_t own_pid = 0;  ///< As the process itself knows it.
-    };
-    /// What the process whose map this is hands on to a child that it forks now. One system call
-    /// where no code of that kind was met, and no perf map is there.
-    [[nodiscard]] InheritedCode for_child(const Pids& process, std::uint64_t now_ns);
+    /// What the process hands on to a child that it forked: what it was given itself, and its own
+    /// map as that was `at_fork`.
+    [[nodiscard]] InheritedCode for_child(InheritedCode at_fork) const;
 
     /// Whose rights on files count while files of the process's choosing are opened: its user's,
     /// where these are less than ours. Asked for once between two calls of read_on().

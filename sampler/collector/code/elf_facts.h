@@ -2,10 +2,13 @@
 // which build is it, where do its segments lie.
 //
 // Foreign bytes: every offset is checked; a file that does not parse is `is_elf == false`.
-// Thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,9 +35,23 @@ struct ElfFacts {
                                                                std::uint64_t offset) const;
 };
 
+/// Thread-safe.
 [[nodiscard]] ElfFacts read_elf_facts(const std::string& path);
 
 /// Its build-id alone; empty if it has none. Reads the file's first pages only.
+/// Thread-safe.
 [[nodiscard]] std::vector<std::uint8_t> read_build_id(const std::string& path);
+
+/// Which programs are Go's: asked at every start of a process, read from its file once. A file is
+/// known by device, inode, size and time of change, as long as the session lasts. Not thread-safe.
+class GoPrograms {
+public:
+    /// Whether the file that `pid` runs is a Go program. False if it cannot be read.
+    [[nodiscard]] bool is_go(pid_t pid);
+
+private:
+    using FileKey = std::array<std::uint64_t, 5>;
+    std::map<FileKey, bool> is_go_;
+};
 
 }  // namespace sample::collector

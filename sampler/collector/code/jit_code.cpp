@@ -7,22 +7,16 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
 namespace sample::collector {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
 /// Samples that are drained are not older, if the machine is not past help.
 constexpr std::uint64_t kPastNs = 1'000'000'000;
 /// A drain takes in no more of a dump, so that nobody waits for it.
 constexpr int kMostRecords = 1 << 16;
-
-std::string path_without_mark(const std::string& path) {
-    return path.ends_with(kDeleted) ? path.substr(0, path.size() - kDeleted.size()) : path;
-}
 
 }  // namespace
 
@@ -35,8 +29,7 @@ JitCode::JitCode(pid_t pid, Recorder& recorder, InheritedCode inherited)
 }
 
 bool JitCode::is_dump(const std::string& path) {
-    const std::string whole = path_without_mark(path);
-    const std::string_view name = file_name(whole);
+    const std::string_view name = file_name(without_deleted(path));
     constexpr std::string_view kStart = "jit-";
     constexpr std::string_view kEnd = ".dump";
     return name.size() > kStart.size() + kEnd.size() && name.starts_with(kStart) &&
@@ -47,15 +40,10 @@ bool JitCode::is_dump(const std::string& path) {
 }
 
 Fd JitCode::open_dump(const Mapping& mapping) const {
-    // The very file, whatever its name is by now; needs CAP_CHECKPOINT_RESTORE. Source: proc(5).
-    char range[64] = {};
-    std::snprintf(range, sizeof range, "/map_files/%llx-%llx",
-                  static_cast<unsigned long long>(mapping.start),
-                  static_cast<unsigned long long>(mapping.end));
-    Fd file = open_regular("/proc/" + std::to_string(pid_) + range);
+    Fd file = open_map_file(pid_, mapping);
     if (!file.is_open() && place_.root().is_open()) {
-        file =
-            open_regular(open_in(place_.root(), path_without_mark(mapping.path).c_str(), O_PATH));
+        file = open_regular(
+            open_in(place_.root(), std::string{without_deleted(mapping.path)}.c_str(), O_PATH));
     }
     return place_.is_trusted(file) ? std::move(file) : Fd{};
 }
@@ -74,7 +62,7 @@ void JitCode::found_dump(const Mapping& mapping) {
         return;  // there may be more of it soon
     }
     dump_ = std::move(file);
-    dump_path_ = path_without_mark(mapping.path);
+    dump_path_ = std::string{without_deleted(mapping.path)};
     if (!reader || has_tick_times) {
         refused_ = true;
         recorder_.add_note(dump_path_ + ": not followed, for it is " +
@@ -132,14 +120,6 @@ JitCode::Place JitCode::locate(Pc pc, std::uint64_t time_ns) {
         }
     }
     return {module_, pc.value, JitHistory::kForever};
-}
-
-InheritedCode JitCode::for_child(std::uint64_t now_ns) const {
-    InheritedCode code{inherited_.maps, now_ns};
-    for (FilePart& own : place_.snapshot()) {
-        code.add(std::move(own));
-    }
-    return code;
 }
 
 void JitCode::take_map() {

@@ -75,8 +75,8 @@ public:
 
     /// The process has ended, or will be another program: hands the names to the recorder.
     void finish();
-    /// What a child has in maps that the process forks now.
-    [[nodiscard]] InheritedCode for_child(std::uint64_t now_ns) const;
+    /// The map as it is now, also of a process that is gone.
+    [[nodiscard]] std::vector<FilePart> map() const { return place_.snapshot(); }
 
 private:
     [[nodiscard]] Fd open_dump(const Mapping& mapping) const;

@@ -1,6 +1,7 @@
 #include "sampler/collector/code/module_file.h"
 
 #include "core/regular_file.h"
+#include "core/text.h"
 #include "sampler/collector/code/elf_facts.h"
 #include "sampler/collector/code/perf_map_place.h"
 #include "sampler/collector/process/proc_files.h"
@@ -9,7 +10,6 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,13 +17,8 @@
 namespace sample::collector {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
 /// Larger files are not copied: their process waits for us.
-constexpr off_t kMostCopied = off_t{32} << 20;
-
-std::string proc_path(pid_t pid, const std::string& file) {
-    return "/proc/" + std::to_string(pid) + "/" + file;
-}
+constexpr off_t kLargestCopied = off_t{32} << 20;
 
 Fd open_in_root_of(pid_t pid, const std::string& path) {
     const Fd root{::open(proc_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -36,25 +31,16 @@ Fd open_mapping(pid_t pid, std::uint64_t start, const std::array<std::string, 2>
     for (const Mapping& mapping : mappings_of(pid)) {
         if (mapping.start <= start && start < mapping.end &&
             (mapping.path.ends_with(names[0]) || mapping.path.ends_with(names[1]))) {
-            char range[64] = {};
-            std::snprintf(range, sizeof range, "map_files/%llx-%llx",
-                          static_cast<unsigned long long>(mapping.start),
-                          static_cast<unsigned long long>(mapping.end));
-            return open_regular(proc_path(pid, range));
+            return open_map_file(pid, mapping);
         }
     }
     return Fd{};
 }
 
-/// The path without the kernel's mark.
-std::string name_of(const trace::Module& module) {
-    const std::size_t mark = module.path.ends_with(kDeleted) ? kDeleted.size() : 0;
-    return module.path.substr(0, module.path.size() - mark);
-}
-
 Fd open_executable(const trace::Module& module, pid_t pid) {
     const std::string executable = executable_of(pid);
-    const bool is_it = executable == module.path || executable == name_of(module).append(kDeleted);
+    const bool is_it = executable == module.path ||
+                       executable == std::string{without_deleted(module.path)}.append(kDeleted);
     return is_it ? open_regular(proc_path(pid, "exe")) : Fd{};
 }
 
@@ -73,7 +59,7 @@ bool leads_to(const std::string& path, const struct stat& file) {
 
 Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start) {
     using Way = std::function<Fd()>;
-    const std::string name = name_of(module);
+    const std::string name{without_deleted(module.path)};
     const Way in_root = [&] { return open_in_root_of(pid, name); };
     const Way here = [&] { return open_regular(name); };
     const Way mapped = [&] {
@@ -106,7 +92,7 @@ void keep_module_file(Recorder& recorder, const trace::Module& module, pid_t pid
     }
     if (info.st_dev == root.st_dev) {
         recorder.keep_file(module.id, std::move(file));
-    } else if (info.st_size <= kMostCopied || !leads_to(module.path, info)) {
+    } else if (info.st_size <= kLargestCopied || !leads_to(module.path, info)) {
         recorder.keep_copy(module.id, file);
     }
 }

@@ -44,7 +44,7 @@ PerfMapPlace::PerfMapPlace(pid_t pid)
         own_pid_ = identity->pid;
         owner_ = identity->user;
     }
-    const std::string root = "/proc/" + std::to_string(pid) + "/root";
+    const std::string root = proc_path(pid, "root");
     root_ = Fd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     temporary_ = root_.is_open() ? open_in(root_, kTemporary, O_PATH | O_DIRECTORY)
                                  : Fd{::open(kTemporary, O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -86,6 +86,14 @@ std::vector<FilePart> PerfMapPlace::snapshot() const {
     }
     const std::uint64_t bytes = end_of_lines(*file, static_cast<std::uint64_t>(info.st_size));
     return bytes == 0 ? std::vector<FilePart>{} : std::vector{FilePart{std::move(file), bytes}};
+}
+
+std::vector<FilePart> perf_map_of(pid_t pid, pid_t own_pid) {
+    const std::string map = proc_path(pid, "root/tmp/perf-" + std::to_string(own_pid) + ".map");
+    if (::access(map.c_str(), F_OK) != 0) {
+        return {};
+    }
+    return PerfMapPlace{pid}.snapshot();
 }
 
 }  // namespace sample::collector

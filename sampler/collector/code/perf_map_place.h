@@ -48,6 +48,9 @@ private:
     Fd temporary_;
 };
 
+/// The map of a process that forks now. One system call if there is none.
+[[nodiscard]] std::vector<FilePart> perf_map_of(pid_t pid, pid_t own_pid);
+
 /// Opens `path` as a process with `root` as its root would. No magic links: those lead out.
 [[nodiscard]] Fd open_in(const Fd& root, const char* path, int flags);
 

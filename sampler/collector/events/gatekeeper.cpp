@@ -1,7 +1,6 @@
 #include "sampler/collector/events/gatekeeper.h"
 
-#include "sampler/collector/process/profiled_process.h"
-#include "sampler/collector/process/shared_memory.h"
+#include "sampler/collector/process/area_mapping.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -42,7 +41,8 @@ EventTimes Gatekeeper::read_events(const Entry& entry) {
     return times;
 }
 
-Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish) {
+Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_finish,
+                                                      std::function<void()> on_request) {
     Fd fd = make_shared_memory("sample-session", kPageBytes);
     if (!fd.is_open()) {
         return unexpected(Error::from_errno("cannot make the session's page"));
@@ -53,13 +53,17 @@ Result<std::unique_ptr<Gatekeeper>> Gatekeeper::start(std::function<void()> on_f
     }
     ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     auto* page = new (address) capture::SessionPage{};
-    return std::unique_ptr<Gatekeeper>{new Gatekeeper{std::move(fd), page, std::move(on_finish)}};
+    return std::unique_ptr<Gatekeeper>{
+        new Gatekeeper{std::move(fd), page, std::move(on_finish), std::move(on_request)}};
 }
 
-Gatekeeper::Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish)
-    : page_fd_{std::move(page_fd)}, page_{page}, on_finish_{std::move(on_finish)}, thread_{[this] {
-          run();
-      }} {}
+Gatekeeper::Gatekeeper(Fd page_fd, capture::SessionPage* page, std::function<void()> on_finish,
+                       std::function<void()> on_request)
+    : page_fd_{std::move(page_fd)},
+      page_{page},
+      on_finish_{std::move(on_finish)},
+      on_request_{std::move(on_request)},
+      thread_{[this] { run(); }} {}
 
 Gatekeeper::~Gatekeeper() {
     stopping_.store(true);
@@ -95,11 +99,13 @@ void Gatekeeper::run() {
     }
 }
 
-void Gatekeeper::switch_if_needed(Entry& entry) {
+void Gatekeeper::switch_if_needed(Entry& entry) const {
     const capture::AreaHeader& header = entry.mapping->area().header;
-    const bool open = !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
+    const bool open =
+        samples_ && !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
     if (open != entry.open) {
         switch_events(entry, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+        entry.one_shots.clear();
         entry.open = open;
     }
 }
@@ -111,6 +117,11 @@ void Gatekeeper::answer(Entry& entry) {
         switch_if_needed(entry);
         header.gate_acks.store(request, std::memory_order_release);
         futex_wake(header.gate_acks);
+    }
+    if (on_request_ &&
+        control::unpack(header.control_request.load(std::memory_order_acquire)).serial !=
+            header.control_ack.load(std::memory_order_relaxed)) {
+        on_request_();
     }
     if (entry.who.may_finish && header.finish_request.load(std::memory_order_acquire) == 1) {
         header.finish_request.store(2, std::memory_order_relaxed);
@@ -129,8 +140,9 @@ void Gatekeeper::add(const Who& who, std::shared_ptr<AreaMapping> mapping, std::
     for (Fd& event : events) {
         entry.events.push_back({std::move(event), 0});
     }
-    switch_events(entry, PERF_EVENT_IOC_ENABLE);
     const std::lock_guard lock{mutex_};
+    entry.open = samples_;
+    switch_events(entry, samples_ ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
     entries_.push_back(std::move(entry));
     // It may have asked before it was known here.
     answer(entries_.back());
@@ -138,15 +150,115 @@ void Gatekeeper::add(const Who& who, std::shared_ptr<AreaMapping> mapping, std::
 
 void Gatekeeper::add_event(pid_t pid, Fd event, pid_t tid) {
     const std::lock_guard lock{mutex_};
-    const auto latest = std::find_if(entries_.rbegin(), entries_.rend(),
-                                     [pid](const Entry& entry) { return entry.who.pid == pid; });
-    if (latest == entries_.rend()) {
+    Entry* latest = find_latest(pid);
+    if (latest == nullptr) {
         return;
     }
+    // It may be of an earlier moment than the area's period.
+    std::uint64_t period = latest->mapping->area().header.period_ns.load();
+    ::ioctl(event.get(), PERF_EVENT_IOC_PERIOD, &period);
     if (latest->open) {
         ::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0);
     }
     latest->events.push_back({std::move(event), tid});
+}
+
+Gatekeeper::Entry* Gatekeeper::find(const AreaMapping& image) {
+    const auto entry = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+        return each.mapping.get() == &image;
+    });
+    return entry == entries_.end() ? nullptr : &*entry;
+}
+
+Gatekeeper::Entry* Gatekeeper::find_latest(pid_t pid) {
+    const auto entry = std::find_if(entries_.rbegin(), entries_.rend(),
+                                    [pid](const Entry& each) { return each.who.pid == pid; });
+    return entry == entries_.rend() ? nullptr : &*entry;
+}
+
+void Gatekeeper::replace(const AreaMapping& image, std::vector<Fd> events,
+                         const std::function<void()>& between) {
+    const std::lock_guard lock{mutex_};
+    Entry* entry = find(image);
+    if (entry == nullptr) {
+        return;
+    }
+    switch_events(*entry, PERF_EVENT_IOC_DISABLE);
+    entry->ended = read_events(*entry);
+    entry->events.clear();
+    for (Fd& event : events) {
+        entry->events.push_back({std::move(event), 0});
+    }
+    if (between) {
+        between();
+    }
+    if (entry->open) {
+        switch_events(*entry, PERF_EVENT_IOC_ENABLE);
+    }
+}
+
+void Gatekeeper::change_period(const AreaMapping& image, std::uint64_t period,
+                               const std::function<void()>& between) {
+    const std::lock_guard lock{mutex_};
+    Entry* entry = find(image);
+    if (entry == nullptr) {
+        return;
+    }
+    switch_events(*entry, PERF_EVENT_IOC_DISABLE);
+    between();
+    for (const Event& event : entry->events) {
+        ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period);
+    }
+    if (entry->open) {
+        switch_events(*entry, PERF_EVENT_IOC_ENABLE);
+    }
+}
+
+void Gatekeeper::set_sampling(bool is_on) {
+    const std::lock_guard lock{mutex_};
+    samples_ = is_on;
+    for (Entry& entry : entries_) {
+        switch_if_needed(entry);
+    }
+}
+
+std::vector<Gatekeeper::Request> Gatekeeper::take_requests() {
+    const std::lock_guard lock{mutex_};
+    std::vector<Request> requests;
+    for (const Entry& entry : entries_) {
+        const capture::AreaHeader& header = entry.mapping->area().header;
+        // Acquire pairs with the release in agent/session/control_request.cpp.
+        const control::ControlWord word =
+            control::unpack(header.control_request.load(std::memory_order_acquire));
+        if (word.serial != header.control_ack.load(std::memory_order_relaxed)) {
+            requests.push_back({entry.mapping, word});
+        }
+    }
+    return requests;
+}
+
+void Gatekeeper::acknowledge(const Request& request) {
+    std::atomic<std::uint32_t>& ack = request.from->area().header.control_ack;
+    ack.store(request.word.serial, std::memory_order_release);
+    futex_wake(ack);
+}
+
+bool Gatekeeper::add_one_shot(const AreaMapping& image, pid_t tid, Fd event) {
+    const std::lock_guard lock{mutex_};
+    Entry* entry = find(image);
+    if (entry == nullptr || !entry->open || !event.is_open()) {
+        return false;
+    }
+    ::ioctl(event.get(), PERF_EVENT_IOC_REFRESH, 1);
+    entry->one_shots.insert_or_assign(tid, std::move(event));
+    return true;
+}
+
+void Gatekeeper::remove_one_shot(const AreaMapping& image, pid_t tid) {
+    const std::lock_guard lock{mutex_};
+    if (Entry* entry = find(image)) {
+        entry->one_shots.erase(tid);
+    }
 }
 
 void Gatekeeper::close_ended_events() {
@@ -170,8 +282,12 @@ bool Gatekeeper::hold(const AreaMapping& image, bool held) {
         if (entry.mapping.get() != &image || entry.held == held) {
             continue;
         }
-        if (!held && entry.awaited_tracer > 0) {
-            --entry.awaited_tracer;
+        if (!held && entry.awaited_tracer) {
+            // Whoever releases has looked before the call ended; the next look knows of its tracer.
+            if (entry.awaited_tracer->area().header.tracing_calls.load() == 0 ||
+                find(*entry.awaited_tracer) == nullptr) {
+                entry.awaited_tracer.reset();
+            }
             return false;
         }
         entry.held = held;
@@ -184,17 +300,23 @@ bool Gatekeeper::hold(const AreaMapping& image, bool held) {
     return false;
 }
 
-void Gatekeeper::hold_for_tracer(pid_t pid) {
-    constexpr int kLooks = 2;
+void Gatekeeper::hold_for_tracer(pid_t pid, pid_t tracer) {
     const std::lock_guard lock{mutex_};
-    for (Entry& entry : entries_) {
-        if (entry.who.pid == pid) {
-            entry.awaited_tracer = kLooks;
-            entry.held = true;
-            entry.mapping->area().header.traced.store(1);
-            switch_if_needed(entry);
-        }
+    Entry* entry = find_latest(pid);
+    const Entry* by = find_latest(tracer);
+    if (entry == nullptr || by == nullptr) {
+        return;
     }
+    entry->awaited_tracer = by->mapping;
+    entry->held = true;
+    entry->mapping->area().header.traced.store(1);
+    switch_if_needed(*entry);
+}
+
+EventTimes Gatekeeper::read(const AreaMapping& image) {
+    const std::lock_guard lock{mutex_};
+    const Entry* entry = find(image);
+    return entry != nullptr ? read_events(*entry) : EventTimes{};
 }
 
 EventTimes Gatekeeper::remove(const AreaMapping& image) {

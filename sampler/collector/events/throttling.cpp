@@ -1,5 +1,7 @@
 #include "sampler/collector/events/throttling.h"
 
+#include "core/units.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@ namespace sample::collector {
 namespace {
 
 constexpr const char* kLimit = "kernel.perf_event_max_sample_rate";
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 /// What Linux starts with.
 constexpr const char* kUsualLimit = "100000";
 

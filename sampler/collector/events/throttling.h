@@ -32,7 +32,7 @@ struct EventTimes {
     }
 };
 
-/// Reads an event that was opened with source::kReadFormat and is off; zeros if it cannot be read.
+/// Reads an event that was opened with source::kReadFormat; zeros if it cannot be read.
 /// Source: perf_event_open(2), "Reading results".
 [[nodiscard]] EventTimes read_event(int fd);
 

@@ -9,11 +9,18 @@ namespace sample::collector {
 Arrivals::Arrivals() : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
 void Arrivals::add(Arrival arrival) {
+    const bool wakes = !std::holds_alternative<Greeted>(arrival);
     {
         const std::lock_guard lock{mutex_};
         waiting_.push_back(std::move(arrival));
         ++added_;
     }
+    if (wakes) {
+        wake();
+    }
+}
+
+void Arrivals::wake() {
     ::eventfd_write(event_.get(), 1);
 }
 
@@ -34,6 +41,7 @@ void Arrivals::done() {
 }
 
 bool Arrivals::wait_until_done(std::chrono::milliseconds most) {
+    wake();
     std::unique_lock lock{mutex_};
     const std::uint64_t wanted = added_;
     return is_done_.wait_for(lock, most, [&] { return done_ >= wanted; });

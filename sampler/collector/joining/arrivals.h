@@ -5,7 +5,8 @@
 #pragma once
 
 #include "core/fd.h"
-#include "sampler/collector/process/profiled_process.h"
+#include "sampler/collector/process/area_mapping.h"
+#include "sampler/collector/process/process_account.h"
 #include "sampler/control/protocol.h"
 
 #include <sys/types.h>
@@ -27,13 +28,13 @@ struct Greeted {
     std::uint64_t ticket = 0;             ///< Of the conversation: that of its Joined.
     std::optional<std::uint64_t> cpu_ns;  ///< The process's clock then.
     bool forked = false;
-    pid_t parent = 0;      ///< As we know it.
-    pid_t own_parent = 0;  ///< As it says.
+    pid_t parent = 0;
+    InheritedCode at_fork;  ///< What the parent's own code was named by when it forked.
 };
 
 /// It has its area, and its events, if any, are the gatekeeper's.
 struct Joined {
-    ProfiledProcess::Identity identity;
+    ProcessIdentity identity;
     std::uint64_t ticket = 0;
     std::shared_ptr<AreaMapping> mapping;
     Fd pidfd;
@@ -53,7 +54,8 @@ class Arrivals {
 public:
     Arrivals();
 
-    /// Readable when somebody has come.
+    /// Readable when somebody has come who is more than greeted: of such a one more is to be heard,
+    /// and its program waits for its answer, which comes later where the loop is woken before.
     [[nodiscard]] int fd() const { return event_.get(); }
 
     void add(Arrival arrival);
@@ -64,6 +66,8 @@ public:
     bool wait_until_done(std::chrono::milliseconds most);
 
 private:
+    void wake();
+
     Fd event_;
     std::mutex mutex_;
     std::condition_variable is_done_;

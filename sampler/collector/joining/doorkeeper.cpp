@@ -63,7 +63,7 @@ control::Unprofiled traced_program(pid_t pid) {
     program.sender_pid = program.pid;
     program.parent_pid = static_cast<std::uint32_t>(parent_of(pid));
     struct stat info = {};
-    if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &info) == 0) {
+    if (::stat(proc_path(pid, "exe").c_str(), &info) == 0) {
         program.device = info.st_dev;
         program.inode = info.st_ino;
     }
@@ -76,7 +76,7 @@ control::Unprofiled traced_program(pid_t pid) {
 Doorkeeper::Doorkeeper(const Parts& parts, SessionKey key)
     : parts_{parts},
       key_{std::move(key)},
-      spare_area_{parts.options.period(), parts.options.max_stack},
+      spare_area_{parts.options.expiry_period(), parts.options.max_stack, parts.options.channels},
       wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
       reserve_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {}
 
@@ -267,12 +267,16 @@ bool Doorkeeper::serve(Connection& connection) {
     return false;
 }
 
-std::vector<control::Source> Doorkeeper::sources_for(pid_t pid, std::string& reason) {
+std::vector<control::Source> Doorkeeper::sources_for(pid_t pid, bool is_traced,
+                                                     std::string& reason) {
     using control::Source;
+    if (!parts_.options.samples) {
+        return {};
+    }
     if (parts_.options.source != Source::none) {
         return {parts_.options.source};
     }
-    if (is_traced(pid)) {
+    if (is_traced) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
         return without_sigtrap(parts_.options.event);
     }
@@ -292,11 +296,14 @@ control::Welcome Doorkeeper::answer_to(Connection& connection) {
         connection.identity.same_pid_namespace ? static_cast<std::uint32_t>(::getpid()) : 0;
     answer.event_type = parts_.options.event.type;
     answer.event_config = parts_.options.event.config;
-    answer.period = parts_.options.period();
+    answer.period = parts_.options.period_at(parts_.pace.frequency_hz.load());
     answer.observes_waits = parts_.options.clock == trace::Clock::wall ? 1 : 0;
+    answer.traces = parts_.options.channels.empty() ? 0 : 1;
     answer.children = parts_.options.children ? 1 : 0;
     copy_text(answer.session, key_.text());
-    const auto sources = sources_for(connection.pid, connection.identity.source_reason);
+    copy_text(answer.control_socket, parts_.control_socket);
+    const auto sources =
+        sources_for(connection.pid, connection.tracer != 0, connection.identity.source_reason);
     std::copy(sources.begin(), sources.end(), answer.sources.begin());
     return answer;
 }
@@ -317,7 +324,10 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     if (turns_all_away_.load() || (!parts_.options.children && pid != root_)) {
         return refuse(connection, "");
     }
-    if (is_traced_by_own(pid)) {
+    const std::string status = status_of(pid);
+    connection.tracer = tracer_in(status);
+    connection.identity.rights = lesser_rights_in(status, nullptr);
+    if (connection.tracer != 0 && joined_.contains(connection.tracer)) {
         if (hello.forked == 0) {
             parts_.arrivals.add(Announced{traced_program(pid), pid, monotonic_ns()});
         }
@@ -328,17 +338,7 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
             [](const Connection& each) { return each.mapping != nullptr; })) >= kMostGreeted) {
         return refuse(connection, "too many processes join at once");
     }
-    ProfiledProcess::Identity& identity = connection.identity;
-    identity.pid = pid;
-    identity.rights = lesser_rights_of(pid, nullptr);
-    identity.same_pid_namespace = pid == static_cast<pid_t>(hello.pid);
-    identity.parent =
-        identity.same_pid_namespace ? static_cast<pid_t>(hello.parent_pid) : parent_of(pid);
-    identity.executable = executable_of(pid);
-    identity.command_line = command_line_of(pid);
-    identity.is_time = parts_.options.event.is_clock;
-    parts_.arrivals.add(Greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0,
-                                identity.parent, static_cast<pid_t>(hello.parent_pid)});
+    tell_arrival(connection, hello);
     if (hello.forked == 0 && joined_.contains(pid)) {
         // The new image may write to the files that name the old one's code.
         loop_is_late_ = !parts_.arrivals.wait_until_done(
@@ -349,9 +349,15 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
         return refuse(connection, mapping.error().message());
     }
     connection.mapping = *mapping;
+    capture::AreaHeader& header = connection.mapping->area().header;
+    header.skipped_share = parts_.options.skipped_share();
+    const std::uint32_t hz = parts_.pace.frequency_hz.load();
+    set_period(header, parts_.options.expiry_period_at(hz), parts_.clock.ticks_per_ns());
+    header.frequency_hz = hz;
+    header.off = parts_.pace.is_on.load() ? 0 : 1;
     if (!parts_.options.event.is_clock) {
-        connection.mapping->area().header.gap_ticks = capture::kCountsEvents;
-        connection.mapping->area().header.kernel_count = kernel_count_of(parts_.options.event);
+        header.gap_ticks = capture::kCountsEvents;
+        header.kernel_count = kernel_count_of(parts_.options.event);
     }
     const control::Welcome answer = answer_to(connection);
     // Once it has the answer it may be gone at any time.
@@ -364,20 +370,36 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     return true;
 }
 
+void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hello) {
+    const pid_t pid = connection.pid;
+    ProcessIdentity& identity = connection.identity;
+    identity.pid = pid;
+    identity.same_pid_namespace = pid == static_cast<pid_t>(hello.pid);
+    identity.parent =
+        identity.same_pid_namespace ? static_cast<pid_t>(hello.parent_pid) : parent_of(pid);
+    identity.executable = executable_of(pid);
+    identity.command_line = command_line_of(pid);
+    identity.is_time = parts_.options.event.is_clock;
+    Greeted greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0, identity.parent,
+                    {}};
+    if (greeted.forked) {
+        serve_waiting(identity.parent);
+        const ActingAs its_user{identity.rights};
+        greeted.at_fork = {perf_map_of(identity.parent, static_cast<pid_t>(hello.parent_pid)),
+                           monotonic_ns()};
+    }
+    parts_.arrivals.add(std::move(greeted));
+}
+
 void Doorkeeper::await_tracer(const Connection& connection, const control::Tracing& said) {
     // Another namespace's numbers mean nothing here; the look each second finds such a one.
     if (connection.pid == static_cast<pid_t>(said.sender_pid)) {
         const pid_t process = process_of_thread(static_cast<pid_t>(said.pid));
         serve_waiting(process);
-        parts_.gatekeeper.hold_for_tracer(process);
+        parts_.gatekeeper.hold_for_tracer(process, connection.pid);
     }
     const control::Go go;
     send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
-}
-
-bool Doorkeeper::is_traced_by_own(pid_t pid) const {
-    const pid_t tracer = tracer_of(pid);
-    return tracer != 0 && joined_.contains(tracer);
 }
 
 void Doorkeeper::serve_waiting(pid_t pid) {

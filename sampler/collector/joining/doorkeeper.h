@@ -11,12 +11,10 @@
 
 #include "core/fd.h"
 #include "core/result.h"
+#include "sampler/collector/code/elf_facts.h"
 #include "sampler/collector/events/gatekeeper.h"
 #include "sampler/collector/joining/arrivals.h"
-#include "sampler/collector/joining/go_programs.h"
 #include "sampler/collector/joining/messages.h"
-#include "sampler/collector/joining/session_key.h"
-#include "sampler/collector/joining/spare_area.h"
 #include "sampler/collector/process/tick_clock.h"
 #include "sampler/collector/session_options.h"
 
@@ -47,6 +45,8 @@ public:
         const TickClock& clock;
         Gatekeeper& gatekeeper;
         Arrivals& arrivals;
+        const Pace& pace;
+        std::string control_socket = {};  ///< Its path; empty: there is none.
     };
 
     /// Listens from here on; answers from start() on. What `parts` names must live longer.
@@ -83,7 +83,8 @@ private:
         std::uint64_t since_ns = 0;
         std::uint64_t ticket = 0;  ///< Of its Hello; 0: it has not said it.
         std::shared_ptr<AreaMapping> mapping;
-        ProfiledProcess::Identity identity;
+        ProcessIdentity identity;
+        pid_t tracer = 0;
         Fd pidfd;  ///< Taken while the process waits for us: its number is its own.
     };
 
@@ -98,17 +99,17 @@ private:
     /// Hears one message, if there is one. False: the conversation is over.
     bool serve(Connection& connection);
     bool greet(Connection& connection, const control::Hello& hello);
+    void tell_arrival(Connection& connection, const control::Hello& hello);
     control::Welcome answer_to(Connection& connection);
     bool refuse(Connection& connection, const std::string& why);
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
     void arm_thread(const Connection& connection, const control::ArmThread& said,
                     std::vector<Fd> events);
     void await_tracer(const Connection& connection, const control::Tracing& said);
-    /// Whether another process of the session traces this one.
-    [[nodiscard]] bool is_traced_by_own(pid_t pid) const;
     /// What `pid` has said and nobody has heard yet.
     void serve_waiting(pid_t pid);
-    [[nodiscard]] std::vector<control::Source> sources_for(pid_t pid, std::string& reason);
+    [[nodiscard]] std::vector<control::Source> sources_for(pid_t pid, bool is_traced,
+                                                           std::string& reason);
 
     Parts parts_;
     SessionKey key_;

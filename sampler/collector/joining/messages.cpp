@@ -1,6 +1,9 @@
 #include "sampler/collector/joining/messages.h"
 
+#include "core/text.h"
+
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,7 +18,32 @@ constexpr std::size_t kMostDescriptors = 253;
 /// More than fits into a socket's buffer.
 constexpr int kMostWaiting = 1024;
 
+bool fill(std::span<std::uint8_t> bytes) {
+    return ::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+}
+
 }  // namespace
+
+bool SessionKey::make(SessionKey& key) {
+    std::array<std::uint8_t, 8> name{};
+    if (!fill(name) || !fill(key.secret)) {
+        return false;
+    }
+    key.name = "sample-" + to_hex(name);
+    return true;
+}
+
+std::string SessionKey::text() const {
+    return name + ":" + to_hex(secret) + ":" + control::kMayWait;
+}
+
+bool SessionKey::opens_with(const control::Secret& said) const {
+    unsigned differs = 0;
+    for (std::size_t i = 0; i < secret.size(); ++i) {
+        differs |= static_cast<unsigned>(secret[i] ^ said[i]);
+    }
+    return differs == 0;
+}
 
 std::optional<Received> receive(int socket) {
     Received received;

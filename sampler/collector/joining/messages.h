@@ -1,5 +1,5 @@
-// The collector's end of a conversation with an agent: datagrams with descriptors over a
-// SOCK_SEQPACKET socket.
+// The collector's end of a conversation with an agent: who may have one, and datagrams with
+// descriptors over a SOCK_SEQPACKET socket.
 //
 // What arrives is another process's: sizes and kinds are checked, descriptors are owned at once.
 // See control/protocol.h for what is said. Thread-safe for distinct sockets.
@@ -17,6 +17,20 @@
 #include <vector>
 
 namespace sample::collector {
+
+/// The name and the secret of a session: who knows both belongs to it.
+struct SessionKey {
+    std::string name;  ///< Of the abstract socket.
+    control::Secret secret{};
+
+    /// False: the kernel has no random bytes for us.
+    static bool make(SessionKey& key);
+
+    /// What SAMPLE_SESSION must be.
+    [[nodiscard]] std::string text() const;
+    /// Takes the same time whatever `said` is.
+    [[nodiscard]] bool opens_with(const control::Secret& said) const;
+};
 
 struct Received {
     std::vector<std::byte> bytes;

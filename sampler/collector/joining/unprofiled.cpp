@@ -1,5 +1,7 @@
 #include "sampler/collector/joining/unprofiled.h"
 
+#include "sampler/collector/process/proc_files.h"
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,13 +14,12 @@ namespace sample::collector {
 namespace {
 
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
-/// In one second, of programs that may yet not run.
 
 enum class Seen { runs, gone, runs_another };
 
 Seen look_at(pid_t pid, std::uint64_t device, std::uint64_t inode) {
     struct stat info = {};
-    if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &info) != 0) {
+    if (::stat(proc_path(pid, "exe").c_str(), &info) != 0) {
         // A program with other rights than ours does not let us look: it runs.
         return errno == ENOENT || errno == ESRCH ? Seen::gone : Seen::runs;
     }

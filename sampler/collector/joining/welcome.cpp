@@ -41,7 +41,7 @@ void Welcome::take_arrivals() {
     arrivals_.done();
 }
 
-void Welcome::greet(const Greeted& greeted) {
+void Welcome::greet(Greeted& greeted) {
     unprofiled_.has_run(greeted.pid);
     list_unprofiled();
     Greeting greeting;
@@ -49,11 +49,14 @@ void Welcome::greet(const Greeted& greeted) {
     if (greeted.forked) {
         if (ProfiledProcess* parent = processes_.find(greeted.parent)) {
             greeting.parent = {parent->identity().executable, parent->identity().command_line};
-            greeting.inherited = parent->code_for_child(greeted.own_parent);
+            greeting.inherited =
+                parent->account().addresses().for_child(std::move(greeted.at_fork));
         }
     }
-    greeting.carried_cpu_ns =
+    const std::uint64_t carried =
         processes_.replace(greeted.pid, greeted.cpu_ns, [this] { arrivals_.done(); });
+    // Now: it may be gone before it has joined, and what has joined accounts for itself.
+    greeting.carried_cpu_ns = clocks_.greeted(greeted.pid, greeted.parent, carried);
     greetings_.push_back(std::move(greeting));
     if (greetings_.size() > kMostGreetings) {
         greetings_.pop_front();
@@ -61,7 +64,7 @@ void Welcome::greet(const Greeted& greeted) {
 }
 
 void Welcome::join(Joined joined) {
-    ProfiledProcess::Identity& identity = joined.identity;
+    ProcessIdentity& identity = joined.identity;
     const auto greeting =
         std::find_if(greetings_.begin(), greetings_.end(),
                      [&](const Greeting& each) { return each.ticket == joined.ticket; });
@@ -73,8 +76,10 @@ void Welcome::join(Joined joined) {
         }
         greetings_.erase(greeting);
     }
-    identity.source = control::describe(joined.armed.source).name;
     const std::string refusals = describe_refusals(joined.armed);
+    // Nothing was tried: what the program says is all that is wanted.
+    const bool is_off = joined.armed.source == control::Source::none && refusals.empty();
+    identity.source = is_off ? trace::kSourceOff : control::describe(joined.armed.source).name;
     if (!refusals.empty()) {
         identity.source_reason += (identity.source_reason.empty() ? "" : "; ") + refusals;
     }

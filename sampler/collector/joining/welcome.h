@@ -18,8 +18,13 @@ namespace sample::collector {
 class Welcome {
 public:
     /// All outlive it.
-    Welcome(Arrivals& arrivals, LiveProcesses& processes, Recorder& recorder, SessionNotes& notes)
-        : arrivals_{arrivals}, processes_{processes}, recorder_{recorder}, notes_{notes} {}
+    Welcome(Arrivals& arrivals, LiveProcesses& processes, UnprofiledClocks& clocks,
+            Recorder& recorder, SessionNotes& notes)
+        : arrivals_{arrivals},
+          processes_{processes},
+          clocks_{clocks},
+          recorder_{recorder},
+          notes_{notes} {}
 
     void take_arrivals();
     /// Records programs that were announced, and certainly ran without the agent.
@@ -38,11 +43,12 @@ private:
         InheritedCode inherited;
     };
 
-    void greet(const Greeted& greeted);
+    void greet(Greeted& greeted);
     void join(Joined joined);
 
     Arrivals& arrivals_;
     LiveProcesses& processes_;
+    UnprofiledClocks& clocks_;
     Recorder& recorder_;
     SessionNotes& notes_;
     UnprofiledPrograms unprofiled_;

@@ -1,7 +1,8 @@
 #include "sampler/collector/process/live_processes.h"
 
+#include "sampler/capture/capture.h"
+#include "sampler/collector/events/rearming.h"
 #include "sampler/collector/process/proc_files.h"
-#include "sampler/collector/process/process_end.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -9,9 +10,47 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <utility>
 
 namespace sample::collector {
+namespace {
+
+/// As the process says, which is not believed: part of a name in C, or empty.
+std::string module_in_set_up(const capture::AreaHeader& header) {
+    std::string name;
+    for (const std::atomic<char>& letter : header.module_in_set_up) {
+        const char c = letter.load(std::memory_order_acquire);
+        const bool is_letter =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        if (!is_letter) {
+            break;
+        }
+        name += c;
+    }
+    return name;
+}
+
+/// How a process has ended, behind "the program ".
+std::string ending(trace::EndKind kind, int code) {
+    switch (kind) {
+        case trace::EndKind::signaled: {
+            const char* const name = ::sigabbrev_np(code);
+            return name == nullptr ? "was ended by signal " + std::to_string(code)
+                                   : std::string{"was ended by SIG"} + name;
+        }
+        case trace::EndKind::exited:
+            return "exited with " + std::to_string(code);
+        case trace::EndKind::replaced:
+            return "became another program";
+        case trace::EndKind::still_running:
+        case trace::EndKind::unknown:
+            break;
+    }
+    return "went on";
+}
+
+}  // namespace
 
 void LiveProcesses::set_root(pid_t root) {
     root_ = root;
@@ -26,17 +65,25 @@ void LiveProcesses::release_root() {
     }
 }
 
-void LiveProcesses::add(ProfiledProcess::Identity identity, std::shared_ptr<AreaMapping> mapping,
-                        Fd pidfd) {
+void LiveProcesses::add(ProcessIdentity identity, std::shared_ptr<AreaMapping> mapping, Fd pidfd) {
     if (identity.pid == root_) {
         root_mapping_ = mapping;
+    }
+    if (around_.counts_time() && identity.source == "sigtrap" &&
+        mapping->area().header.kernel_excluded.load() == 0) {
+        around_.one_shots.watch(identity.pid, mapping);
     }
     Live& live = processes_.emplace_back();
     live.pidfd = std::move(pidfd);
     live.mapping = mapping;
     live.process = std::make_unique<ProfiledProcess>(std::move(identity), std::move(mapping),
                                                      around_.recorder, around_.clock);
-    live.process->begin();
+    live.mapping->area().header.off.store(around_.pace.is_on.load() ? 0 : 1);
+    live.process->begin(around_.pace.is_on.load());
+    if (live.mapping->area().header.frequency_hz.load() != around_.pace.frequency_hz.load()) {
+        const auto still = around_.one_shots.hold_still();
+        apply_frequency(live);  // it has changed since the process was let in
+    }
 }
 
 LiveProcesses::Place LiveProcesses::place_of(pid_t pid) {
@@ -70,7 +117,7 @@ std::uint64_t LiveProcesses::replace(pid_t pid, std::optional<std::uint64_t> cpu
 
 void LiveProcesses::leave(pid_t pid) {
     if (const Place place = place_of(pid); place != processes_.end()) {
-        end(*place, trace::EndKind::replaced, 0);
+        around_.unprofiled.left(pid, end(*place, trace::EndKind::replaced, 0));
         place->has_left = true;
     }
 }
@@ -108,14 +155,21 @@ LiveProcesses::Place LiveProcesses::died(Place place) {
         // Its last word was that it execs: what died is a program that said no Hello.
         fate = {trace::EndKind::replaced, 0};
     }
-    end(live, fate.kind, fate.code);
+    if (!live.has_left) {
+        const std::uint64_t spent = end(live, fate.kind, fate.code);
+        if (fate.kind == trace::EndKind::replaced) {
+            around_.unprofiled.left(pid, spent);
+        } else {
+            around_.unprofiled.ended(pid, spent);
+        }
+    }
     root_ended_ = root_ended_ || pid == root_;
     return processes_.erase(place);
 }
 
-void LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
+std::uint64_t LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
     if (live.has_left) {
-        return;  // it has ended
+        return 0;  // it has ended
     }
     const pid_t pid = live.process->pid();
     const std::uint64_t said = live.process->said_cpu_ns();
@@ -132,13 +186,28 @@ void LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
     if (pid != root_ && has_died(pid, live.pidfd.get())) {
         live.process->note_death();
     }
-    around_.notes.confined(
-        pid, static_cast<capture::Confinement>(live.mapping->area().header.confinement.load()));
+    const capture::AreaHeader& header = live.mapping->area().header;
+    around_.notes.confined(pid, static_cast<capture::Confinement>(header.confinement.load()));
+    if (header.traced.load() != 0) {  // since the last look
+        around_.notes.traced();
+    }
+    if (const std::string module = module_in_set_up(header); !module.empty()) {
+        const std::string trouble = "module " + module + ": the program (" + std::to_string(pid) +
+                                    ") " + ending(kind, code) +
+                                    " while the module was being set up";
+        if (around_.options.on_trouble) {
+            around_.options.on_trouble(trouble);
+        } else {
+            around_.notes.add(trouble);
+        }
+    }
+    around_.one_shots.forget(*live.mapping);
     const EventTimes times = around_.gatekeeper.remove(*live.mapping);
-    live.process->end(kind, code, cpu, times.counted);
-    if (around_.counts_time) {
+    live.process->end(kind, code, {cpu, times.counted});
+    if (around_.counts_time()) {
         around_.throttling.add(times, live.process->samples());
     }
+    return std::max(cpu.value_or(0), live.process->accounted_cpu_ns());
 }
 
 void LiveProcesses::drain(bool is_second) {
@@ -147,11 +216,128 @@ void LiveProcesses::drain(bool is_second) {
             continue;
         }
         live.process->drain();
+        hand_over(live);
         if (is_second) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
             live.process->measure_memory();
+            look_at_module(live);
+            live.process->tell_losses();
         }
+    }
+}
+
+void LiveProcesses::look_at_module(Live& live) {
+    constexpr unsigned kLooks = 3;  // a second apart
+    std::string module = module_in_set_up(live.mapping->area().header);
+    live.looks_at_module =
+        module.empty() || module != live.module_in_set_up ? 0 : live.looks_at_module + 1;
+    live.module_in_set_up = std::move(module);
+    if (live.looks_at_module == kLooks && around_.options.on_trouble) {
+        around_.options.on_trouble("module " + live.module_in_set_up + ": the program (" +
+                                   std::to_string(live.process->pid()) +
+                                   ") has not begun, as the module is still being set up");
+    }
+}
+
+void LiveProcesses::hand_over(Live& live) {
+    capture::AreaHeader& header = live.mapping->area().header;
+    if (around_.counts_time() && live.process->misses_the_kernel()) {
+        header.observer_takes_over.store(1);
+        around_.notes.handed_over();
+    } else if (!live.handed_over && header.observer_takes_over.load() != 0 &&
+               header.kernel_excluded.load() == 0) {
+        // It is at work.
+        around_.gatekeeper.replace(*live.mapping, {});
+        live.handed_over = true;
+    }
+}
+
+void LiveProcesses::begin_sampling() {
+    around_.recorder.begin_sampling(monotonic_ns());
+    for (const Live& live : processes_) {
+        if (live.has_left) {
+            continue;
+        }
+        live.process->begin_sampling(counts_of(live));
+    }
+}
+
+ProcessCounts LiveProcesses::counts_of(const Live& live) const {
+    const std::optional<std::uint64_t> cpu = process_cpu_ns(live.process->pid());
+    return {cpu ? cpu : live.process->said_cpu_ns(),
+            around_.gatekeeper.read(*live.mapping).counted};
+}
+
+void LiveProcesses::stop_sampling() {
+    for (const Live& live : processes_) {
+        live.mapping->area().header.off.store(1);
+        live.mapping->area().header.pace.fetch_add(1);
+    }
+    around_.gatekeeper.set_sampling(false);
+    for (const Live& live : processes_) {
+        if (!live.has_left) {
+            live.process->drain();
+            live.process->stop_counting(counts_of(live));
+        }
+    }
+}
+
+void LiveProcesses::go_on_sampling() {
+    for (const Live& live : processes_) {
+        if (!live.has_left) {
+            live.process->drain();
+            live.process->go_on_counting(counts_of(live));
+        }
+        live.mapping->area().header.off.store(0);
+        live.mapping->area().header.pace.fetch_add(1);
+    }
+    around_.gatekeeper.set_sampling(true);
+}
+
+void LiveProcesses::change_frequency() {
+    const auto still = around_.one_shots.hold_still();
+    around_.one_shots.set_period(
+        around_.options.expiry_period_at(around_.pace.frequency_hz.load()));
+    for (const Live& live : processes_) {
+        if (!live.has_left) {
+            apply_frequency(live);
+        }
+    }
+}
+
+void LiveProcesses::apply_frequency(const Live& live) {
+    capture::AreaHeader& header = live.mapping->area().header;
+    const std::uint32_t hz = around_.pace.frequency_hz.load();
+    const std::uint64_t period = around_.options.expiry_period_at(hz);
+    const auto tell = [&] {
+        set_period(header, period, around_.clock.ticks_per_ns());
+        header.frequency_hz.store(hz);
+        header.pace.fetch_add(1);
+    };
+    const std::string& source = live.process->identity().source;
+    if (source == "perf") {
+        around_.gatekeeper.change_period(*live.mapping, period, tell);
+        return;
+    }
+    if (source != "sigtrap" || live.handed_over ||
+        around_.one_shots.has_taken_over(*live.mapping)) {
+        tell();
+        return;
+    }
+    source::PerfRequest request;
+    request.type = around_.options.event.type;
+    request.config = around_.options.event.config;
+    request.period = period;
+    request.cookie = capture::kSampleCookie;
+    request.sigtrap = true;
+    request.exclude_kernel = header.kernel_excluded.load() != 0;
+    auto events = open_for_all_threads(live.process->pid(),
+                                       static_cast<pid_t>(header.observer_tid.load()), request);
+    if (events) {
+        around_.gatekeeper.replace(*live.mapping, *std::move(events), tell);
+    } else {
+        around_.notes.kept_frequency();
     }
 }
 
@@ -160,7 +346,7 @@ void LiveProcesses::give_way_to_tracers() {
         const bool by_own = live.mapping->area().header.traced.load() != 0;
         bool was_traced = by_own;
         if (live.process->identity().source == "sigtrap" || by_own) {
-            const bool traced = is_traced(live.process->pid());
+            const bool traced = tracer_in(status_of(live.process->pid())) != 0;
             was_traced = (around_.gatekeeper.hold(*live.mapping, traced) && traced) || was_traced;
         }
         if (was_traced) {

@@ -4,11 +4,14 @@
 
 #include "core/fd.h"
 #include "sampler/collector/events/gatekeeper.h"
+#include "sampler/collector/events/one_shots.h"
 #include "sampler/collector/events/throttling.h"
 #include "sampler/collector/process/profiled_process.h"
 #include "sampler/collector/process/tick_clock.h"
+#include "sampler/collector/process/unprofiled_clocks.h"
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/session_notes.h"
+#include "sampler/collector/session_options.h"
 
 #include <poll.h>
 #include <sys/types.h>
@@ -18,6 +21,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sample::collector {
@@ -28,8 +32,12 @@ struct ProcessSurroundings {
     const TickClock& clock;
     Gatekeeper& gatekeeper;
     ThrottleWatch& throttling;
+    OneShots& one_shots;
     SessionNotes& notes;
-    bool counts_time = true;  ///< Else an event.
+    UnprofiledClocks& unprofiled;
+    const SessionOptions& options;
+    const Pace& pace;
+    [[nodiscard]] bool counts_time() const { return options.event.is_clock; }  ///< Else an event.
 };
 
 /// Not thread-safe.
@@ -44,7 +52,7 @@ public:
     void release_root();
 
     /// Begins the recording of a process that has its events.
-    void add(ProfiledProcess::Identity identity, std::shared_ptr<AreaMapping> mapping, Fd pidfd);
+    void add(ProcessIdentity identity, std::shared_ptr<AreaMapping> mapping, Fd pidfd);
     /// nullptr: none of that number is recorded.
     [[nodiscard]] ProfiledProcess* find(pid_t pid);
     /// A new image of the process says Hello: the one before has ended. Returns what that spent of
@@ -63,6 +71,13 @@ public:
 
     /// Takes in what all have written; once a second what is looked at seldom.
     void drain(bool is_second);
+    /// From now on there are weights: see Recorder::begin_sampling.
+    void begin_sampling();
+    /// The session's pace says so: sampling is off, or on again.
+    void stop_sampling();
+    void go_on_sampling();
+    /// The session's pace has another frequency.
+    void change_frequency();
     /// A debugger that comes later would stop at each sample, too.
     void give_way_to_tracers();
     /// The session ends before those that are left.
@@ -74,12 +89,24 @@ private:
         std::shared_ptr<AreaMapping> mapping;
         Fd pidfd;
         bool has_left = false;
+        bool handed_over = false;      ///< To its sampling thread: it has no events any more.
+        std::string module_in_set_up;  ///< A profiler module, at the last look; empty: none.
+        unsigned looks_at_module = 0;  ///< That have found the same one.
     };
     using Place = std::list<Live>::iterator;
 
     Place place_of(pid_t pid);
-    void end(Live& live, trace::EndKind kind, int code);
+    /// Returns how much of the process's clock is in the recording, or left out.
+    std::uint64_t end(Live& live, trace::EndKind kind, int code);
     Place died(Place place);
+    /// What the kernel counts of it now.
+    [[nodiscard]] ProcessCounts counts_of(const Live& live) const;
+    /// As the session's pace says, if its events can be changed.
+    void apply_frequency(const Live& live);
+    /// Says which profiler module of the process has not been set up for seconds.
+    void look_at_module(Live& live);
+    /// To its sampling thread, where that sees more.
+    void hand_over(Live& live);
 
     ProcessSurroundings around_;
     std::list<Live> processes_;

@@ -1,44 +1,51 @@
 #include "sampler/collector/process/proc_files.h"
 
-#include "core/fd.h"
+#include "core/regular_file.h"
+#include "sampler/collector/process/tick_clock.h"
 
-#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
-#include <string_view>
 
 namespace sample::collector {
 namespace {
 
-std::string proc_path(pid_t pid, const char* file) {
-    return "/proc/" + std::to_string(pid) + "/" + file;
+/// The first number of a line; 0: there is none.
+pid_t pid_in_status(std::string_view status, std::string_view key) {
+    const auto numbers = numbers_of_line(status, key);
+    return numbers.empty() ? 0 : static_cast<pid_t>(numbers[0]);
 }
 
-std::string read_small_file(const std::string& path) {
-    const Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-    std::string text;
-    std::array<char, 4096> buffer{};
-    ssize_t got = 0;
-    while (fd.is_open() && (got = ::read(fd.get(), buffer.data(), buffer.size())) > 0) {
-        text.append(buffer.data(), static_cast<std::size_t>(got));
+/// A field of the text of a stat file. Source: proc(5).
+std::optional<std::int64_t> stat_number(const std::string& stat, int field) {
+    // Behind the name, which may hold anything, the state is field 3.
+    std::size_t at = stat.rfind(')');
+    for (int before = 2; before < field && at != std::string::npos; ++before) {
+        at = stat.find(' ', at + 1);
     }
-    return text;
+    return at == std::string::npos ? std::nullopt
+                                   : std::optional{std::atoll(stat.c_str() + at + 1)};
 }
 
-/// The number behind `line` in the status of a process or thread; 0: there is none.
-pid_t pid_in_status(pid_t pid, std::string_view line) {
-    const std::string status = read_small_file(proc_path(pid, "status"));
-    const std::size_t at = status.find(line);
-    return at == std::string::npos
-               ? 0
-               : static_cast<pid_t>(std::atoi(status.c_str() + at + line.size()));
+std::int64_t ns_of_tick() {
+    return 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+}
+
+clockid_t clock_of(pid_t pid) {
+    return static_cast<clockid_t>(static_cast<unsigned>(~pid) << 3U | 2U);
 }
 
 struct CloseFile {
@@ -60,7 +67,57 @@ bool parse_mapping(const char* line, Mapping& out) {
     return true;
 }
 
+// Newer than Debian 12's headers. Source: Linux include/uapi/linux/pidfd.h.
+struct PidfdInfo {
+    std::uint64_t mask = 0;
+    std::uint64_t cgroup_id = 0;
+    std::uint32_t ids[11] = {};
+    std::int32_t exit_code = 0;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t kPidfdInfoExit = 1U << 3U;
+constexpr unsigned long kPidfdGetInfo = _IOWR(0xFF, 11, PidfdInfo);
+
+ProcessFate from_status(int status) {
+    if (WIFSIGNALED(status)) {
+        return {trace::EndKind::signaled, WTERMSIG(status)};
+    }
+    return {trace::EndKind::exited, WEXITSTATUS(status)};
+}
+
+/// Of one that nobody has waited for yet, as far as we may look at it: to others the kernel says 0.
+/// Source: proc(5), stat, exit_code.
+ProcessFate fate_of_zombie(pid_t pid) {
+    constexpr int kExitCode = 52;
+    const std::string stat = read_small_file(proc_path(pid, "stat"));
+    const std::size_t name_end = stat.rfind(')');
+    const auto users = numbers_of_line(status_of(pid), "Uid:");
+    const bool is_ours =
+        ::geteuid() == 0 ||
+        std::all_of(users.begin(), users.end(), [](uid_t user) { return user == ::geteuid(); });
+    const auto code = stat_number(stat, kExitCode);
+    if (name_end == std::string::npos || stat.compare(name_end, 3, ") Z") != 0 || users.empty() ||
+        !is_ours || !code) {
+        return {};
+    }
+    return from_status(static_cast<int>(*code));
+}
+
 }  // namespace
+
+std::string proc_path(pid_t pid, std::string_view file) {
+    return ("/proc/" + std::to_string(pid) + "/").append(file);
+}
+
+std::string status_of(pid_t pid) {
+    return read_small_file(proc_path(pid, "status"));
+}
+
+Fd open_map_file(pid_t pid, const Mapping& mapping) {
+    std::array<char, 64> range{};
+    std::snprintf(range.data(), range.size(), "map_files/%lx-%lx", mapping.start, mapping.end);
+    return open_regular(proc_path(pid, range.data()));
+}
 
 std::string executable_of(pid_t pid) {
     std::array<char, PATH_MAX> path{};
@@ -86,59 +143,58 @@ std::string thread_name_of(pid_t pid, pid_t tid) {
 }
 
 pid_t process_of_thread(pid_t tid) {
-    return pid_in_status(tid, "\nTgid:\t");
+    return pid_in_status(status_of(tid), "Tgid:");
 }
 
-pid_t tracer_of(pid_t pid) {
-    return pid_in_status(pid, "\nTracerPid:\t");
-}
-
-bool is_traced(pid_t pid) {
-    return tracer_of(pid) != 0;
+pid_t tracer_in(std::string_view status) {
+    return pid_in_status(status, "TracerPid:");
 }
 
 std::optional<std::int64_t> start_time_ns(pid_t pid) {
-    const std::string stat = read_small_file(proc_path(pid, "stat"));
-    // Behind the name, which may hold anything, the state is field 3.
-    std::size_t at = stat.rfind(')');
-    for (int field = 2; field < 22 && at != std::string::npos; ++field) {
-        at = stat.find(' ', at + 1);
-    }
-    if (at == std::string::npos) {
+    const auto since_boot = stat_number(read_small_file(proc_path(pid, "stat")), 22);
+    if (!since_boot) {
         return std::nullopt;
     }
-    const auto now = [](clockid_t clock) {
-        timespec time{};
-        ::clock_gettime(clock, &time);
-        return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-    };
-    const std::int64_t since_boot =
-        std::atoll(stat.c_str() + at + 1) * (1'000'000'000 / ::sysconf(_SC_CLK_TCK));
-    return now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) + since_boot;
+    return static_cast<std::int64_t>(read_clock_ns(CLOCK_REALTIME) -
+                                     read_clock_ns(CLOCK_BOOTTIME)) +
+           *since_boot * ns_of_tick();
+}
+
+std::optional<ProcessStat> stat_of(pid_t pid) {
+    const std::string stat = read_small_file(proc_path(pid, "stat"));
+    const std::size_t name = stat.find('(') + 1;  // npos + 1 is 0
+    const auto parent = stat_number(stat, 4);
+    const auto user = stat_number(stat, 16);
+    const auto system = stat_number(stat, 17);
+    if (name == 0 || !parent || !user || !system) {
+        return std::nullopt;
+    }
+    return ProcessStat{stat.substr(name, stat.rfind(')') - name), static_cast<pid_t>(*parent),
+                       static_cast<std::uint64_t>((*user + *system) * ns_of_tick())};
+}
+
+pid_t newest_pid() {
+    const std::string load = read_small_file("/proc/loadavg");
+    return static_cast<pid_t>(std::atoi(load.c_str() + load.rfind(' ') + 1));
+}
+
+pid_t most_pid() {
+    return static_cast<pid_t>(std::atoi(read_small_file("/proc/sys/kernel/pid_max").c_str()));
 }
 
 pid_t parent_of(pid_t pid) {
-    return pid_in_status(pid, "\nPPid:\t");
+    return pid_in_status(status_of(pid), "PPid:");
 }
 
 std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid) {
-    const std::string status = read_small_file(proc_path(pid, "status"));
-    const std::size_t pids = status.find("\nNSpid:\t");
-    const std::size_t users = status.find("\nUid:\t");
-    if (pids == std::string::npos || users == std::string::npos) {
+    const std::string status = status_of(pid);
+    const auto pids = numbers_of_line(status, "NSpid:");
+    const auto users = numbers_of_line(status, "Uid:");
+    if (pids.empty() || users.size() < 2) {
         return std::nullopt;
     }
     // The innermost namespace's is the last; of users the second is the effective one.
-    const std::size_t line_end = std::min(status.find('\n', pids + 1), status.size());
-    const std::size_t last = status.find_last_of("\t ", line_end - 1);
-    const std::size_t effective = status.find('\t', users + 6);
-    if (effective == std::string::npos) {
-        return std::nullopt;
-    }
-    OwnIdentity identity;
-    identity.pid = static_cast<pid_t>(std::atoi(status.c_str() + last + 1));
-    identity.user = static_cast<uid_t>(std::strtoul(status.c_str() + effective + 1, nullptr, 10));
-    return identity;
+    return OwnIdentity{static_cast<pid_t>(pids.back()), users[1]};
 }
 
 std::vector<Mapping> mappings_of(pid_t pid) {
@@ -175,13 +231,57 @@ std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& tex
 }
 
 std::optional<std::uint64_t> process_cpu_ns(pid_t pid) {
-    timespec now{};
-    const auto clock = static_cast<clockid_t>(static_cast<unsigned>(~pid) << 3U | 2U);
-    if (::clock_gettime(clock, &now) != 0) {
-        return std::nullopt;
+    const std::uint64_t ns = read_clock_ns(clock_of(pid));
+    return ns != 0 ? std::optional{ns} : std::nullopt;
+}
+
+bool has_process_clock(pid_t pid) {
+    timespec spent{};
+    return ::clock_gettime(clock_of(pid), &spent) == 0;
+}
+
+std::optional<std::uint64_t> children_cpu_ns(pid_t pid) {
+    siginfo_t info{};
+    rusage used{};
+    if (::syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &used) == 0 &&
+        info.si_pid == pid) {
+        const auto whole = static_cast<std::uint64_t>(
+            (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000'000 +
+            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1'000);
+        return whole - std::min(whole, process_cpu_ns(pid).value_or(0));
     }
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(now.tv_nsec);
+    const auto stat = stat_of(pid);
+    return stat ? std::optional{stat->children_cpu_ns} : std::nullopt;
+}
+
+std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid) {
+    const std::string text =
+        read_small_file(proc_path(pid, "task/") + std::to_string(tid) + "/schedstat");
+    return std::strtoull(text.c_str(), nullptr, 10);
+}
+
+ProcessFate fate_of(pid_t pid, int pidfd) {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid) {
+        return {info.si_code == CLD_EXITED ? trace::EndKind::exited : trace::EndKind::signaled,
+                info.si_status};
+    }
+    PidfdInfo exit_info;
+    exit_info.mask = kPidfdInfoExit;
+    if (::ioctl(pidfd, kPidfdGetInfo, &exit_info) == 0 && (exit_info.mask & kPidfdInfoExit) != 0) {
+        return from_status(exit_info.exit_code);
+    }
+    return fate_of_zombie(pid);
+}
+
+bool has_died(pid_t pid, int pidfd) {
+    if (pidfd >= 0) {
+        pollfd end{pidfd, POLLIN, 0};
+        return ::poll(&end, 1, 0) > 0;
+    }
+    return fate_of(pid, -1).kind != trace::EndKind::unknown ||
+           (::kill(pid, 0) != 0 && errno == ESRCH);
 }
 
 }  // namespace sample::collector

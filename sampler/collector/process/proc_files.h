@@ -1,24 +1,33 @@
-// What /proc tells of a process. Everything may be gone or closed to us: then the answer is empty.
+// What the kernel tells of a process, most of it by /proc. Everything may be gone or closed to us:
+// then the answer is empty.
 #pragma once
+
+#include "core/fd.h"
+#include "trace/records.h"
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sample::collector {
+
+/// "/proc/PID/file".
+[[nodiscard]] std::string proc_path(pid_t pid, std::string_view file);
 
 [[nodiscard]] std::string executable_of(pid_t pid);
 /// Arguments separated by spaces.
 [[nodiscard]] std::string command_line_of(pid_t pid);
 [[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
-[[nodiscard]] bool is_traced(pid_t pid);
 /// The process that the thread `tid` belongs to; 0: there is none.
 [[nodiscard]] pid_t process_of_thread(pid_t tid);
+/// What the process's status file says, which takes the kernel 5 us; empty: it is gone.
+[[nodiscard]] std::string status_of(pid_t pid);
 /// 0: nobody, or nobody that this namespace knows.
-[[nodiscard]] pid_t tracer_of(pid_t pid);
+[[nodiscard]] pid_t tracer_in(std::string_view status);
 
 /// By the clock that files are dated by, in nanoseconds; off by up to the kernel's tick of 10 ms.
 /// An exec does not change it. Source: proc(5), field 22 of stat.
@@ -26,6 +35,20 @@ namespace sample::collector {
 
 /// As we know it; 0 if that is not known.
 [[nodiscard]] pid_t parent_of(pid_t pid);
+
+struct ProcessStat {
+    std::string name;  ///< That of its first thread: of the file that it runs, as a rule.
+    pid_t parent = 0;
+    std::uint64_t children_cpu_ns = 0;  ///< Of those that it has waited for, and theirs; up to two
+                                        ///< of the kernel's ticks of 10 ms too little.
+};
+/// Source: proc(5), stat.
+[[nodiscard]] std::optional<ProcessStat> stat_of(pid_t pid);
+
+/// The number that was given to a process or thread last; 0 if it is not known. The next one's is
+/// greater, but for the beginning anew at most_pid(). Source: proc(5), loadavg.
+[[nodiscard]] pid_t newest_pid();
+[[nodiscard]] pid_t most_pid();
 
 struct OwnIdentity {
     pid_t pid = 0;   ///< As the process itself knows it.
@@ -42,11 +65,39 @@ struct Mapping {
 };
 [[nodiscard]] std::vector<Mapping> mappings_of(pid_t pid);
 
+/// The very file of a mapping, whatever its name leads to by now; not open without CAP_SYS_ADMIN or
+/// CAP_CHECKPOINT_RESTORE, or if it is no regular file. Source: proc(5).
+[[nodiscard]] Fd open_map_file(pid_t pid, const Mapping& mapping);
+
 /// Resident bytes of the mappings whose path holds `text`.
 [[nodiscard]] std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& text);
 
 /// CPU time of a process, also of one that has died but was not waited for yet.
 /// Source: clock_getcpuclockid(3); include/linux/posix-timers.h.
 [[nodiscard]] std::optional<std::uint64_t> process_cpu_ns(pid_t pid);
+/// Whether there is such a clock: `pid` is a process, not a thread, and nobody has waited for it.
+[[nodiscard]] bool has_process_clock(pid_t pid);
+
+/// What the children of our own child `pid` had when it waited for them, and theirs; exact, once it
+/// has ended. Else as stat_of(). Source: Linux kernel/exit.c, the fifth argument of waitid.
+[[nodiscard]] std::optional<std::uint64_t> children_cpu_ns(pid_t pid);
+
+/// CPU time of a thread of another process: exact while it sleeps, up to a tick of the scheduler
+/// old while it runs; 0 if it is not known. Source: Linux Documentation/scheduler/sched-stats.rst.
+[[nodiscard]] std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid);
+
+// How a process died, by its pidfd. Works for processes that are not our children, where the kernel
+// tells.
+struct ProcessFate {
+    trace::EndKind kind = trace::EndKind::unknown;
+    int code = 0;
+};
+
+/// Not reaped: whoever waits for the process still can. `unknown` where neither waitid(2), /proc
+/// nor PIDFD_GET_INFO (Linux 6.15) may tell.
+[[nodiscard]] ProcessFate fate_of(pid_t pid, int pidfd);
+
+/// Whether it has ended. Without a pidfd (-1) `pid` must not have been used again.
+[[nodiscard]] bool has_died(pid_t pid, int pidfd);
 
 }  // namespace sample::collector

@@ -40,6 +40,12 @@ bool contains_guessed(std::span<const std::uint64_t> frames) {
     });
 }
 
+/// Without its two highest bits a program's address has at most 57, and the kernel's has the next
+/// ones set.
+bool is_kernel(Pc pc) {
+    return (pc.value >> 61U) != 0;
+}
+
 }  // namespace
 
 NodeId StackNodes::base_of(const DrainedSample& sample) {
@@ -62,6 +68,9 @@ CodeAddress StackNodes::code_of(const ThreadStack& thread, FrameAddress frame,
         return {recorder_.pseudo(Pseudo::frames_elided), 0, false};
     }
     const Pc pc = frame.lookup_pc();
+    if (is_kernel(pc)) {
+        return {recorder_.kernel(), pc.value, false};
+    }
     if (const AddressRanges::Range* library = thread.libraries.find(pc.value)) {
         return {library->module, pc.value - library->bias, false};
     }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sampler/collector/code/address_map.h"
-#include "sampler/collector/process/area_reader.h"
+#include "sampler/collector/process/area_sink.h"
 #include "sampler/collector/process/tick_clock.h"
 #include "sampler/collector/recorder.h"
 

@@ -2,25 +2,21 @@
 
 #include <cpuid.h>
 
-#include <ctime>
-
 namespace sample::collector {
-namespace {
 
-std::uint64_t read_ns(clockid_t clock) {
+std::uint64_t read_clock_ns(clockid_t clock) {
     timespec now{};
-    ::clock_gettime(clock, &now);
+    if (::clock_gettime(clock, &now) != 0) {
+        return 0;
+    }
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
            static_cast<std::uint64_t>(now.tv_nsec);
 }
-
-}  // namespace
-
 std::uint64_t monotonic_ns() {
-    return read_ns(CLOCK_MONOTONIC);
+    return read_clock_ns(CLOCK_MONOTONIC);
 }
 std::uint64_t realtime_ns() {
-    return read_ns(CLOCK_REALTIME);
+    return read_clock_ns(CLOCK_REALTIME);
 }
 
 TickClock::Reading TickClock::read_both() {
@@ -43,6 +39,12 @@ TickClock::TickClock() : first_{read_both()} {
     constexpr timespec kPause{0, 2'000'000};
     ::nanosleep(&kPause, nullptr);
     update();
+}
+
+// Distances are taken from now: a double has no room for the nanoseconds of many days.
+TickClock::TickClock(OfNanoseconds /*tag*/) {
+    first_.ns = monotonic_ns();
+    first_.ticks = first_.ns;
 }
 
 void TickClock::update() {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 
 namespace sample::collector {
 
@@ -15,11 +16,19 @@ class TickClock {
 public:
     /// Takes the first reading and, a few milliseconds later, the second.
     TickClock();
+    /// For times that are CLOCK_MONOTONIC's already: a tick is a nanosecond of it.
+    struct OfNanoseconds {};
+    explicit TickClock(OfNanoseconds /*tag*/);
 
-    /// Takes a reading; later conversions are as exact as it is far from the first one.
+    /// Takes a reading; later conversions are as exact as it is far from the first one. Not for
+    /// ticks that are nanoseconds.
     void update();
 
     [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const;
+    /// So long as so many ticks.
+    [[nodiscard]] std::uint64_t ns_of(std::uint64_t ticks) const {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) / ticks_per_ns_);
+    }
     [[nodiscard]] double ticks_per_ns() const { return ticks_per_ns_; }
     /// False: the counter may stop or change its pace; then ticks cannot be trusted on this
     /// machine.
@@ -36,6 +45,8 @@ private:
     std::atomic<double> ticks_per_ns_ = 1.0;
 };
 
+/// 0: there is no such clock.
+[[nodiscard]] std::uint64_t read_clock_ns(clockid_t clock);
 [[nodiscard]] std::uint64_t monotonic_ns();
 [[nodiscard]] std::uint64_t realtime_ns();
 

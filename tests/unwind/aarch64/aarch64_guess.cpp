@@ -106,9 +106,20 @@ private:
 }  // namespace
 
 template <>
-bool guess_caller(const ModuleTable& modules, const Module* /*module*/, bool /*leaf*/,
-                  GuessHint& /*hint*/, Known& frame, StackMemory& memory) noexcept {
-    return Guesser{modules, memory}.guess(frame);
+GuessResult guess_caller(const ModuleTable& modules, const Module* /*module*/, bool /*leaf*/,
+                         GuessHint& /*hint*/, Known& frame, StackMemory& memory) noexcept {
+    return Guesser{modules, memory}.guess(frame) ? GuessResult::guessed : GuessResult::none;
+}
+
+template <>
+bool may_follow_call<Arch>(const Module& module, std::uint64_t address) noexcept {
+    const std::uint64_t call = address - 4;
+    if (address % 4 != 0 || !module.code.contains(call)) {
+        return true;
+    }
+    std::uint32_t word = 0;
+    __builtin_memcpy(&word, reinterpret_cast<const void*>(call + module.image_delta), sizeof(word));
+    return Arch::is_call(word);
 }
 
 template <>

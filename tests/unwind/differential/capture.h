@@ -65,7 +65,7 @@ struct CaptureOptions {
     std::size_t tracking_buffer_mib = 1;  ///< Of everything else.
 };
 
-class EventBuffer;
+struct EventBuffer;
 
 class Capture {
 public:
@@ -91,7 +91,6 @@ public:
 private:
     Capture() noexcept;
     void hand_out(CaptureSink& sink, std::uint64_t until);
-    void decode(std::span<const std::byte> record, CaptureSink& sink);
 
     std::vector<std::unique_ptr<EventBuffer>> buffers_;
     std::uint64_t lost_ = 0;

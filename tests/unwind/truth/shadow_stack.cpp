@@ -77,7 +77,7 @@ Result<void> ShadowStack::advance(const Transition& transition) {
         awaiting_ = false;
         told_ = after.pc;
         if (entries.empty() && transition.top_is_code && after.stack.end != first_end_) {
-            entries.push_back(Entry{after.sp, Entry::Kind::call, {}});
+            entries.push_back(Entry{after.sp, Entry::Kind::written, {}});
         }
     }
     return {};
@@ -123,6 +123,17 @@ Result<void> ShadowStack::return_from_signal(const Transition& transition) {
     return {};
 }
 
+Frame::Kind ShadowStack::kind_of(Entry::Kind entry) noexcept {
+    switch (entry) {
+        case Entry::Kind::call:
+            return Frame::Kind::return_address;
+        case Entry::Kind::written:
+            return Frame::Kind::either;
+        default:
+            return Frame::Kind::exact;
+    }
+}
+
 const ShadowStack::Entries* ShadowStack::find(const AddressRange& stack) const {
     const auto found = stacks_.find(stack.end);
     return found == stacks_.end() ? nullptr : &found->second;
@@ -154,8 +165,7 @@ Result<std::vector<Frame>> ShadowStack::resumed_frames(const Standing& now,
                                                        const Reader& read) const {
     std::vector<Frame> frames;
     for (const Entry& entry : chain(now)) {
-        Frame frame{
-            0, entry.kind == Entry::Kind::call ? Frame::Kind::return_address : Frame::Kind::exact};
+        Frame frame{0, kind_of(entry.kind)};
         if (!read(entry.place, frame.address)) {
             return unexpected(ErrorCode::corrupt, "no word at " + hex(entry.place));
         }

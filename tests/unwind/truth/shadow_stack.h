@@ -35,7 +35,8 @@ struct Frame {
     enum class Kind : std::uint8_t {
         exact,           ///< The leaf, a signal trampoline, an interrupted instruction.
         return_address,  ///< What a call pushed.
-        either,          ///< Resumed by a jump: perhaps a return address, perhaps a first address.
+        either,          ///< Resumed by a jump, or written where a stack begins: perhaps a return
+                         ///< address, perhaps a first address.
     };
     std::uint64_t address = 0;
     Kind kind = Kind::exact;
@@ -107,13 +108,14 @@ public:
 
 private:
     struct Entry {
-        enum class Kind : std::uint8_t { call, trampoline, interrupted };
+        enum class Kind : std::uint8_t { call, written, trampoline, interrupted };
         std::uint64_t place = 0;
         Kind kind = Kind::call;
         Standing interrupted;  ///< Of kind `interrupted`: where the signal came.
     };
     using Entries = std::vector<Entry>;  ///< Oldest, that is highest, first.
 
+    [[nodiscard]] static Frame::Kind kind_of(Entry::Kind entry) noexcept;
     [[nodiscard]] Entries& of(const AddressRange& stack) { return stacks_[stack.end]; }
     [[nodiscard]] const Entries* find(const AddressRange& stack) const;
     [[nodiscard]] std::vector<Entry> chain(const Standing& now) const;

@@ -1,0 +1,185 @@
+#include "analysis/advice.h"
+
+#include "callgraph/label.h"
+#include "core/text.h"
+#include "trace/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace sample::analysis {
+namespace {
+
+constexpr std::uint64_t kOneIn = 10;
+
+/// By how much of the whole it is about.
+using Weighed = std::multimap<std::uint64_t, std::string, std::greater<>>;
+
+/// "libfoo1" if that package of Debian's brought the file; empty: none did, or it is not known.
+std::string package_of(const std::string& path, const std::string& dpkg_info) {
+    // Its lists may have names from before /lib was a link to /usr/lib.
+    const std::string old_path = path.starts_with("/usr/") ? path.substr(4) : path;
+    std::error_code problem;
+    for (const auto& entry : std::filesystem::directory_iterator{dpkg_info, problem}) {
+        if (entry.path().extension() != ".list") {
+            continue;
+        }
+        std::ifstream list{entry.path()};
+        for (std::string line; std::getline(list, line);) {
+            if (line == path || line == old_path) {
+                const std::string name = entry.path().stem();
+                return name.substr(0, name.find(':'));
+            }
+        }
+    }
+    return {};
+}
+
+/// What brings the names of a file of code.
+std::string names_of_file(const callgraph::CodeModule& module, const std::string& dpkg_info) {
+    constexpr std::string_view kThen = "; then sample report --resymbolize";
+    if (const std::string package = package_of(module.path, dpkg_info); !package.empty()) {
+        // glibc's are in a package of the older kind.
+        const bool is_libc = package == "libc6";
+        return fmt::format("apt install {}{} has them{}{}", package, is_libc ? "-dbg" : "-dbgsym",
+                           is_libc ? "" : " (from Debian's archive debian-debug)", kThen);
+    }
+    if (module.path.starts_with("/usr/lib") || module.path.starts_with("/usr/bin")) {
+        return "a debuginfod server may have them: sample report --debuginfod asks those of "
+               "DEBUGINFOD_URLS";
+    }
+    return "it is stripped: build it without -s, or name the folder of its debug files with "
+           "--debug-dir";
+}
+
+enum class Runtime : std::uint8_t { other, node, java };
+
+/// Which of those that make code the recorded programs have.
+Runtime runtime_of(const callgraph::Profile& profile) {
+    const auto runs = [&](std::string_view program, std::string_view library) {
+        return std::any_of(
+                   profile.processes.begin(), profile.processes.end(),
+                   [&](const auto& process) { return file_name(process.executable) == program; }) ||
+               std::any_of(profile.modules.begin(), profile.modules.end(),
+                           [&](const auto& module) { return module.name.starts_with(library); });
+    };
+    return runs("node", "libnode.so")  ? Runtime::node
+           : runs("java", "libjvm.so") ? Runtime::java
+                                       : Runtime::other;
+}
+
+/// What names the code that a program's runtime makes.
+std::string names_of_jit(const callgraph::Profile& profile) {
+    switch (runtime_of(profile)) {
+        case Runtime::node:
+            return "node --perf-basic-prof --interpreted-frames-native-stack names it";
+        case Runtime::java:
+            return "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+                   "-XX:+DumpPerfMapAtExit names it";
+        default:
+            return "an option of its runtime that writes /tmp/perf-PID.map names it";
+    }
+}
+
+/// Of named code, too: HotSpot uses the frame pointer for other things unless it is told not to.
+void add_frame_pointers(Weighed& advice, const callgraph::Profile& profile, std::uint64_t whole) {
+    constexpr std::string_view kFlag = "-XX:+PreserveFramePointer";
+    const callgraph::Stats& stats = profile.stats;
+    const std::uint64_t broken = stats.incomplete_stacks + stats.guessed_stacks;
+    const bool is_said = std::any_of(advice.begin(), advice.end(), [&](const auto& line) {
+        return line.second.find(kFlag) != std::string::npos;
+    });
+    if (runtime_of(profile) == Runtime::java && !is_said && broken != 0 &&
+        broken >= stats.samples / kOneIn) {
+        advice.emplace(whole, fmt::format("{} of the stacks lack callers, or guess them: java {} "
+                                          "shows them",
+                                          percent_text(broken, stats.samples), kFlag));
+    }
+}
+
+void add_unnamed(Weighed& advice, const callgraph::Profile& profile, std::uint64_t whole,
+                 const std::string& dpkg_info) {
+    std::map<std::uint32_t, std::uint64_t> by_module;
+    std::uint64_t jit = 0;
+    for (const callgraph::Function& function : profile.functions) {
+        const callgraph::CodeModule& module = profile.module_of(function);
+        if (function.name == "[jit code]") {
+            jit += function.self;
+        } else if (!module.path.empty() && function.name.starts_with(module.name + "+0x")) {
+            by_module[function.module] += function.self;
+        }
+    }
+    const auto add = [&](std::uint64_t weight, std::string_view what, auto remedy) {
+        if (weight != 0 && weight >= whole / kOneIn) {
+            advice.emplace(weight, fmt::format("{} is in {} without names: {}",
+                                               percent_text(weight, whole), what, remedy()));
+        }
+    };
+    for (const auto& [index, weight] : by_module) {
+        const callgraph::CodeModule& module = profile.modules[index];
+        add(weight, module.name, [&] { return names_of_file(module, dpkg_info); });
+    }
+    add(jit, "code made at run time", [&] { return names_of_jit(profile); });
+}
+
+void add_python(Weighed& advice, const callgraph::Profile& profile, std::uint64_t whole) {
+    std::uint64_t interpreted = 0;
+    for (const callgraph::Function& function : profile.functions) {
+        if (callgraph::is_named_by_a_runtime(function) && function.source.ends_with(".py")) {
+            return;  // its own names
+        }
+        if (function.name.starts_with("_PyEval_EvalFrameDefault")) {
+            interpreted = std::max(interpreted, function.total);
+        }
+    }
+    if (interpreted != 0 && interpreted >= whole / kOneIn) {
+        advice.emplace(
+            interpreted,
+            fmt::format("{} is in Python code: python3 -X perf (3.12 or newer) names its "
+                        "functions",
+                        percent_text(interpreted, whole)));
+    }
+}
+
+void add_kernel(Weighed& advice, const callgraph::Profile& profile, std::uint64_t whole) {
+    std::uint64_t unseen = 0;
+    for (const callgraph::Function& function : profile.functions) {
+        unseen += function.name == trace::kKernelUnseen ? function.self : 0;
+    }
+    if (unseen != 0 && unseen >= whole / kOneIn) {
+        advice.emplace(
+            unseen,
+            fmt::format("{} is in the kernel, called from where was not seen: {}",
+                        percent_text(unseen, whole),
+                        profile.stats.source == "sigtrap"
+                            ? "sudo sysctl kernel.perf_event_paranoid=1 shows it"
+                            : "source sigtrap can show it; sample doctor says what it needs"));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> advise(const callgraph::Profile& profile, const std::string& dpkg_info) {
+    const std::uint64_t whole = profile.nodes.empty() ? 0 : profile.node(NodeId{0}).total;
+    Weighed advice;
+    if (whole != 0 && !profile.stats.source.empty()) {
+        add_unnamed(advice, profile, whole, dpkg_info);
+        add_frame_pointers(advice, profile, whole);
+        add_python(advice, profile, whole);
+        add_kernel(advice, profile, whole);
+    }
+    std::vector<std::string> lines;
+    for (auto& [weight, line] : advice) {
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+}  // namespace sample::analysis

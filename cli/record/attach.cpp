@@ -1,0 +1,244 @@
+// `sample attach` and `sample record -a`: record processes from outside, print the summary.
+//
+//   whom? ─▶ open the file ─▶ watch them ─▶ record ─▶ summary and exports
+//
+// Whatever ends the recording (its time, Ctrl-C, the end of the processes), it is kept, and the
+// exit code is 0.
+#include "cli/output.h"
+#include "cli/record/machine.h"
+#include "cli/record/progress.h"
+#include "cli/record/recording.h"
+#include "cli/record/targets.h"
+#include "cli/refuse.h"
+#include "cli/verbs/verbs.h"
+#include "core/fd.h"
+#include "core/text.h"
+#include "sampler/attach/attach_session.h"
+#include "sampler/attach/machine_session.h"
+#include "sampler/attach/target_process.h"
+#include "sampler/collector/own_limits.h"
+#include "sampler/collector/process/proc_files.h"
+#include "trace/recording_writer.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace sample::cli {
+namespace {
+
+/// While it lives, the signals that would end us end the recording.
+class StopSignals {
+public:
+    StopSignals() {
+        sigset_t ours{};
+        ::sigemptyset(&ours);
+        for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+            ::sigaddset(&ours, signal);
+        }
+        ::pthread_sigmask(SIG_BLOCK, &ours, &before_);
+        signals_ = Fd{::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK)};
+        if (!signals_.is_open()) {
+            go_on();  // then they act as they would without us
+        }
+    }
+    ~StopSignals() { go_on(); }
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
+
+    /// Readable when one has come.
+    [[nodiscard]] int fd() const { return signals_.get(); }
+    /// Forgets the one that has come: from here on the next one ends us.
+    void go_on() {
+        signalfd_siginfo info{};
+        static_cast<void>(!::read(signals_.get(), &info, sizeof info));
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+private:
+    sigset_t before_{};
+    Fd signals_;
+};
+
+std::string list_of(const std::vector<pid_t>& pids) {
+    constexpr std::size_t kMostNamed = 8;
+    std::string list = fmt::format(
+        "{}",
+        fmt::join(pids.begin(),
+                  pids.begin() + static_cast<std::ptrdiff_t>(std::min(pids.size(), kMostNamed)),
+                  ", "));
+    return pids.size() > kMostNamed ? list + ", ..." : list;
+}
+
+/// Waits for `stop_fd`, a moment at most. True: it has come.
+bool has_stopped(int stop_fd) {
+    constexpr int kPauseMs = 10;
+    pollfd stop{stop_fd, POLLIN, 0};
+    return ::poll(&stop, 1, kPauseMs) > 0;
+}
+
+/// The process that `word`, an id or a name, is of.
+Result<pid_t> find_target(const std::string& word, bool waits, int stop_fd) {
+    pid_t pid = 0;
+    const char* const end = word.data() + word.size();
+    const auto parsed = std::from_chars(word.data(), end, pid);
+    if (parsed.ec == std::errc{} && parsed.ptr == end && pid > 0) {
+        return pid;
+    }
+    std::vector<pid_t> found = attach::processes_called(word);
+    while (found.empty() && waits) {
+        if (has_stopped(stop_fd)) {
+            return refuse(ErrorCode::not_found, "no process called {} has appeared", word);
+        }
+        found = attach::processes_called(word);
+    }
+    if (found.empty()) {
+        return refuse(ErrorCode::not_found,
+                      "no process is called {}: name its id, or wait for it with --wait", word);
+    }
+    if (found.size() > 1) {
+        return refuse("{} processes are called {}: name one or several of {}", found.size(), word,
+                      list_of(found));
+    }
+    return found.front();
+}
+
+}  // namespace
+
+Result<std::vector<pid_t>> find_targets(const AttachOptions& options, int stop_fd) {
+    std::vector<pid_t> pids;
+    for (const std::string& word : options.targets) {
+        SAMPLE_TRY(pid, find_target(word, options.waits, stop_fd));
+        SAMPLE_CHECK(attach::check_target(pid));
+        if (std::find(pids.begin(), pids.end(), pid) == pids.end()) {
+            pids.push_back(pid);
+        }
+    }
+    return pids;
+}
+
+std::string program_of(pid_t pid) {
+    const std::string executable = collector::executable_of(pid);
+    const auto stat = collector::stat_of(pid);
+    return executable.empty() ? (stat ? stat->name : "process")
+                              : std::string{without_deleted(executable)};
+}
+
+std::string command_lines_of(const std::vector<pid_t>& pids) {
+    std::string text;
+    for (const pid_t pid : pids) {
+        text += (text.empty() ? "" : " + ") + collector::command_line_of(pid);
+    }
+    return text;
+}
+
+namespace {
+
+/// Samples are taken from here on.
+struct Begun {
+    std::vector<pid_t> pids;
+    PreparedRecording prepared;
+    std::unique_ptr<attach::AttachSession> session;
+};
+
+/// `options` get the names of its files.
+Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, const Countdown& countdown,
+                    int stop_fd) {
+    // A process with many threads that are busy would leave us little time. But to wait for one may
+    // take hours.
+    std::optional<collector::InFront> in_front;
+    if (!asked.waits) {
+        in_front.emplace();
+    }
+    Begun begun;
+    SAMPLE_TRY(pids, find_targets(asked, stop_fd));
+    if (asked.waits) {
+        in_front.emplace();
+    }
+    begun.pids = std::move(pids);
+    SAMPLE_TRY(prepared,
+               prepare_recording(options, program_of(begun.pids.front()), begun.pids.front()));
+    begun.prepared = std::move(prepared);
+    collector::SessionOptions told = session_options_of(options);
+    told.command_line = command_lines_of(begun.pids);
+    told.stop_fd = stop_fd;
+    told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
+    auto session = attach::AttachSession::create(
+        std::move(told), begun.pids,
+        std::make_unique<trace::RecordingWriter>(std::move(begun.prepared.file.fd)));
+    if (!session) {
+        begun.prepared.file.discard();
+        return unexpected(session.error());
+    }
+    begun.session = std::move(*session);
+    return begun;
+}
+
+/// Makes of what `session` has recorded what is asked for. Returns the exit code.
+int conclude(const attach::OutsideSession& session, const attach::OutsideOutcome& outcome,
+             const RecordOptions& options, const std::string& path) {
+    if (outcome.failure) {
+        print_error("the recording is not whole: " + outcome.failure->message());
+    }
+    const FinishedRecording finished =
+        finish_recording(options, path, session.recorder(), !outcome.failure, !options.quiet);
+    tell(finished, options, path);
+    return finished.errors.empty() && !outcome.failure ? kExitOk : kExitFailure;
+}
+
+}  // namespace
+
+Result<int> run(const AttachOptions& asked) {
+    StopSignals signals;
+    RecordOptions options = asked.record;
+    const Countdown countdown{!options.quiet};
+    SAMPLE_TRY(begun, begin(asked, options, countdown, signals.fd()));
+    collector::yield_to_programs();
+    const attach::OutsideOutcome outcome = begun.session->run();
+    countdown.clear();
+    signals.go_on();
+    if (outcome.have_all_ended && !options.quiet) {
+        print_error(
+            begun.pids.size() == 1
+                ? fmt::format("process {} has ended, and the recording with it", begun.pids[0])
+                : "the processes have ended, and the recording with them");
+    }
+    return conclude(*begun.session, outcome, options, begun.prepared.path);
+}
+
+Result<int> record_machine(RecordOptions options) {
+    ignore_broken_pipes();
+    ignore_size_limit();
+    StopSignals signals;
+    const Countdown countdown{!options.quiet};
+    SAMPLE_TRY(prepared, prepare_recording(options, "machine", ::getpid()));
+    collector::SessionOptions told = session_options_of(options);
+    told.command_line = "every process of the machine";
+    told.stop_fd = signals.fd();
+    told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
+    auto session = attach::MachineSession::create(
+        std::move(told), std::make_unique<trace::RecordingWriter>(std::move(prepared.file.fd)));
+    if (!session) {
+        prepared.file.discard();
+        return unexpected(session.error());
+    }
+    attach::OutsideOutcome outcome;
+    {
+        // Among many busy processes it would get to read too late.
+        const collector::InFront in_front;
+        outcome = (*session)->run();
+    }
+    countdown.clear();
+    signals.go_on();
+    return conclude(**session, outcome, options, prepared.path);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,196 @@
+#include "cli/session_client.h"
+
+#include "cli/output.h"
+#include "cli/refuse.h"
+#include "core/text.h"
+#include "sampler/collector/control/control_socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+namespace sample::cli {
+namespace {
+
+constexpr time_t kPatienceSeconds = 10;
+constexpr std::size_t kMostReplyBytes = std::size_t{64} << 10U;
+/// Not behind any other line of it (docs/control.md).
+constexpr std::string_view kEndOfJson = "}\n";
+/// Names of a list of sessions, in an error.
+constexpr std::size_t kMostListed = 8;
+
+std::optional<pid_t> number_in(const std::string& text) {
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), pid);
+    return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() ? std::optional{pid}
+                                                                               : std::nullopt;
+}
+
+/// Root controls everybody's sessions.
+uid_t owner_of(std::optional<pid_t> pid) {
+    struct stat info {};
+    return pid && ::geteuid() == 0 && ::stat(("/proc/" + std::to_string(*pid)).c_str(), &info) == 0
+               ? info.st_uid
+               : ::geteuid();
+}
+
+struct Candidate {
+    pid_t collector = 0;
+    std::string command;
+    SessionClient client;
+    bool matches = false;
+};
+
+/// Those that answer.
+std::vector<Candidate> ask_all(uid_t uid, const std::string& target, std::optional<pid_t> pid) {
+    std::vector<Candidate> candidates;
+    for (const auto& [collector, path] : collector::find_sessions(uid)) {
+        auto client = SessionClient::connect(path, uid);
+        if (!client) {
+            continue;
+        }
+        const auto status =
+            client->ask(pid ? "status pid=" + std::to_string(*pid) : std::string{"status"});
+        if (!status) {
+            continue;
+        }
+        const auto value = [&](const char* key) {
+            const auto at = status->find(key);
+            return at != status->end() ? at->second : std::string{};
+        };
+        const bool matches = pid ? *pid == collector || value("member") == "1"
+                                 : program_of(value("command")) == target;
+        candidates.push_back({collector, value("command"), *std::move(client), matches});
+    }
+    return candidates;
+}
+
+std::string listed(const std::vector<Candidate>& candidates) {
+    std::string text;
+    for (std::size_t i = 0; i < candidates.size() && i < kMostListed; ++i) {
+        text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", candidates[i].collector,
+                            program_of(candidates[i].command));
+    }
+    return text + (candidates.size() > kMostListed ? ", …" : "");
+}
+
+}  // namespace
+
+Result<SessionClient> SessionClient::connect(const std::string& path, uid_t uid) {
+    SAMPLE_TRY(socket, collector::connect_to_session(path, uid));
+    const timeval patience{kPatienceSeconds, 0};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    return SessionClient{std::move(socket)};
+}
+
+bool SessionClient::receive() {
+    std::array<char, std::size_t{64} << 10U> buffer{};
+    ssize_t got = 0;
+    do {
+        got = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) {
+        heard_.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return got > 0;
+}
+
+Result<ControlReply> SessionClient::ask(std::string_view line) {
+    const std::string text = std::string{line} + "\n";
+    if (::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(text.size())) {
+        return unexpected(Error::from_errno("the session has ended"));
+    }
+    std::size_t end = 0;
+    while ((end = heard_.find('\n')) == std::string::npos) {
+        if (heard_.size() > kMostReplyBytes || !receive()) {
+            return unexpected(ErrorCode::truncated, "the session did not answer");
+        }
+    }
+    const std::string answer = heard_.substr(0, end);
+    heard_.erase(0, end + 1);
+    constexpr std::string_view kError = "error ";
+    if (answer.starts_with(kError)) {
+        return unexpected(ErrorCode::unsupported, answer.substr(kError.size()));
+    }
+    ControlReply reply;
+    for (std::size_t at = 0; at < answer.size();) {
+        const std::size_t stop = std::min(answer.find(' ', at), answer.size());
+        const std::string word = answer.substr(at, stop - at);
+        if (const std::size_t equals = word.find('='); equals != std::string::npos) {
+            reply[word.substr(0, equals)] = collector::percent_decoded(word.substr(equals + 1));
+        }
+        at = stop + 1;
+    }
+    return reply;
+}
+
+Result<SessionClient::Rest> SessionClient::copy_rest(int fd) {
+    // An export is made first: it takes as long as it takes.
+    const timeval none{};
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
+    Rest rest;
+    do {
+        SAMPLE_CHECK(write_all(fd, heard_));
+        rest.bytes += heard_.size();
+        rest.last += heard_;
+        rest.last.erase(0, rest.last.size() - std::min(rest.last.size(), kEndOfJson.size()));
+        heard_.clear();
+    } while (receive());
+    if (rest.bytes == 0) {
+        return unexpected(ErrorCode::truncated, "the session sent nothing: it may have ended");
+    }
+    return rest;
+}
+
+Result<void> SessionClient::copy_recording(int fd, std::uint64_t bytes) {
+    SAMPLE_TRY(rest, copy_rest(fd));
+    if (rest.bytes != bytes) {
+        return unexpected(ErrorCode::truncated,
+                          fmt::format("the session sent {} of {} bytes only", rest.bytes, bytes));
+    }
+    return {};
+}
+
+Result<void> SessionClient::copy_json(int fd) {
+    SAMPLE_TRY(rest, copy_rest(fd));
+    if (rest.last != kEndOfJson) {
+        return unexpected(ErrorCode::truncated, "the session sent a part of the data only");
+    }
+    return {};
+}
+
+std::string program_of(const std::string& command_line) {
+    return std::string{file_name(command_line.substr(0, command_line.find(' ')))};
+}
+
+Result<SessionClient> find_session(const std::string& target) {
+    const std::optional<pid_t> pid = number_in(target);
+    std::vector<Candidate> candidates = ask_all(owner_of(pid), target, pid);
+    if (candidates.empty()) {
+        return refuse(ErrorCode::not_found,
+                      "no session of yours runs: sample sessions lists them, and sample COMMAND "
+                      "starts one");
+    }
+    const std::string all = listed(candidates);
+    std::erase_if(candidates, [](const Candidate& each) { return !each.matches; });
+    if (candidates.empty()) {
+        return refuse(ErrorCode::not_found, "no session is '{}'; there is {}", target, all);
+    }
+    if (candidates.size() > 1) {
+        return refuse("several sessions are of '{}': name one by its number, {}", target,
+                      listed(candidates));
+    }
+    return std::move(candidates.front().client);
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,137 @@
+// `sample control`: tells a running session what to do. `sample sessions`: which there are.
+#include "cli/output.h"
+#include "cli/refuse.h"
+#include "cli/session_client.h"
+#include "cli/verbs/verbs.h"
+#include "cli/views/table.h"
+#include "core/text.h"
+#include "sampler/collector/control/control_socket.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+std::string value_of(const ControlReply& reply, const std::string& key) {
+    const auto at = reply.find(key);
+    return at != reply.end() ? at->second : std::string{};
+}
+
+std::uint64_t number_of(const ControlReply& reply, const std::string& key) {
+    const std::string text = value_of(reply, key);
+    std::uint64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+std::string sampling_text(const ControlReply& reply) {
+    return fmt::format("{} at {} Hz", value_of(reply, "state"), grouped(number_of(reply, "freq")));
+}
+
+std::string status_text(const ControlReply& reply) {
+    std::string text = fmt::format(
+        "{}\n  collector  {}\n  command    {} (pid {})\n  since      {} ago\n",
+        sampling_text(reply), value_of(reply, "pid"), printable(value_of(reply, "command")),
+        value_of(reply, "root"), session_length(number_of(reply, "elapsed_ms")));
+    if (reply.contains("left_ms")) {
+        text += fmt::format("  stops in   {}\n", session_length(number_of(reply, "left_ms")));
+    }
+    if (reply.contains("file")) {
+        text += fmt::format("  recording  {}, {} bytes so far\n",
+                            printable(value_of(reply, "file")), grouped(number_of(reply, "bytes")));
+    }
+    return text;
+}
+
+struct Running {
+    pid_t collector = 0;
+    ControlReply status;
+};
+
+std::vector<Running> running_sessions() {
+    std::vector<Running> sessions;
+    for (const auto& [pid, path] : collector::find_sessions(::geteuid())) {
+        if (auto client = SessionClient::connect(path, ::geteuid())) {
+            if (auto status = client->ask("status")) {
+                sessions.push_back({pid, *std::move(status)});
+            }
+        }
+    }
+    return sessions;
+}
+
+}  // namespace
+
+Result<int> run(const ControlOptions& options) {
+    SAMPLE_TRY(client, find_session(options.target));
+    std::string line = options.action;
+    if (options.action != kDumpAction) {
+        for (const std::string& argument : options.arguments) {
+            line += " " + argument;
+        }
+    }
+    SAMPLE_TRY(reply, client.ask(line));
+    if (options.action == kDumpAction) {
+        SAMPLE_CHECK(write_file_atomically(
+            options.arguments.front(),
+            [&client, bytes = number_of(reply, "bytes")](int fd) {
+                return client.copy_recording(fd, bytes);
+            },
+            options.force));
+    } else if (options.action == kDataAction) {
+        SAMPLE_CHECK(client.copy_json(STDOUT_FILENO));
+    } else {
+        SAMPLE_CHECK(write_to_stdout(
+            options.action == kStatusAction ? status_text(reply) : sampling_text(reply) + "\n"));
+    }
+    return kExitOk;
+}
+
+Result<int> run(const SessionsOptions& options) {
+    const std::vector<Running> sessions = running_sessions();
+    const auto text = [&](const char* key) {
+        return
+            [&sessions, key](std::size_t row) { return Json(value_of(sessions[row].status, key)); };
+    };
+    const auto number = [&](const char* key) {
+        return [&sessions, key](std::size_t row) {
+            return Json(number_of(sessions[row].status, key));
+        };
+    };
+    const auto age = [&](std::size_t row) {
+        return Json(session_length(number_of(sessions[row].status, "elapsed_ms")));
+    };
+    Table table;
+    table.rows = sessions.size();
+    table.columns = {{"collector", "session", Kind::id, number("pid")},
+                     {"root", "pid", Kind::id, number("root")},
+                     {"state", "state", Kind::word, text("state")},
+                     {"frequency_hz", "Hz", Kind::count, number("freq")},
+                     {"", "running for", Kind::figure, age},
+                     {"elapsed_ms", "", Kind::count, number("elapsed_ms")},
+                     {"bytes", "bytes", Kind::count, number("bytes")},
+                     {"file", "", Kind::word, text("file")},
+                     {"command", "", Kind::word, text("command")}};
+    table.name_heading = "command";
+    table.name = [&](std::size_t row, std::size_t /*room*/) {
+        return printable(value_of(sessions[row].status, "command"));
+    };
+    if (sessions.empty() && !options.json) {
+        SAMPLE_CHECK(write_to_stdout("no session of yours runs\n"));
+        return kExitOk;
+    }
+    SAMPLE_CHECK(write_to_stdout(
+        options.json ? dump(json_of(table))
+                     : text_of(table, detect_terminal(STDOUT_FILENO, options.color))));
+    return kExitOk;
+}
+
+}  // namespace sample::cli

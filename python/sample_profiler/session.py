@@ -1,0 +1,353 @@
+"""A session of `sample` by its socket: the same calls as include/sample/profiler.h, and docs/control.md has the words.
+
+No descriptor stays open between calls, and nothing is kept that a fork would have to take care of.
+"""
+import contextlib
+import dataclasses
+import enum
+import os
+import secrets
+import socket
+import stat
+import struct
+import typing
+import urllib.parse
+
+from .info import ProfilingInfo, deserialize
+
+_DEFAULT_HZ = 1000
+_MOST_HZ = 10000
+_PATIENCE_S = 5.0
+_PATIENCE_FOR_DATA_S = 60.0
+_MOST_LINE_BYTES = 1 << 16
+
+
+class Result(enum.Enum):
+    """What a call came to; str() of one says it in words."""
+    OK = "done"
+    NO_AGENT = "no agent: run the program with `sample -- COMMAND`"
+    NO_SESSION = "no session of `sample` records the process"
+    BAD_FREQUENCY = "the frequency must be from 1 to 10000 Hz"
+    NOT_OWNER = "another owner of the session has set the frequency"
+    AMBIGUOUS = "several sessions have that name: give a process id"
+    TIMED_OUT = "the session did not answer in time"
+    REFUSED = "the session refused"
+    NOT_OPEN = "the session is not open"
+    FAILED = "the system refused"
+
+    def __str__(self):
+        return self.value
+
+    def __bool__(self):
+        """Whether it was done."""
+        return self is Result.OK
+
+
+@dataclasses.dataclass
+class State:
+    is_connected: bool = False
+    is_sampling: bool = False
+    frequency_hz: int = 0
+    is_owner: bool = False
+
+
+@dataclasses.dataclass
+class Data:
+    """What a session has recorded so far, and of which process it was asked for."""
+    json: str
+    pid: int
+    name: str
+
+
+class _Failure(Exception):
+    def __init__(self, result, problem=""):
+        super().__init__(problem or str(result))
+        self.result = result
+
+
+def _identity(folder):
+    """None where somebody else could put a socket: docs/control.md."""
+    with contextlib.suppress(OSError):
+        info = os.lstat(folder)
+        if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) == 0o700:
+            return info.st_dev, info.st_ino
+    return None
+
+
+def _folders():
+    user = os.geteuid()
+    folders = [f"/run/user/{user}/sample", f"/tmp/sample-{user}"]
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/"):
+        folders.insert(0, os.path.join(runtime, "sample"))
+    seen = {None}
+    for folder in folders:
+        identity = _identity(folder)
+        if identity not in seen:
+            seen.add(identity)
+            yield folder
+
+
+def _sockets():
+    for folder in _folders():
+        with contextlib.suppress(OSError):
+            for name in sorted(os.listdir(folder)):
+                if name.endswith(".sock"):
+                    yield os.path.join(folder, name)
+
+
+def _receive(connection):
+    with contextlib.suppress(ConnectionResetError):
+        return connection.recv(1 << 16)
+    return b""
+
+
+def _converse(path, words, patience_s, wants_rest=False):
+    """The reply's line without `ok`, as a dict, and what follows it if that is wanted; raises _Failure."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(patience_s)
+            connection.connect(path)
+            user = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+            if user not in (0, os.geteuid()):
+                raise _Failure(Result.NO_SESSION)
+            connection.sendall(words.encode() + b"\n")
+            got = _receive(connection)
+            while b"\n" not in got and len(got) < _MOST_LINE_BYTES:
+                more = _receive(connection)
+                if not more:
+                    raise _Failure(Result.NO_SESSION)
+                got += more
+            line, _, rest = got.partition(b"\n")
+            parts = [rest]
+            is_over = not (wants_rest and line.startswith(b"ok"))
+            while not is_over:
+                parts.append(_receive(connection))
+                is_over = not parts[-1]
+    except socket.timeout as problem:
+        raise _Failure(Result.TIMED_OUT) from problem
+    except (FileNotFoundError, ConnectionError, PermissionError) as problem:
+        raise _Failure(Result.NO_SESSION) from problem
+    except OSError as problem:
+        raise _Failure(Result.FAILED, str(problem)) from problem
+    text = line.decode(errors="replace")
+    status, _, values = text.partition(" ")
+    if status != "ok":
+        raise _Failure(Result.REFUSED, values if status == "error" else text)
+    pairs = (word.partition("=") for word in values.split())
+    return {key: urllib.parse.unquote(value) for key, _, value in pairs}, b"".join(parts)
+
+
+def _number(values, key, missing=0):
+    with contextlib.suppress(ValueError):
+        return int(values.get(key, missing))
+    return missing
+
+
+def _comm(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+        return file.read().rstrip("\n")
+    return ""
+
+
+def _is_called(pid, name):
+    if _comm(pid) == name:
+        return True
+    with contextlib.suppress(OSError):
+        return os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name
+    return False
+
+
+def _sessions_of(process, patience_s):
+    """Sockets, and the process in each session: of an id, or of a name, which is that of the session's command or of
+    its first process."""
+    words = f"status pid={process}" if isinstance(process, int) else "status"
+    for path in _sockets():
+        try:
+            values, _ = _converse(path, words, patience_s)
+        except _Failure:
+            continue  # A socket that was left behind.
+        first = _number(values, "root")
+        if isinstance(process, int):
+            if _number(values, "member"):
+                yield path, process
+        elif _is_called(first, process) or os.path.basename(values.get("command", "").split(" ")[0]) == process:
+            yield path, first
+
+
+def _has_agent():
+    with contextlib.suppress(OSError), open("/proc/self/maps", "rb") as maps:
+        return any(b"/libsample.so" in line or b"/libsample-memory.so" in line for line in maps)
+    return False
+
+
+class Profiler:
+    """The session of this process, or of another one, by its id or its name.
+
+    LookupError: no session records that process, or several have that name, which is that of a session's command or of
+    its first process. Calls return a Result, which
+    is true where it is Result.OK. A session is one run of `sample` with all the processes that it records: what is
+    started or stopped here is started or stopped for all of them. One thread's at a time.
+    """
+
+    def __init__(self, process: typing.Union[int, str, None] = None, timeout_s: typing.Optional[float] = None):
+        self.pid = None
+        self.problem = ""
+        self.is_owner = False
+        self.on_new_data: typing.Optional[typing.Callable[[Data], None]] = None
+        self._timeout_s = timeout_s
+        self._token = None
+        self._own = None  # The process that _path is of, and the answer.
+        self._path = None
+        if process is not None:
+            self._find(process)
+
+    def start(self, freq: int = _DEFAULT_HZ) -> Result:
+        """Samples `freq` times a CPU second from now on: 1 to 10000."""
+        return self._set("start freq={}", freq)
+
+    def stop(self) -> Result:
+        return self._tell("stop")
+
+    def pause(self) -> Result:
+        return self._tell("pause")
+
+    def resume(self) -> Result:
+        return self._tell("resume")
+
+    def set_frequency(self, freq: int) -> Result:
+        return self._set("freq {}", freq)
+
+    def status(self) -> State:
+        """All false and zero where nobody answers."""
+        try:
+            values = self._ask("status")[0]
+        except _Failure:
+            return State()
+        return State(True, values.get("state") == "running", _number(values, "freq"), self.is_owner)
+
+    def open(self) -> Result:
+        """Joins those who share the session: the first one owns it and sets the frequency; what was recorded is kept
+        until the last one has closed."""
+        if self._token is not None:
+            return Result.OK
+        self._token = secrets.token_hex(16)
+        try:
+            values = self._ask("open")[0]
+        except _Failure as failure:
+            self._token = None
+            return self._note(failure)
+        self.is_owner = _number(values, "owner") != 0
+        return Result.OK
+
+    def close(self) -> Result:
+        if self._token is None:
+            return Result.NOT_OPEN if self._has_somebody() else Result.NO_AGENT
+        result = self._tell("close")
+        self._token = None
+        self.is_owner = False
+        return result
+
+    @property
+    def is_open(self) -> bool:
+        return self._token is not None
+
+    def request_data(self) -> Result:
+        """Asks for the callgraph of what was recorded so far, and gives it to on_new_data before it returns."""
+        try:
+            data = self._data()
+        except _Failure as failure:
+            return self._note(failure)
+        if self.on_new_data is not None:
+            self.on_new_data(data)
+        return Result.OK
+
+    def data(self) -> typing.Optional[ProfilingInfo]:
+        """The same, deserialized; None where there is none."""
+        try:
+            return deserialize(self._data().json)
+        except _Failure as failure:
+            self._note(failure)
+            return None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.is_open:
+            self.close()
+
+    def _find(self, process):
+        found = list(_sessions_of(process, self._timeout_s or _PATIENCE_S))
+        if len(found) != 1:
+            result = Result.AMBIGUOUS if found else Result.NO_SESSION
+            raise LookupError(f"{process}: {result}")
+        self._path, self.pid = found[0]
+
+    def _has_somebody(self):
+        """Whose agent this process has is looked up once, and again in a forked child."""
+        if self.pid is not None:
+            return True
+        me = os.getpid()
+        if self._own is None or self._own[0] != me:
+            self._own = (me, _has_agent())
+            self._path = None
+        return self._own[1]
+
+    def _ask(self, words, patience_s=_PATIENCE_S):
+        if not self._has_somebody():
+            raise _Failure(Result.NO_AGENT)
+        patience_s = self._timeout_s or patience_s
+        if self._path is None:
+            self._path = next((path for path, _ in _sessions_of(os.getpid(), patience_s)), None)
+        if self._path is None:
+            raise _Failure(Result.NO_SESSION)
+        words = words if self._token is None else f"{words} token={self._token}"
+        return _converse(self._path, words, patience_s, words.startswith("data"))
+
+    def _data(self):
+        json = self._ask("data", _PATIENCE_FOR_DATA_S)[1]
+        if not json:
+            raise _Failure(Result.REFUSED, "the session sent nothing: it may have ended")
+        if not json.endswith(b"}\n"):
+            raise _Failure(Result.REFUSED, "the session sent a part of the data only")
+        pid = self.pid if self.pid is not None else os.getpid()
+        return Data(json.decode(), pid, _comm(pid))
+
+    def _note(self, failure):
+        self.problem = str(failure)
+        return failure.result
+
+    def _tell(self, words):
+        try:
+            self._ask(words)
+        except _Failure as failure:
+            return self._note(failure)
+        return Result.OK
+
+    def _set(self, words, freq):
+        if not self._has_somebody():
+            return Result.NO_AGENT
+        if not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ:
+            return Result.BAD_FREQUENCY
+        try:
+            values = self._ask(words.format(freq))[0]
+        except _Failure as failure:
+            return self._note(failure)
+        is_others = _number(values, "owner", 1) == 0 and _number(values, "freq", freq) != freq
+        return Result.NOT_OWNER if is_others else Result.OK
+
+
+@contextlib.contextmanager
+def profile(process: typing.Union[int, str, None] = None, freq: int = _DEFAULT_HZ):
+    """Samples inside of the block, this process or another one, and gives a Profiler. Without the agent the block
+    runs as it would without this. ValueError: no such frequency. LookupError: as Profiler's."""
+    if not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ:
+        raise ValueError(str(Result.BAD_FREQUENCY))
+    profiler = Profiler(process)
+    result = profiler.start(freq)
+    try:
+        yield profiler
+    finally:
+        if result in (Result.OK, Result.NOT_OWNER):
+            profiler.stop()

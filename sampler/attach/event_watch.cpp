@@ -1,0 +1,222 @@
+#include "sampler/attach/event_watch.h"
+
+#include "sampler/collector/process/proc_files.h"
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace sample::attach {
+namespace {
+
+/// A ring has room for the samples of so long, as this process may have to wait for a processor.
+constexpr std::uint64_t kRingNs = 100'000'000;
+/// And to look at processes that come, in recordings of them all.
+constexpr std::uint64_t kMachineRingNs = 1'000'000'000;
+constexpr std::size_t kLeastRing = std::size_t{64} << 10U;
+constexpr std::size_t kMostOfRings = std::size_t{256} << 20U;
+/// So many of the largest samples have room in a ring.
+constexpr std::size_t kSamplesInRing = 16;
+
+int online_cpus() {
+    return static_cast<int>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+}
+
+std::size_t wanted_ring_bytes(std::uint64_t period_ns, std::uint64_t ring_ns) {
+    const std::size_t most = kMostOfRings / static_cast<std::size_t>(online_cpus());
+    const std::size_t wanted =
+        ring_ns / std::max<std::uint64_t>(period_ns, 1) * std::size_t{EventWatch::kMostStackBytes};
+    return std::bit_floor(
+        std::clamp(wanted, std::size_t{1} << 20U, std::max(most, std::size_t{1} << 20U)));
+}
+
+std::uint32_t stack_bytes_for(std::size_t ring_bytes) {
+    return static_cast<std::uint32_t>(
+        std::min<std::size_t>(EventWatch::kMostStackBytes, ring_bytes / kSamplesInRing));
+}
+
+}  // namespace
+
+std::vector<pid_t> threads_of(pid_t pid) {
+    std::vector<pid_t> threads;
+    std::error_code error;
+    std::filesystem::directory_iterator at{collector::proc_path(pid, "task"), error};
+    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
+        const std::string name = at->path().filename();
+        pid_t tid = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc{}) {
+            threads.push_back(tid);
+        }
+    }
+    return threads;
+}
+
+EventWatch::EventWatch(std::uint64_t period_ns, Watching whom, collector::KernelFrames kernel)
+    : kernel_{kernel} {
+    wishes_.with_kernel_frames = kernel != collector::KernelFrames::off;
+    wishes_.period_ns = period_ns;
+    wishes_.with_children = whom != Watching::threads;
+    wishes_.of_machine = whom == Watching::machine;
+    // The count of a CPU's event says nothing of single threads.
+    wishes_.with_count = !wishes_.of_machine;
+    wishes_.ring_bytes =
+        wanted_ring_bytes(period_ns, wishes_.of_machine ? kMachineRingNs : kRingNs);
+    wishes_.stack_bytes = stack_bytes_for(wishes_.ring_bytes);
+}
+
+Fd EventWatch::open(pid_t tid, int cpu) {
+    perf_event_attr attributes = attributes_of(wishes_);
+    return Fd{static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC))};
+}
+
+Result<void> EventWatch::begin(pid_t tid) {
+    const int cpu = tid == kEveryThread ? 0 : -1;
+    bool is_open = open(tid, cpu).is_open();
+    if (!is_open && (errno == EACCES || errno == EPERM)) {
+        wishes_.exclude_kernel = true;
+        wishes_.with_kernel_frames = false;
+        is_open = open(tid, cpu).is_open();
+    }
+    if (!is_open && errno == EINVAL) {
+        wishes_.with_count = false;  // before Linux 6.12
+        is_open = open(tid, cpu).is_open();
+    }
+    if (!is_open && (errno == EINVAL || errno == E2BIG) && !wishes_.with_children) {
+        wishes_.with_children = true;  // before Linux 5.13; nobody takes what forked processes do
+        is_open = open(tid, cpu).is_open();
+    }
+    if (!is_open) {
+        return unexpected(Error::from_errno("cannot watch a thread"));
+    }
+    if (wishes_.exclude_kernel && kernel_ == collector::KernelFrames::on) {
+        return unexpected(
+            ErrorCode::permission,
+            "the kernel's frames are not yours to see: sudo sysctl "
+            "kernel.perf_event_paranoid=1, run sample as root, or leave --kernel on out");
+    }
+    for (;;) {
+        Result<void> made = make_rings(tid);
+        if (made || made.error().errno_value != EPERM || wishes_.ring_bytes <= kLeastRing) {
+            return made;
+        }
+        rings_.clear();
+        events_.clear();
+        cpus_.clear();
+        wishes_.ring_bytes /= 2;
+        wishes_.stack_bytes = stack_bytes_for(wishes_.ring_bytes);
+    }
+}
+
+Result<void> EventWatch::make_rings(pid_t tid) {
+    const auto configured = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
+    for (int cpu = 0; cpu < configured; ++cpu) {
+        Fd event = open(tid, cpu);
+        if (!event.is_open() && errno == ENODEV) {
+            continue;  // it is off
+        }
+        if (!event.is_open()) {
+            return unexpected(Error::from_errno("cannot watch a thread"));
+        }
+        SAMPLE_TRY(ring, EventRing::map(event.get(), wishes_.ring_bytes));
+        cpus_.push_back({cpu, rings_.size()});
+        rings_.push_back(std::move(ring));
+        events_.push_back(std::move(event));
+    }
+    return {};
+}
+
+Result<void> EventWatch::watch(pid_t tid) {
+    known_.insert(tid);
+    if (rings_.empty()) {
+        return begin(tid);
+    }
+    for (const Cpu& cpu : cpus_) {
+        Fd event = open(tid, cpu.number);
+        if (!event.is_open() && errno == ESRCH) {
+            return {};
+        }
+        if (!event.is_open() && errno == ENODEV) {
+            continue;
+        }
+        if (!event.is_open()) {
+            return unexpected(Error::from_errno("cannot watch a thread"));
+        }
+        SAMPLE_CHECK(rings_[cpu.ring]->share(event.get()));
+        events_.push_back(std::move(event));
+    }
+    return {};
+}
+
+void EventWatch::stop() {
+    for (const Fd& event : events_) {
+        // With those that it was handed on to.
+        static_cast<void>(::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0));
+    }
+    // Those that own the rings stay, as the rings do.
+    for (std::size_t i = rings_.size(); i < events_.size(); ++i) {
+        past_ += collector::read_event(events_[i].get());
+    }
+    events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(rings_.size()), events_.end());
+}
+
+void EventWatch::begin_anew(std::uint32_t stack_bytes) {
+    known_.clear();
+    wishes_.stack_bytes = stack_bytes;
+}
+
+void EventWatch::drain(EventSink& sink, std::uint64_t until) {
+    for (const auto& ring : rings_) {
+        ring->refresh();
+    }
+    for (;;) {
+        std::size_t oldest = rings_.size();
+        std::uint64_t oldest_ns = until;
+        for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
+            const auto record = rings_[ring]->peek();
+            if (!record.empty() && time_of(record) < oldest_ns) {
+                oldest = ring;
+                oldest_ns = time_of(record);
+            }
+        }
+        if (oldest == rings_.size()) {
+            return;
+        }
+        decode(rings_[oldest]->peek(), wishes_, oldest, sink);
+        rings_[oldest]->pop();
+    }
+}
+
+int EventWatch::drain_ms() const {
+    constexpr std::uint64_t kNsPerMs = 1'000'000;
+    constexpr std::uint64_t kLeastMs = 20;
+    constexpr std::uint64_t kMostMs = 100;
+    // Not many stacks may be cut off before longer copies are asked for; and files of processes
+    // that come and go are soon gone.
+    constexpr std::uint64_t kSamples = 64;
+    const std::uint64_t most_ms =
+        wishes_.with_children
+            ? kLeastMs
+            : std::clamp(kSamples * wishes_.period_ns / kNsPerMs, kLeastMs, kMostMs);
+    const std::uint64_t samples = wishes_.ring_bytes / wishes_.stack_bytes;
+    return static_cast<int>(
+        std::clamp(samples * wishes_.period_ns / 4 / kNsPerMs, std::uint64_t{1}, most_ms));
+}
+
+collector::EventTimes EventWatch::times() const {
+    collector::EventTimes sum = past_;
+    for (const Fd& event : events_) {
+        sum += collector::read_event(event.get());
+    }
+    return sum;
+}
+
+}  // namespace sample::attach

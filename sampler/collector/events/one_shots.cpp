@@ -1,0 +1,308 @@
+#include "sampler/collector/events/one_shots.h"
+
+#include "sampler/capture/capture.h"
+#include "sampler/collector/events/gatekeeper.h"
+#include "sampler/collector/process/area_mapping.h"
+#include "sampler/collector/process/proc_files.h"
+#include "sampler/source/tasks.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+namespace sample::collector {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::nanoseconds kLookAround = 50ms;
+/// With fewer switches a CPU second than these, and than half of the samples asked for, timers are
+/// not what sampling costs.
+constexpr std::uint64_t kManySwitches = 2'000;
+/// In a look, or nothing is known yet.
+constexpr std::uint64_t kLeastSwitches = 50;
+constexpr std::uint64_t kLeastCpuNs = 1'000'000;
+/// One after the other, before a process gets its events back.
+constexpr std::uint32_t kCalmLooks = 5;
+/// A process with more threads keeps its events.
+constexpr std::size_t kMostTasks = 64;
+/// Looked at in one go, of all processes: some 100 µs.
+constexpr std::size_t kMostLooked = 64;
+constexpr std::uint64_t kLeastIntervalNs = 1'000'000;
+/// Arming takes at most this part of a thread's time.
+constexpr std::uint64_t kArmingShare = 40;
+constexpr std::uint64_t kFirstArmingCostNs = 50'000;
+constexpr std::uint64_t kMostArmingCostNs = 250'000;
+/// The kernel makes no shorter timer of an event.
+constexpr std::uint64_t kShortestNs = 10'000;
+/// A random part of so many switches, so that where the thread was met does not matter.
+constexpr std::uint64_t kSpreadBursts = 4;
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+/// "CPU_NS WAIT_NS SWITCHES"; zeros if it cannot be read.
+TaskClocks read_clocks(const Fd& schedstat) {
+    std::array<char, 96> text{};
+    const ssize_t bytes = ::pread(schedstat.get(), text.data(), text.size(), 0);
+    if (bytes <= 0) {
+        return {};
+    }
+    std::array<std::uint64_t, 3> numbers{};
+    const char* at = text.data();
+    for (std::uint64_t& number : numbers) {
+        at = std::from_chars(at, text.data() + bytes, number).ptr + 1;
+    }
+    return {numbers[0], numbers[2]};
+}
+
+std::uint64_t own_cpu_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+/// Of a thread of another process.
+Fd open_event(pid_t tid, std::uint64_t period_ns, bool inherits) {
+    source::PerfRequest request;
+    request.period = period_ns;
+    request.cookie = capture::kSampleCookie;
+    request.sigtrap = true;
+    request.inherits = inherits;
+    return Fd{std::max(source::open_event(request, tid), -1)};
+}
+
+}  // namespace
+
+OneShots::OneShots(Gatekeeper& gatekeeper, std::uint64_t period_ns)
+    : gatekeeper_{gatekeeper},
+      period_ns_{period_ns},
+      arming_cost_ns_{kFirstArmingCostNs},
+      random_{static_cast<std::minstd_rand::result_type>(own_cpu_ns())},
+      thread_{[this] { run(); }} {}
+
+OneShots::~OneShots() {
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void OneShots::watch(pid_t pid, std::shared_ptr<AreaMapping> image) {
+    const std::lock_guard lock{mutex_};
+    Process& process = processes_.emplace_back();
+    process.image = std::move(image);
+    process.folder = Fd{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (processes_.size() == 1) {
+        changed_.notify_all();
+    }
+}
+
+void OneShots::forget(const AreaMapping& image) {
+    const std::lock_guard lock{mutex_};
+    processes_.remove_if([&](const Process& each) { return each.image.get() == &image; });
+}
+
+bool OneShots::has_taken_over(const AreaMapping& image) const {
+    return std::any_of(processes_.begin(), processes_.end(), [&](const Process& each) {
+        return each.image.get() == &image && each.by_one_shots;
+    });
+}
+
+std::uint64_t OneShots::interval_ns() const {
+    // Never so short that a sample is taken for one of a period.
+    return std::max({2 * period_ns_, kLeastIntervalNs, kArmingShare * arming_cost_ns_});
+}
+
+std::uint64_t OneShots::random_below(std::uint64_t limit) {
+    return std::uniform_int_distribution<std::uint64_t>{0, limit}(random_);
+}
+
+bool OneShots::switches_often(const TaskClocks& done) const {
+    const std::uint64_t many = std::max(kManySwitches, kNsPerSecond / period_ns_ / 2);
+    return done.switches >= kLeastSwitches && done.cpu_ns != 0 &&
+           done.switches * kNsPerSecond > many * done.cpu_ns;
+}
+
+void OneShots::run() {
+    auto next_look = std::chrono::steady_clock::now() + kLookAround;
+    std::unique_lock lock{mutex_};
+    while (!stopping_) {
+        if (processes_.empty()) {
+            changed_.wait(lock);
+            continue;
+        }
+        auto wake = next_look;
+        if (std::any_of(processes_.begin(), processes_.end(),
+                        [](const Process& each) { return each.by_one_shots; })) {
+            const std::uint64_t interval = interval_ns();
+            wake = std::min(
+                wake, std::chrono::steady_clock::now() +
+                          std::chrono::nanoseconds{interval / 4 + random_below(interval / 2)});
+        }
+        changed_.wait_until(lock, wake);
+        ++ticks_;
+        visit_some([this](Process& process) {
+            for (Task& task : process.tasks) {
+                if (process.by_one_shots) {
+                    tick(process, task);
+                }
+            }
+        });
+        if (std::chrono::steady_clock::now() >= next_look) {
+            visit_some([this](Process& process) { look_at(process); });
+            next_look = std::chrono::steady_clock::now() + kLookAround;
+        }
+    }
+}
+
+template <class Visit>
+void OneShots::visit_some(Visit visit) {
+    std::size_t tasks = 0;
+    for (std::size_t left = processes_.size(); left != 0 && tasks < kMostLooked; --left) {
+        Process& process = processes_.front();
+        visit(process);
+        tasks += process.tasks.size() + 1;
+        processes_.splice(processes_.end(), processes_, processes_.begin());
+    }
+}
+
+void OneShots::list_tasks(Process& process) const {
+    const auto observer = static_cast<pid_t>(process.image->area().header.observer_tid.load());
+    std::vector<Task> listed;
+    source::for_each_number(process.folder.get(), [&](int tid) {
+        const auto known = std::find_if(process.tasks.begin(), process.tasks.end(),
+                                        [tid](const Task& task) { return task.tid == tid; });
+        if (tid == observer) {
+            return true;
+        }
+        if (known != process.tasks.end()) {
+            listed.push_back(std::move(*known));
+            return true;
+        }
+        Task& task = listed.emplace_back();
+        task.tid = tid;
+        task.schedstat =
+            Fd{::openat(process.folder.get(), (std::to_string(tid) + "/schedstat").c_str(),
+                        O_RDONLY | O_CLOEXEC)};
+        task.seen = read_clocks(task.schedstat);
+        task.sampled_ns = task.seen.cpu_ns;
+        // All are wanted where each is to get an event back.
+        return process.by_one_shots || listed.size() <= kMostTasks;
+    });
+    process.tasks = std::move(listed);
+}
+
+TaskClocks OneShots::measure(Process& process) const {
+    TaskClocks done;
+    for (Task& task : process.tasks) {
+        const TaskClocks now = read_clocks(task.schedstat);
+        if (now.cpu_ns < task.seen.cpu_ns) {
+            continue;  // it has ended
+        }
+        const TaskClocks more{now.cpu_ns - task.seen.cpu_ns, now.switches - task.seen.switches};
+        if (more.switches != 0) {
+            task.burst_ns = more.cpu_ns / more.switches;
+        }
+        done.cpu_ns += more.cpu_ns;
+        done.switches += more.switches;
+        task.seen = now;
+    }
+    // Each tick of ours may have put it off the processor.
+    done.switches -= std::min(done.switches, ticks_ - std::exchange(process.seen_ticks, ticks_));
+    return done;
+}
+
+void OneShots::look_at(Process& process) {
+    const TaskClocks done = measure(process);
+    cpu_ns_ += process.by_one_shots ? done.cpu_ns : 0;
+    list_tasks(process);
+    if (process.tasks.empty() || process.tasks.size() > kMostTasks) {
+        if (process.by_one_shots) {
+            give_periods(process);
+        }
+        return;
+    }
+    if (switches_often(done)) {
+        process.calm_looks = 0;
+        most_switches_ = std::max(most_switches_, done.switches * kNsPerSecond / done.cpu_ns);
+        if (!process.by_one_shots) {
+            give_one_shots(process);
+        }
+    } else if (process.by_one_shots && done.cpu_ns >= kLeastCpuNs &&
+               ++process.calm_looks >= kCalmLooks) {
+        give_periods(process);
+    }
+}
+
+void OneShots::give_one_shots(Process& process) {
+    if (!open_event(process.tasks.front().tid, kShortestNs, false).is_open()) {
+        return;
+    }
+    gatekeeper_.replace(*process.image, {});
+    process.by_one_shots = true;
+    switched_processes_ += std::exchange(process.is_counted, true) ? 0 : 1;
+    for (Task& task : process.tasks) {
+        task.sampled_ns = task.seen.cpu_ns;
+    }
+}
+
+void OneShots::give_periods(Process& process) {
+    std::vector<Fd> events;
+    for (Task& task : process.tasks) {
+        gatekeeper_.remove_one_shot(*process.image, task.tid);
+        task.armed = false;
+        if (Fd event = open_event(task.tid, period_ns_, true); event.is_open()) {
+            events.push_back(std::move(event));
+        }
+    }
+    gatekeeper_.replace(*process.image, std::move(events));
+    process.by_one_shots = false;
+    process.calm_looks = 0;
+}
+
+void OneShots::tick(const Process& process, Task& task) {
+    const std::uint64_t cpu_ns = read_clocks(task.schedstat).cpu_ns;
+    if (task.armed && cpu_ns >= task.sampled_ns) {
+        gatekeeper_.remove_one_shot(*process.image, task.tid);
+        task.armed = false;
+    }
+    if (!task.armed && cpu_ns >= task.sampled_ns + interval_ns()) {
+        arm(process, task, cpu_ns);
+    }
+}
+
+void OneShots::arm(const Process& process, Task& task, std::uint64_t cpu_ns) {
+    const std::uint64_t before = own_cpu_ns();
+    const std::uint64_t spread = std::min(kSpreadBursts * task.burst_ns, interval_ns());
+    const std::uint64_t after = kShortestNs + random_below(spread);
+    task.armed =
+        gatekeeper_.add_one_shot(*process.image, task.tid, open_event(task.tid, after, false));
+    task.sampled_ns = cpu_ns + after;
+    // It goes up and down slowly, since some are armed while another thread keeps us waiting.
+    arming_cost_ns_ =
+        std::min((7 * arming_cost_ns_ + 2 * (own_cpu_ns() - before)) / 8, kMostArmingCostNs);
+}
+
+std::string OneShots::note() {
+    const std::lock_guard lock{mutex_};
+    constexpr std::uint64_t kWorthTelling = 100'000'000;
+    if (cpu_ns_ < kWorthTelling) {
+        return {};
+    }
+    return std::to_string(switched_processes_) +
+           (switched_processes_ == 1 ? " process" : " processes") +
+           " left the processor often, up to " + std::to_string(most_switches_) +
+           " times a second of CPU time: sampled less often while so, to cost nothing at a switch; "
+           "durations still add up";
+}
+
+}  // namespace sample::collector

@@ -1,0 +1,133 @@
+// `sample control`: a session that runs stops, goes on, samples faster, and hands out what it has.
+#include "each_source.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace sample::e2e {
+namespace {
+
+/// A shell's words, with `control` for the session that it runs in, and the three parts of a
+/// program that the shell's own words end.
+constexpr const char* kShell = R"(
+TOLD={1}/told
+control() {{ LD_PRELOAD= SAMPLE_SESSION= {0} control $$ "$@" >>$TOLD || echo "failed=$*"; }}
+enough() {{
+    touch {1}/$1
+    until [ -e {1}/$1.seen ]; do sleep 0.02; done
+}}
+{2} {1}/first {1}/second {1}/third &
+sleep 0.4
+{3}
+wait
+)";
+
+template <class Base>
+class Controlled : public Base {
+protected:
+    [[nodiscard]] Outcome record_parts(const Words& options, const char* script) const {
+        Words words = {"--quiet", "--force", "-o", this->recording()};
+        words.insert(words.end(), options.begin(), options.end());
+        const std::string folder = this->file("").parent_path();
+        const Words command = {"--", "sh", "-c",
+                               fmt::format(kShell, sample_path(), folder, target("parts"), script)};
+        words.insert(words.end(), command.begin(), command.end());
+        return this->sample(words, {.settings = {{"XDG_RUNTIME_DIR", folder}}});
+    }
+    static std::string notes_of(const Recording& seen) { return seen.stats()["notes"].dump(); }
+};
+
+using Control = Controlled<EachSource>;
+
+TEST_P(Control, what_runs_while_sampling_is_stopped_is_in_no_figure) {
+    const Outcome outcome = record_parts({"--source", GetParam()}, R"(
+control stop
+enough first
+sleep 0.4
+enough second
+control start
+sleep 0.4
+enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
+    const Recording seen = recorded();
+    EXPECT_GT(seen.total_us("first_part"), 0);
+    EXPECT_EQ(seen.total_us("second_part"), 0);
+    EXPECT_GT(seen.total_us("third_part"), 0);
+    EXPECT_NEAR(seen.roots_us() / seen.stat("process_cpu_us"), 1, 0.01);
+    EXPECT_LT(seen.total_us("third_part"), 1.05 * told(outcome.out, "third_us"));
+    EXPECT_NE(notes_of(seen).find("sampling was stopped 1 time, "), std::string::npos)
+        << notes_of(seen);
+}
+
+SAMPLE_FOR_EACH_SOURCE(Control);
+
+/// Of the source whose samples come by the thread's own clock, in the kernel, too: what another one
+/// meets late it meets in the next part.
+class ControlledFrequency : public Control {};
+
+TEST_P(ControlledFrequency, each_part_keeps_its_time) {
+    const Outcome outcome = record_parts({"--source", GetParam()}, R"(
+control freq 10k
+enough first
+sleep 0.6
+control freq 1k
+enough second
+sleep 0.6
+enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
+    const Recording seen = recorded();
+    constexpr double kTwoPeriodsUs = 2000;
+    for (const std::string part : {"first", "second", "third"}) {
+        const double truth = told(outcome.out, part + "_us");
+        EXPECT_NEAR(seen.total_us(part + "_part"), truth, 0.01 * truth + kTwoPeriodsUs) << part;
+    }
+    EXPECT_GT(seen.stat("samples"), 4 * told(outcome.out, "second_us") / 1000) << "at 10 kHz";
+    EXPECT_NE(notes_of(seen).find("1000 Hz at first, 10000 from"), std::string::npos)
+        << notes_of(seen);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ControlledFrequency, testing::Values("sigtrap"), source_of);
+
+using ControlledSession = Controlled<Session>;
+
+TEST_F(ControlledSession, a_stop_by_hand_cancels_the_countdown) {
+    const Outcome outcome = record_parts({"--time", "1s"}, R"(
+control pause
+control status
+control resume
+control stop
+sleep 1
+control start
+control status
+enough first
+enough second
+rm "$TOLD"
+control time 200ms
+until control status && grep -q '^stopped at' "$TOLD"; do sleep 0.1; done
+enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("second_part"), 0) << "the session went on behind the second";
+}
+
+TEST_F(ControlledSession, the_recording_so_far_is_handed_out) {
+    const Outcome outcome = record_parts({}, R"(
+control dump "$TOLD.utrace"
+rm "$TOLD"
+control data
+enough first; enough second; enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
+    const Recording so_far{file("told.utrace")};
+    EXPECT_GT(so_far.total_us("first_part"), 0);
+    EXPECT_EQ(so_far.total_us("third_part"), 0);
+    std::ifstream told{file("told")};
+    const auto data = nlohmann::json::parse(told, nullptr, false);
+    EXPECT_EQ(data.value("Version", 0), 2);
+}
+
+}  // namespace
+}  // namespace sample::e2e

@@ -1,0 +1,38 @@
+// Profiler modules that do what they should not, by the name that HOSTILE says.
+#include "sample/profiler_module.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+#define JOINED_(a, b) a##b
+#define JOINED(a, b) JOINED_(a, b)
+#define QUOTED_(a) #a
+#define QUOTED(a) QUOTED_(a)
+
+namespace {
+
+constexpr std::string_view kName = QUOTED(HOSTILE);
+
+void be_hostile() {
+    if (kName == "crashes") {
+        *static_cast<volatile int*>(nullptr) = 1;
+    } else if (kName == "loops") {
+        // So that the test ends: somebody else says it is slow long before.
+        ::sleep(8);
+    } else if (kName == "throws") {
+        throw std::runtime_error{"thrown in a module's init"};
+    } else if (kName == "closes") {
+        for (int fd = 3; fd < 1024; ++fd) {
+            ::close(fd);
+        }
+    }
+}
+
+}  // namespace
+
+SAMPLE_PROFILER_EXPORT void JOINED(sample_profiler_init_, HOSTILE)(const char* /*description*/) {
+    be_hostile();
+}
