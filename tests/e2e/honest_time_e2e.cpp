@@ -145,7 +145,10 @@ TEST_P(EachSource, more_threads_than_processors_have_their_own_time_each) {
         at = outcome.out.find("worker_cpu_ns=", at);
         ASSERT_NE(at, std::string::npos) << outcome.out;
         const double truth_us = told(outcome.out.substr(at), "worker_cpu_ns") / 1000;
-        EXPECT_NEAR(thread_us("worker-" + std::to_string(worker)) / truth_us, 1, 0.03);
+        // Its way in and out is its own, too, and no part of what it says.
+        const double share = thread_us("worker-" + std::to_string(worker)) / truth_us;
+        EXPECT_GT(share, 0.97);
+        EXPECT_LT(share, 1.1);
         ++at;
     }
     EXPECT_EQ(Recording{recording()}.stat("lost"), 0);

@@ -131,7 +131,8 @@ void on_sample(int /*signal*/, siginfo_t* info, void* raw) {
     arm(*static_cast<timer_t*>(info->si_value.sival_ptr));
 }
 
-/// Interrupts this thread 200 µs after the handler's last end: however long that takes, the thread gets on.
+/// Interrupts this thread 200 µs after the handler's last end: however long that takes, the thread
+/// gets on.
 class Timer {
 public:
     Timer() {
