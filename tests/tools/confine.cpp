@@ -1,13 +1,15 @@
 // Runs a command as another kind of user has it, on a machine where the test is root.
 //
 //     confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] [--before-5.13]
-//             [--traced] COMMAND [ARGUMENT...]
+//             [--dear-calls US] [--dear-handlers US] [--traced] COMMAND [ARGUMENT...]
 //
 // --user         an ordinary user: ID as user and group, no other group, no capability
 // --refuse-perf  a seccomp filter answers each perf_event_open: EACCES as Debian does at
 //                kernel.perf_event_paranoid=3, EPERM or ENOSYS as in a container
 // --no-sigtrap   attr.sigtrap is refused with EINVAL
 // --before-5.13  perf_event_open answers as Linux 5.12 does
+// --dear-calls, --dear-handlers
+//                a system call, a return from a signal handler, takes so many microseconds more
 // --traced       a tracer is attached, as a debugger would be; see run_traced()
 //
 // Ends as the command does; 125 if it could not be confined, 127 if it could not be started.
@@ -29,6 +31,8 @@ struct Options {
     uid_t user = 0;  ///< 0: as it is.
     PerfRule perf = PerfRule::allowed;
     int perf_errno = 0;
+    double dear_calls_us = 0;
+    double dear_handlers_us = 0;
     bool traced = false;
     char** command = nullptr;
 };
@@ -36,7 +40,7 @@ struct Options {
 [[noreturn]] void usage() {
     std::fputs(
         "usage: confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] "
-        "[--before-5.13] [--traced] COMMAND [ARGUMENT...]\n",
+        "[--before-5.13] [--dear-calls US] [--dear-handlers US] [--traced] COMMAND [ARGUMENT...]\n",
         stderr);
     std::exit(kCannotConfine);  // NOLINT(concurrency-mt-unsafe): one thread
 }
@@ -71,6 +75,10 @@ Options parse(char** words) {
             options.perf = PerfRule::without_sigtrap;
         } else if (word == "--before-5.13") {
             options.perf = PerfRule::before_5_13;
+        } else if (word == "--dear-calls") {
+            options.dear_calls_us = std::strtod(value_of(words), nullptr);
+        } else if (word == "--dear-handlers") {
+            options.dear_handlers_us = std::strtod(value_of(words), nullptr);
         } else if (word == "--traced") {
             options.traced = true;
         } else {
@@ -101,6 +109,7 @@ void give_up(const char* what) {
 
 void run_as(char** words) {
     const Options options = parse(words);
+    make_dear(options.dear_calls_us, options.dear_handlers_us);
     limit_perf(options.perf, options.perf_errno);
     if (options.user != 0) {
         become_user(options.user);

@@ -19,6 +19,10 @@ enum class PerfRule {
 
 void limit_perf(PerfRule rule, int errno_value);
 
+/// From here on each system call, and each return from a signal handler, takes so many microseconds
+/// more, in this process and all below it.
+void make_dear(double more_us_a_call, double more_us_a_handler);
+
 /// Runs the command as the child of a tracer that is attached before its first instruction, and to
 /// all that it starts. Ends as the command does, or with kStoppedByTrap.
 [[noreturn]] void run_traced(char** command);
