@@ -1,7 +1,8 @@
 // Makes system calls take longer, by seccomp filters that allow everything after some divisions.
 //
-// So a plain machine has what a nested guest has: a call that costs 1 µs, a signal handler whose return costs 40. What
-// differs is that the program is under a filter, and that interrupts and page faults cost what they did.
+// So a plain machine has what a nested guest has: a call that costs 1 µs, a signal handler whose
+// return costs 40. What differs is that the program is under a filter, and that interrupts and page
+// faults cost what they did.
 #include "confine.h"
 
 #include <linux/filter.h>
@@ -57,15 +58,14 @@ double call_us() {
     for (int i = 0; i < kCalls; ++i) {
         syscall(SYS_getppid);
     }
-    const std::chrono::duration<double, std::micro> took =
-        std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     return took.count() / kCalls;
 }
 
 /// Tried in a child, as a filter stays.
 double division_us() {
-    void* page = mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+    void* page =
+        mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         give_up("no memory");
     }
