@@ -1,6 +1,7 @@
 // Whoever adds a system call to the handler, the agent or the sampling thread adds it here: one
 // that is missing is one that a program's filter may answer with death.
 #include "sampler/agent/confinement/seccomp_filter.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/raw_thread.h"
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
@@ -147,6 +149,9 @@ constexpr std::array kSamplingThread{
 
 constexpr std::array kJoining{
     call(SYS_getppid),
+    call(SYS_clone, {source::kApartFlags}),
+    call(SYS_wait4, {kUnknown, 0, __WCLONE}),
+    call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),
     call(SYS_getdents64, {kUnknown, kUnknown, kUnknown}),

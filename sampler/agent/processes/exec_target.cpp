@@ -4,6 +4,7 @@
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_client.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 
 #include <elf.h>
@@ -260,13 +261,15 @@ ExecTarget inspect_program(int folder, const char* path) noexcept {
         return out;
     }
     strncpy(out.program.path.data(), path, out.program.path.size() - 1);
-    char script[kScriptHeadBytes];
-    bool again = inspect_one(folder, path, out, script);
-    for (int depth = 0; again && depth < kMaxInterpreters; ++depth) {
-        char next[kScriptHeadBytes];
-        memcpy(next, script, sizeof next);
-        again = inspect_one(AT_FDCWD, next, out, script);
-    }
+    source::with_own_descriptors([&]() noexcept {
+        char script[kScriptHeadBytes];
+        bool again = inspect_one(folder, path, out, script);
+        for (int depth = 0; again && depth < kMaxInterpreters; ++depth) {
+            char next[kScriptHeadBytes];
+            memcpy(next, script, sizeof next);
+            again = inspect_one(AT_FDCWD, next, out, script);
+        }
+    });
     return out;
 }
 
@@ -324,14 +327,14 @@ void announce(control::Unprofiled& program, int pid) noexcept {
         program.sender_pid = static_cast<std::uint32_t>(::getpid());
         program.parent_pid =
             pid != 0 ? program.sender_pid : static_cast<std::uint32_t>(::getppid());
-        tell_collector(program, kMostNs, AfterTelling::go_on);
+        tell_collector(program, kMostNs);
     }
 }
 
 void take_back(control::Unprofiled& program) noexcept {
     if (program.reason != NotProfiled::none) {
         program.reason = NotProfiled::none;
-        tell_collector(program, kMostNs, AfterTelling::go_on);
+        tell_collector(program, kMostNs);
     }
 }
 
