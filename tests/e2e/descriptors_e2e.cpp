@@ -1,5 +1,5 @@
-// The program's descriptors are its own, each moment: what another thread opens gets the number that it would get without
-// us, and what it has put there stays.
+// The program's descriptors are its own, each moment: what another thread opens gets the number
+// that it would get without us, and what it has put there stays.
 #include "each_source.h"
 
 namespace sample::e2e {

@@ -1,10 +1,10 @@
-// One thread does what makes the profiler look at files and talk, again and again; another one owns the lowest free
-// descriptor, which open() must give it, and what its dup2() puts there must stay.
+// One thread does what makes the profiler look at files and talk, again and again; another one owns
+// the lowest free descriptor, which open() must give it, and what its dup2() puts there must stay.
 //
 //     owns_descriptors WAY TIMES
 //
-// WAY: spawn (posix_spawn), thread (pthread_create), exec (one that fails), exit (a thread that ends by its number), fork
-// (with much memory), tracer (PTRACE_SEIZE of a child)
+// WAY: spawn (posix_spawn), thread (pthread_create), exec (one that fails), exit (a thread that
+// ends by its number), fork (with much memory), tracer (PTRACE_SEIZE of a child)
 //
 // Stats: "lost 0, moved 0", unless somebody else closes or opens a descriptor.
 #include "work.h"
@@ -46,12 +46,13 @@ void do_once(std::string_view way) {
         execl("/nowhere", "nowhere", nullptr);
     } else if (way == "exit") {
         pthread_t thread{};
-        if (pthread_create(&thread, nullptr,
-                           [](void*) -> void* {
-                               syscall(SYS_exit, 0);
-                               return nullptr;
-                           },
-                           nullptr) == 0) {
+        if (pthread_create(
+                &thread, nullptr,
+                [](void*) -> void* {
+                    syscall(SYS_exit, 0);
+                    return nullptr;
+                },
+                nullptr) == 0) {
             pthread_join(thread, nullptr);
         }
     } else if (way == "fork") {
