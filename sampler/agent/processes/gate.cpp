@@ -83,23 +83,6 @@ bool forks_slowly(const Area& area) noexcept {
     return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 >= limit && resident_bytes() >= limit;
 }
 
-/// Sends the calling thread what an expiry of its event would.
-void take_sample_here() noexcept {
-    alignas(siginfo_t) std::array<char, sizeof(siginfo_t)> info{};
-    auto* head = reinterpret_cast<siginfo_t*>(info.data());
-    head->si_signo = own_signal();
-    if (own_signal() == SIGTRAP) {
-        head->si_code = capture::kTrapPerf;
-        memcpy(info.data() + capture::kPerfDataOffset, &capture::kSampleCookie,
-               sizeof capture::kSampleCookie);
-    } else {
-        head->si_code = SI_QUEUE;
-        head->si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    }
-    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
-                own_signal(), as_argument(info.data()));
-}
-
 /// The program's threads besides the calling one and zombies, which the first thread stays as while
 /// others live on. Without /proc nobody can tell: many.
 std::size_t other_threads(const Area& area) noexcept {
@@ -144,6 +127,22 @@ void finish_session(Area& area) noexcept {
 }
 
 }  // namespace
+
+void take_sample_here() noexcept {
+    alignas(siginfo_t) std::array<char, sizeof(siginfo_t)> info{};
+    auto* head = reinterpret_cast<siginfo_t*>(info.data());
+    head->si_signo = own_signal();
+    if (own_signal() == SIGTRAP) {
+        head->si_code = capture::kTrapPerf;
+        memcpy(info.data() + capture::kPerfDataOffset, &capture::kSampleCookie,
+               sizeof capture::kSampleCookie);
+    } else {
+        head->si_code = SI_QUEUE;
+        head->si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
+    }
+    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
+                own_signal(), as_argument(info.data()));
+}
 
 bool is_own_process() noexcept {
     const std::uint32_t joined = process_state().pid.load(std::memory_order_relaxed);
