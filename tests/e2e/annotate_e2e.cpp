@@ -66,6 +66,11 @@ protected:
     }
 };
 
+/// How much of a loop lies on its head, in the line before, is the processor's to say.
+double of_loop(std::map<int, double>& lines, int body) {
+    return lines[body] + lines[body - 1];
+}
+
 TEST_F(AnnotateRecorded, lines_have_their_shares) {
     ASSERT_EQ(record({target("two_loops"), "1"}).exit_code, 0);
     const Json made = annotate("two_loops");
@@ -75,10 +80,6 @@ TEST_F(AnnotateRecorded, lines_have_their_shares) {
     const double tolerance = six_sigma(0.7, even_samples(seen)) + 0.02;
     std::map<int, double> totals = by_line(made, "total_us");
     const double total = made.at("total_us").get<double>();
-    // How much of a loop lies on its head, in the line before, is the processor's to say.
-    const auto of_loop = [](std::map<int, double>& lines, int body) {
-        return lines[body] + lines[body - 1];
-    };
     EXPECT_NEAR(of_loop(totals, line_of("first loop")) / total, 0.7, tolerance);
     EXPECT_NEAR(totals[line_of("second loop")] / total, 0.3, tolerance) << "with what was inlined";
 
@@ -185,7 +186,7 @@ TEST_F(AnnotateRecorded, debug_files_that_come_later_are_used_if_asked_for) {
     const Json made = annotate("two_loops", {"--resymbolize", "--debug-dir", file("debug")});
     EXPECT_GT(known_lines(made), 0);
     std::map<int, double> totals = by_line(made, "total_us");
-    EXPECT_GT(totals[line_of("first loop")], totals[line_of("second loop")]);
+    EXPECT_GT(of_loop(totals, line_of("first loop")), totals[line_of("second loop")]);
     EXPECT_EQ(sum_of_code(made, "self_samples"), made.at("self_samples").get<double>());
     EXPECT_NE(made.at("code").dump().find("inlined_work"), std::string::npos);
 }
