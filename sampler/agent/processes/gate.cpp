@@ -79,21 +79,14 @@ bool forks_slowly(const Area& area) noexcept {
     return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 >= limit && resident_bytes() >= limit;
 }
 
-/// Sends the calling thread what an expiry of its event would.
+/// Has the calling thread sampled here and now.
 void take_sample_here() noexcept {
-    alignas(siginfo_t) std::array<char, sizeof(siginfo_t)> info{};
-    auto* head = reinterpret_cast<siginfo_t*>(info.data());
-    head->si_signo = own_signal();
-    if (own_signal() == SIGTRAP) {
-        head->si_code = capture::kTrapPerf;
-        memcpy(info.data() + capture::kPerfDataOffset, &capture::kSampleCookie,
-               sizeof capture::kSampleCookie);
-    } else {
-        head->si_code = SI_QUEUE;
-        head->si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    }
+    siginfo_t info{};
+    info.si_signo = own_signal();
+    info.si_code = SI_QUEUE;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
-                own_signal(), as_argument(info.data()));
+                own_signal(), as_argument(&info));
 }
 
 /// The program's threads besides the calling one and zombies, which the first thread stays as while
