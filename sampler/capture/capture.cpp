@@ -147,8 +147,9 @@ void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint6
     }
 }
 
+/// `is_expiry`: of a kernel's timer, of which some are no sample on purpose.
 void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
-                 std::uint64_t ticks) noexcept {
+                 std::uint64_t ticks, bool is_expiry) noexcept {
     const unwind::Registers registers = unwind::registers_of(context);
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
@@ -159,7 +160,7 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         add_relaxed(thread->slot->lost, std::uint64_t{1});
         return;
     }
-    if (is_skipped(area.header, ticks)) {
+    if (is_expiry && is_skipped(area.header, ticks)) {
         ++thread->skipped;
         return;
     }
@@ -253,7 +254,7 @@ void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
         }
         return;
     }
-    take_sample(area, context, reader, ticks);
+    take_sample(area, context, reader, ticks, info.si_code != SI_QUEUE);
     __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
 }
 

@@ -16,7 +16,7 @@
 namespace sample::e2e {
 namespace {
 
-constexpr std::chrono::seconds kLimit{120};
+constexpr std::chrono::seconds kLimit{600};
 
 struct Pipe {
     Fd reader;

@@ -20,7 +20,7 @@ struct Outcome {
     int exit_code = -1;  ///< -1 if a signal ended it.
     int signal = 0;      ///< 0 if it exited.
     bool hung = false;   ///< It, or someone who held its stdout or stderr, was still there at the
-                         ///< limit of two minutes; then its process group was killed.
+                         ///< limit of ten minutes; then its process group was killed.
     double cpu_us = 0;   ///< Of it and of those that it waited for.
 };
 

@@ -170,7 +170,7 @@ Outcome Session::preload(const Words& command, RunOptions options) const {
 }
 
 Recording Session::whole_recording() const {
-    constexpr int kTries = 200;
+    constexpr int kTries = 1200;
     for (int tries = 0; tries < kTries; ++tries) {
         const Outcome stats =
             run({sample_path(), "report", "--view", "stats", "--json", recording()});

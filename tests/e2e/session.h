@@ -82,7 +82,7 @@ protected:
     [[nodiscard]] std::filesystem::path recording() const { return file("r.utrace"); }
 
     /// What recording() says once it is whole. A program that dies of a signal cannot wait for the
-    /// collector that the agent started; gives up after twenty seconds.
+    /// collector that the agent started; gives up after two minutes.
     [[nodiscard]] Recording whole_recording() const;
 
     /// The command prints, says and ends the same bare, under `sample`, and with the agent alone.

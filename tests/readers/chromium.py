@@ -53,7 +53,7 @@ def find_chromium():
 class Browser:
     """A running Chromium; a context manager, which ends it. `timeout_s` bounds each answer."""
 
-    def __init__(self, timeout_s=60):
+    def __init__(self, timeout_s=300):
         self.timeout_s = timeout_s
         self._last_id = 0
         self._pending = b""

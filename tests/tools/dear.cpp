@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <vector>
 
 namespace sample::tools {
 namespace {
@@ -29,19 +29,19 @@ constexpr int kMostFilters = 7;
 
 /// Divides so often before it allows `number`; any call if that is negative.
 void add_filter(long number, long divisions) {
-    std::vector<sock_filter> code;
+    std::array<sock_filter, BPF_MAXINSNS> code{};
+    auto* at = code.begin();
     if (number >= 0) {
-        code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-        code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 1, 0));
-        code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+        *at++ = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+        *at++ = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 1, 0);
+        *at++ = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     }
     // An argument is looked at: else the kernel would know the answer and run no filter.
-    code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5])));
-    code.push_back(BPF_STMT(BPF_ALU | BPF_OR | BPF_K, 1));
-    code.insert(code.end(), static_cast<std::size_t>(divisions),
-                BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 1));
-    code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+    *at++ = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5]));
+    *at++ = BPF_STMT(BPF_ALU | BPF_OR | BPF_K, 1);
+    at = std::fill_n(at, divisions, sock_filter BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 1));
+    *at++ = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const sock_fprog program{static_cast<unsigned short>(at - code.begin()), code.data()};
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
     if (result < 0 && errno == EACCES) {  // not privileged: seccomp(2) asks for this first
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -129,19 +129,12 @@ void finish_session(Area& area) noexcept {
 }  // namespace
 
 void take_sample_here() noexcept {
-    alignas(siginfo_t) std::array<char, sizeof(siginfo_t)> info{};
-    auto* head = reinterpret_cast<siginfo_t*>(info.data());
-    head->si_signo = own_signal();
-    if (own_signal() == SIGTRAP) {
-        head->si_code = capture::kTrapPerf;
-        memcpy(info.data() + capture::kPerfDataOffset, &capture::kSampleCookie,
-               sizeof capture::kSampleCookie);
-    } else {
-        head->si_code = SI_QUEUE;
-        head->si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    }
+    siginfo_t info{};
+    info.si_signo = own_signal();
+    info.si_code = SI_QUEUE;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
-                own_signal(), as_argument(info.data()));
+                own_signal(), as_argument(&info));
 }
 
 bool is_own_process() noexcept {
