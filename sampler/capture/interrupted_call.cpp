@@ -112,20 +112,44 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
-/// The number that the code before a system call's return address puts into rax, as libc does it;
-/// -1: something else is there, or it may not be read.
-long number_before(greg_t pc) noexcept {
-    std::array<unsigned char, 7> code{};
-    const iovec here{code.data(), code.size()};
-    const iovec there{reinterpret_cast<void*>(pc - static_cast<greg_t>(code.size())), code.size()};
-    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
-                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
-        code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05) {
+/// The register that an instruction `mov %REGISTER, %eax` (or %rax) copies, by its last three
+/// bytes; -1: it is another one, or the call has written that register.
+int copied_register(const unsigned char* code) noexcept {
+    constexpr std::array<int, 16> kPlaces{-1,      -1,      REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                          REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, -1,
+                                          REG_R12, REG_R13, REG_R14, REG_R15};
+    constexpr unsigned char kMove = 0x89;
+    constexpr unsigned char kToRax = 0xc0;
+    constexpr unsigned char kRegister = 0x38;
+    constexpr unsigned char kPrefix = 0x40;
+    constexpr unsigned char kUpperRegister = 0x04;
+    if (code[1] != kMove || (code[2] & ~kRegister) != kToRax) {
         return -1;
     }
-    std::int32_t number = 0;
-    __builtin_memcpy(&number, &code[1], sizeof number);
-    return number;
+    const bool is_upper = (code[0] & 0xf0) == kPrefix && (code[0] & kUpperRegister) != 0;
+    return kPlaces[static_cast<std::size_t>((code[2] & kRegister) >> 3) + (is_upper ? 8 : 0)];
+}
+
+/// The number that the code before a system call's return address puts into rax, as compilers do
+/// it: `mov $NUMBER, %eax` or a copy of a register, right before; -1: something else is there, or
+/// it may not be read.
+long number_before(const gregset_t& regs) noexcept {
+    std::array<unsigned char, 7> code{};
+    const iovec here{code.data(), code.size()};
+    const iovec there{reinterpret_cast<void*>(regs[REG_RIP] - static_cast<greg_t>(code.size())),
+                      code.size()};
+    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
+                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
+        code[5] != 0x0f || code[6] != 0x05) {
+        return -1;
+    }
+    if (code[0] == 0xb8) {
+        std::int32_t number = 0;
+        __builtin_memcpy(&number, &code[1], sizeof number);
+        return number;
+    }
+    const int place = copied_register(&code[2]);
+    return place < 0 ? -1 : static_cast<std::int32_t>(regs[place]);
 }
 
 /// Ends with EINTR whatever the handler says, and has done nothing then. Not connect(2) and
@@ -159,7 +183,7 @@ bool has_handlers() noexcept {
 
 /// The registers that carry arguments are as they were before the call.
 void make_again(gregset_t& regs) noexcept {
-    const long number = number_before(regs[REG_RIP]);
+    const long number = number_before(regs);
     if (is_never_restarted(number) && !has_handlers()) {
         regs[REG_RAX] = number;
         regs[REG_RIP] -= kSyscallBytes;

@@ -63,7 +63,7 @@ void do_once(std::string_view way) {
         wait_for(pid);
     } else {
         const pid_t pid = fork();
-        if (pid == 0) {
+        while (pid == 0) {
             pause();
         }
         ptrace(PTRACE_SEIZE, pid, 0, 0);
