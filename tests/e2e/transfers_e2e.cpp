@@ -13,7 +13,9 @@ TEST_P(Transfers, are_not_cut_short_by_samples) {
         EXPECT_EQ(outcome.out, "short 0 of 100\n") << outcome.err;
         const Recording seen = recorded();
         EXPECT_NEAR(seen.roots_us() / seen.stat("process_cpu_us"), 1, 0.03);
-        EXPECT_GT(seen.total_us("move_once"), 0);
+        if (std::string{GetParam()} != "perf") {  // which sees no caller of the kernel's
+            EXPECT_GT(seen.total_us("move_once"), 0);
+        }
     }
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{4} << 20U;
 
-ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
+TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
     if (way == "writev") {
         const iovec parts[] = {{block.data(), kBytes / 2}, {block.data() + kBytes / 2, kBytes / 2}};
         return writev(to, parts, 2);
