@@ -3,12 +3,12 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/futex_lock.h"
 
-#include <sys/wait.h>
+#include <cerrno>
 
 namespace sample::source {
 namespace {
 
-/// In the new process: calls `work` below the caller's frame and its red zone, and ends.
+/// In the new thread: calls `work` below the caller's frame and its red zone, and ends.
 long clone_and_call(void (*work)(void*) noexcept, void* argument) noexcept {
     register long parent_tid asm("rdx") = 0;
     register long child_tid asm("r10") = 0;
@@ -40,12 +40,11 @@ long clone_and_call(void (*work)(void*) noexcept, void* argument) noexcept {
 
 bool call_with_own_descriptors(void (*work)(void*) noexcept, void* argument) noexcept {
     const BlockedSignals blocked;
-    const long pid = clone_and_call(work, argument);
-    if (pid < 0) {
-        return false;
+    const long result = clone_and_call(work, argument);
+    if (result == -EINVAL) {
+        work(argument);
     }
-    capture::raw_syscall(SYS_wait4, pid, 0, __WCLONE);
-    return true;
+    return result > 0 || result == -EINVAL;
 }
 
 }  // namespace sample::source

@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <cerrno>
 
 namespace sample::source {
 namespace {
@@ -114,19 +113,6 @@ std::string_view read_file(int folder, const char* path, std::span<char> buffer)
     raw_syscall(SYS_close, fd);
     return bytes > 0 ? std::string_view{buffer.data(), static_cast<std::size_t>(bytes)}
                      : std::string_view{};
-}
-
-int open_parents_task_folder() noexcept {
-    std::array<char, 512> buffer{};
-    const std::string_view text = read_file(AT_FDCWD, "/proc/self/stat", buffer);
-    // The name between the parentheses may hold anything; behind it the state and the parent.
-    const std::size_t state = text.rfind(") ");
-    if (state == std::string_view::npos) {
-        return -ENOENT;
-    }
-    ShortPath path{"/proc/"};
-    path << static_cast<int>(second_number(text.substr(state + 2))) << "/task";
-    return open_folder(path.c_str());
 }
 
 std::uint64_t second_number(std::string_view text) noexcept {

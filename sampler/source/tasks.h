@@ -47,8 +47,6 @@ inline int open_folder(const char* path) noexcept {
 inline int open_task_folder() noexcept {
     return open_folder("/proc/self/task");
 }
-/// The same of the process that made this one, as the mounted /proc numbers it.
-[[nodiscard]] int open_parents_task_folder() noexcept;
 
 /// Calls `visit` with every entry that is a number, which returns false to end the listing.
 /// `folder` is read from its start.

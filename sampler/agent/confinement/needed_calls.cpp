@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <csignal>
@@ -150,7 +149,6 @@ constexpr std::array kSamplingThread{
 constexpr std::array kJoining{
     call(SYS_getppid),
     call(SYS_clone, {source::kApartFlags}),
-    call(SYS_wait4, {kUnknown, 0, __WCLONE}),
     call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),

@@ -327,14 +327,14 @@ void announce(control::Unprofiled& program, int pid) noexcept {
         program.sender_pid = static_cast<std::uint32_t>(::getpid());
         program.parent_pid =
             pid != 0 ? program.sender_pid : static_cast<std::uint32_t>(::getppid());
-        tell_collector(program, kMostNs);
+        tell_collector(program, kMostNs, AfterTelling::go_on);
     }
 }
 
 void take_back(control::Unprofiled& program) noexcept {
     if (program.reason != NotProfiled::none) {
         program.reason = NotProfiled::none;
-        tell_collector(program, kMostNs);
+        tell_collector(program, kMostNs, AfterTelling::go_on);
     }
 }
 

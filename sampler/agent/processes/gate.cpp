@@ -91,14 +91,15 @@ std::size_t other_threads(const Area& area) noexcept {
         uses_sampling_thread() ? area.header.observer_tid.load(std::memory_order_relaxed) : 0);
     std::size_t others = SIZE_MAX;
     source::with_own_descriptors([&]() noexcept {
-        const int folder = source::open_parents_task_folder();
+        const int folder = source::open_task_folder();
         if (folder < 0) {
             return;
         }
         others = 0;
+        const long apart = raw_syscall(SYS_gettid);
         source::for_each_number(folder, [&](int tid) {
-            const bool counts =
-                tid != self && tid != ours && source::state_letter(folder, tid) != 'Z';
+            const bool counts = tid != self && tid != apart && tid != ours &&
+                                source::state_letter(folder, tid) != 'Z';
             others += counts ? 1 : 0;
             return true;
         });

@@ -165,7 +165,8 @@ void pass_event_on() noexcept {
     source::with_own_descriptors([&]() noexcept {
         const int event = open_event(Source::perf, g_kernel_excluded, tid);
         if (event >= 0) {
-            send_to_collector(std::as_bytes(std::span{&message, 1}), kMostForAThreadNs, event);
+            send_to_collector(std::as_bytes(std::span{&message, 1}), kMostForAThreadNs,
+                              AfterTelling::await_go, event);
         }
     });
 }

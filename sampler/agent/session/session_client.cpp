@@ -386,7 +386,7 @@ AnnouncedTracing::AnnouncedTracing(int pid) noexcept : area_{capture::current_ar
     control::Tracing message;
     message.sender_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
     message.pid = static_cast<std::uint32_t>(pid);
-    tell_collector(message, kMostToJoinNs);
+    tell_collector(message, kMostToJoinNs, AfterTelling::await_go);
 }
 
 AnnouncedTracing::~AnnouncedTracing() {
@@ -395,7 +395,8 @@ AnnouncedTracing::~AnnouncedTracing() {
     }
 }
 
-void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns, int fd) noexcept {
+void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
+                       int fd) noexcept {
     Patience patience{static_cast<int>(collector_pid()), most_ns};
     const int socket = find_collector(patience);
     if (socket < 0) {
@@ -404,6 +405,7 @@ void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns
     control::Go go;
     std::size_t fd_count = 0;
     if (send_message(socket, message.data(), message.size(), &fd, fd >= 0 ? 1 : 0, patience) == 0 &&
+        then == AfterTelling::await_go &&
         receive_message(socket, &go, sizeof go, nullptr, fd_count, patience) == -EAGAIN) {
         leave_word();
     }

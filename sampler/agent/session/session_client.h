@@ -36,17 +36,18 @@ void publish_session() noexcept;
 /// The calling thread is a new one: it gets what the session's source wants of each.
 void begin_thread() noexcept;
 
-/// Sends the collector one message, and `fd` if there is one, by a connection of its own, and waits
-/// for Go: the collector asks the kernel whose child the sender is. `most_ns`: in all. To be called
-/// with descriptors of our own. Async-signal-safe.
-void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns,
+enum class AfterTelling : std::uint8_t { go_on, await_go };
+/// Sends the collector one message, and `fd` if there is one, by a connection of its own; waits
+/// for Go if that is to be awaited. `most_ns`: in all. To be called with descriptors of our own.
+/// Async-signal-safe.
+void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
                        int fd = -1) noexcept;
 /// The same of a struct of the protocol, which gets the session's secret; called anywhere.
 template <class Message>
-void tell_collector(Message& message, std::uint64_t most_ns) noexcept {
+void tell_collector(Message& message, std::uint64_t most_ns, AfterTelling then) noexcept {
     message.secret = session_secret();
     source::with_own_descriptors([&]() noexcept {
-        send_to_collector(std::as_bytes(std::span{&message, 1}), most_ns);
+        send_to_collector(std::as_bytes(std::span{&message, 1}), most_ns, then);
     });
 }
 

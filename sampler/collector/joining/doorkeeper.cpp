@@ -252,8 +252,7 @@ bool Doorkeeper::serve(Connection& connection) {
     control::Unprofiled unprofiled;
     if (parse(*received, control::MessageKind::unprofiled, unprofiled) &&
         opens(unprofiled.secret)) {
-        parts_.arrivals.add(Announced{unprofiled, parent_of(connection.pid), monotonic_ns()});
-        send_go(connection);
+        parts_.arrivals.add(Announced{unprofiled, connection.pid, monotonic_ns()});
         return false;
     }
     control::Tracing tracing;
@@ -393,14 +392,14 @@ void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hell
 }
 
 void Doorkeeper::await_tracer(const Connection& connection, const control::Tracing& said) {
-    const pid_t tracer = parent_of(connection.pid);
     // Another namespace's numbers mean nothing here; the look each second finds such a one.
-    if (tracer == static_cast<pid_t>(said.sender_pid)) {
+    if (connection.pid == static_cast<pid_t>(said.sender_pid)) {
         const pid_t process = process_of_thread(static_cast<pid_t>(said.pid));
         serve_waiting(process);
-        parts_.gatekeeper.hold_for_tracer(process, tracer);
+        parts_.gatekeeper.hold_for_tracer(process, connection.pid);
     }
-    send_go(connection);
+    const control::Go go;
+    send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
 }
 
 void Doorkeeper::serve_waiting(pid_t pid) {
@@ -430,19 +429,14 @@ bool Doorkeeper::arm(Connection& connection, const control::Armed& armed, std::v
 
 void Doorkeeper::arm_thread(const Connection& connection, const control::ArmThread& said,
                             std::vector<Fd> events) {
-    const pid_t process = parent_of(connection.pid);
-    serve_waiting(process);
+    serve_waiting(connection.pid);
     if (events.size() == 1 && is_perf_event(events[0].get())) {
-        const bool same_namespace = process == static_cast<pid_t>(said.pid);
-        parts_.gatekeeper.add_event(process, std::move(events[0]),
+        const bool same_namespace = connection.pid == static_cast<pid_t>(said.pid);
+        parts_.gatekeeper.add_event(connection.pid, std::move(events[0]),
                                     same_namespace ? static_cast<pid_t>(said.tid) : 0);
     } else {
         ++threads_without_event_;
     }
-    send_go(connection);
-}
-
-void Doorkeeper::send_go(const Connection& connection) {
     const control::Go go;
     send_with_fds(connection.socket.get(), &go, sizeof go, {}, 0);
 }

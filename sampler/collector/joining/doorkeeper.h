@@ -105,9 +105,6 @@ private:
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
     void arm_thread(const Connection& connection, const control::ArmThread& said,
                     std::vector<Fd> events);
-    /// What is said of a program comes from a process that the program made for it, and that waits
-    /// for this (source/own_descriptors.h): its parent is the program.
-    static void send_go(const Connection& connection);
     void await_tracer(const Connection& connection, const control::Tracing& said);
     /// What `pid` has said and nobody has heard yet.
     void serve_waiting(pid_t pid);
