@@ -5,7 +5,6 @@
 #pragma once
 
 #include "sampler/capture/shared_area.h"
-#include "sampler/capture/thread_state.h"
 
 #include <array>
 #include <cstddef>
@@ -108,8 +107,6 @@ struct WatchedThread {
     std::uint64_t next_check = 0;   ///< The tick from which on it is looked at.
     InterruptChoice choice;
     WaitProgress wait;
-    capture::ThreadState* state = nullptr;  ///< As far as it is known.
-    std::uint64_t owes_since_ns = 0;        ///< Its clock when it came to owe a sample.
 };
 
 class ThreadTable {
