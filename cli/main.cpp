@@ -1,5 +1,6 @@
 // `sample`: reads the command line and runs one verb.
 #include "cli/output.h"
+#include "cli/record/inherited.h"
 #include "cli/verbs/verbs.h"
 
 #include <cstdlib>
@@ -61,6 +62,7 @@ int main_without_exceptions(const std::vector<std::string>& words) {
 }  // namespace sample::cli
 
 int main(int argc, char** argv) {
+    sample::cli::fill_standard_descriptors();
     try {
         return sample::cli::main_without_exceptions(
             std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));

@@ -24,9 +24,6 @@ namespace {
 
 constexpr const char* kOwnFiles = "/proc/self/fd/";
 
-/// Of SIGXFSZ, before it was ignored.
-struct sigaction g_at_size_limit {};
-
 void ignore_signal(int signal) noexcept {
     struct sigaction ignore {};
     ignore.sa_handler = SIG_IGN;
@@ -234,12 +231,7 @@ void ignore_broken_pipes() noexcept {
 }
 
 void ignore_size_limit() noexcept {
-    ::sigaction(SIGXFSZ, nullptr, &g_at_size_limit);
     ignore_signal(SIGXFSZ);
-}
-
-void obey_size_limit() noexcept {
-    ::sigaction(SIGXFSZ, &g_at_size_limit, nullptr);
 }
 
 Result<void> write_file_atomically(const std::string& path, const Write& write, bool force) {

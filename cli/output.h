@@ -39,8 +39,6 @@ namespace sample::cli {
 void ignore_broken_pipes() noexcept;
 /// Likewise a file that becomes larger than `ulimit -f` allows.
 void ignore_size_limit() noexcept;
-/// As before ignore_size_limit().
-void obey_size_limit() noexcept;
 
 /// Puts what `write` writes to a descriptor into the file `path`, mode 0600: first into a temporary
 /// file beside it, which takes the name only when it is whole. Something that is no regular file is

@@ -1,6 +1,7 @@
 #include "cli/record/command.h"
 
 #include "cli/output.h"
+#include "cli/record/preloadable.h"
 #include "cli/refuse.h"
 #include "core/sanitizer_runtime.h"
 #include "sampler/collector/code/elf_facts.h"
@@ -107,14 +108,7 @@ Result<std::string> find_own_library(std::string_view name, std::string_view tar
         std::string path = folder + place;
         path += name;
         if (::access(path.c_str(), R_OK) == 0) {
-            path = follow_links(path);
-            if (path.find_first_of(" :") != std::string::npos) {
-                return refuse(ErrorCode::unsupported,
-                              "{} cannot be preloaded: LD_PRELOAD allows no space and no colon in "
-                              "a path; install it elsewhere",
-                              path);
-            }
-            return path;
+            return preloadable(follow_links(path));
         }
     }
     return refuse(ErrorCode::not_found,
@@ -166,8 +160,8 @@ void stand_apart(int output) {
     ::dup2(output, STDERR_FILENO);
 }
 
-[[noreturn]] void run_child(const std::vector<std::string>& command, int order_fd, int failure_fd,
-                            int output) {
+[[noreturn]] void run_child(const std::vector<std::string>& command, const Inherited& inherited,
+                            int order_fd, int failure_fd, int output) {
     if (output >= 0) {
         stand_apart(output);
     }
@@ -176,6 +170,7 @@ void stand_apart(int output) {
         ::_exit(127);
     }
     join_environment(order);
+    inherited.hand_over();
     exec_command(command);
     const int failure = errno;
     const ssize_t written = ::write(failure_fd, &failure, sizeof failure);
@@ -252,16 +247,19 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
     Fd order_write{order[1]};
     Fd failure_read{failure[0]};
     Fd failure_write{failure[1]};
+    const Inherited inherited;
     const pid_t pid = ::fork();
     if (pid < 0) {
-        return unexpected(Error::from_errno("cannot make a process"));
+        const Error error = Error::from_errno("cannot make a process");
+        inherited.hand_over();
+        return unexpected(error);
     }
     if (pid == 0) {
         order_write.reset();
         failure_read.reset();
-        run_child(command, order_read.get(), failure_write.get(), output);
+        run_child(command, inherited, order_read.get(), failure_write.get(), output);
     }
-    return LaunchedCommand{pid, std::move(order_write), std::move(failure_read)};
+    return LaunchedCommand{pid, inherited, std::move(order_write), std::move(failure_read)};
 }
 
 Result<void> LaunchedCommand::start(const std::string& preload, const std::string& session) {
@@ -287,6 +285,7 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
 void LaunchedCommand::give_up() {
     order_.reset();
     static_cast<void>(wait());
+    inherited_.hand_over();
 }
 
 std::optional<int> LaunchedCommand::wait_for(int milliseconds) const {

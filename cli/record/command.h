@@ -2,6 +2,7 @@
 // and its life as our child: forked early, held back until the session is ready, then exec'ed.
 #pragma once
 
+#include "cli/record/inherited.h"
 #include "core/fd.h"
 #include "core/result.h"
 
@@ -55,7 +56,8 @@ public:
     /// Errors: the exec failed, with its errno.
     Result<void> start(const std::string& preload, const std::string& session);
 
-    /// It is not to be started: it ends, and is waited for.
+    /// It is not to be started: it ends, and is waited for. This process, which may become the
+    /// command, has again what it inherited.
     void give_up();
 
     /// Waits for its end and returns its wait status.
@@ -64,10 +66,14 @@ public:
     [[nodiscard]] std::optional<int> wait_for(int milliseconds) const;
 
 private:
-    LaunchedCommand(pid_t pid, Fd order, Fd failure)
-        : pid_{pid}, order_{std::move(order)}, failure_{std::move(failure)} {}
+    LaunchedCommand(pid_t pid, const Inherited& inherited, Fd order, Fd failure)
+        : pid_{pid},
+          inherited_{inherited},
+          order_{std::move(order)},
+          failure_{std::move(failure)} {}
 
     pid_t pid_;
+    Inherited inherited_;
     Fd order_;
     Fd failure_;
 };

@@ -4,6 +4,7 @@
 //     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
 #include "cli/output.h"
 #include "cli/record/command.h"
+#include "cli/record/inherited.h"
 #include "cli/record/machine.h"
 #include "cli/record/progress.h"
 #include "cli/record/receivers.h"
@@ -45,7 +46,7 @@ int exec_failure_code(const Error& error) {
 
 /// Becomes the command, as if we were not there. Returns if that fails.
 int run_unprofiled(const std::vector<std::string>& command) {
-    obey_size_limit();
+    act_as_inherited();
     exec_command(command);
     return exec_failure_code(Error::from_errno("cannot run the command"));
 }
@@ -102,7 +103,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
 
 /// By the environment that the command gets.
 Result<void> prepare_receivers(const RecordOptions& options, const std::string& agent) {
-    SAMPLE_TRY(settings, receiver_settings(options.trace, agent));
+    SAMPLE_TRY(settings, receiver_settings(options.trace, follow_links(agent)));
     for (const std::string& note : settings.notes) {
         print_error(note);
     }
@@ -170,8 +171,7 @@ Result<int> run(const RecordOptions& options) {
     SAMPLE_CHECK(prepare_plugins(options, preload));
     SAMPLE_CHECK(prepare_modules(options, preload));
     SAMPLE_TRY(command, LaunchedCommand::fork(options.command));
-    // The command has got what it inherits.
-    ignore_size_limit();
+    stand_by_the_command();
     return record_command(options, command, preload);
 }
 

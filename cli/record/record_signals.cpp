@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -38,6 +39,9 @@ RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, 
     for (const int signal : signals) {
         ::sigaddset(&ours, signal);
     }
+    if (::getpid() == 1) {
+        ::sigaddset(&ours, SIGCHLD);
+    }
     ::pthread_sigmask(SIG_BLOCK, &ours, &before_);
     signals_ = Fd{::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK)};
     if (signals_.is_open() && stop_.is_open() && done_.is_open()) {
@@ -56,12 +60,25 @@ bool RecordSignals::has_command_ended() const {
     return ::poll(&end, 1, 0) > 0;
 }
 
+void RecordSignals::reap_orphans() const {
+    siginfo_t child{};
+    while (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid != 0 &&
+           child.si_pid != command_) {
+        ::waitpid(child.si_pid, nullptr, 0);
+        child = {};
+    }
+}
+
 bool RecordSignals::take_one() {
     signalfd_siginfo info{};
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) {
         return false;
     }
     const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+        reap_orphans();
+        return true;
+    }
     const bool from_terminal = info.ssi_code == SI_KERNEL;
     if (passes_on_ && !from_terminal) {
         ::kill(command_, signal);

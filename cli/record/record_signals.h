@@ -3,6 +3,7 @@
 //   Ctrl-C, Ctrl-\    the terminal sends them to the command, too: the first one is the command's,
 //                     the second ends the profiling, later ones are ours as usual
 //   SIGTERM, SIGHUP   sent to us alone by timeout, a supervisor, …: passed on to the command
+//   SIGCHLD           as process 1, of a container say, we are the parent of whoever lost his
 //
 // A thread of its own takes them, so that each works whatever the others wait for: a disk, a pipe
 // that nobody reads. Once the profiling is to end, or the command has ended of a signal that was
@@ -46,6 +47,7 @@ private:
     /// Takes one. False: there is none.
     bool take_one();
     [[nodiscard]] bool has_command_ended() const;
+    void reap_orphans() const;
 
     sigset_t before_{};
     pid_t command_;

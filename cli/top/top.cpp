@@ -8,6 +8,7 @@
 // that ends the session ends this process in the end.
 #include "cli/output.h"
 #include "cli/record/command.h"
+#include "cli/record/inherited.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_signals.h"
 #include "cli/record/recording.h"
@@ -214,10 +215,8 @@ Result<int> watch_command(const TopOptions& options) {
     SAMPLE_TRY(agent, find_agent_library(false));
     SAMPLE_TRY(log, open_log(options.log));
     SAMPLE_TRY(command, LaunchedCommand::fork(words, log.get()));
-    // The command has got what it inherits.
     log.reset();
-    ignore_broken_pipes();
-    ignore_size_limit();
+    stand_by_the_command();
     const std::string preload = check->runtime.empty() ? agent : check->runtime + ":" + agent;
     Result<int> code = watch_started(options, command, preload);
     if (!code) {

@@ -4,6 +4,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/ring_records.h"
+#include "sampler/source/own_descriptors.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -47,21 +48,19 @@ constinit std::array<char, PATH_MAX> g_executable{};
 void index_module(const dl_phdr_info& info, const char* path, unwind::Module& module,
                   unwind::cfi::FrameIndex& index) noexcept {
     const int saved_errno = errno;
-    const long fd = capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(path),
-                                         O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        return;
-    }
     const unwind::IndexSource source{module.span,
                                      info.dlpi_addr,
                                      module.local_tables(),
                                      {info.dlpi_phdr, info.dlpi_phnum},
                                      true};
-    if (unwind::build_index(static_cast<int>(fd), source, g_index_budget, index) ==
-        unwind::IndexResult::built) {
-        module.index = &index;
-    }
-    capture::raw_syscall(SYS_close, fd);
+    source::with_own_descriptors([&]() noexcept {
+        const long fd = capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(path),
+                                             O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd >= 0 && unwind::build_index(static_cast<int>(fd), source, g_index_budget, index) ==
+                           unwind::IndexResult::built) {
+            module.index = &index;
+        }
+    });
     errno = saved_errno;
 }
 

@@ -7,6 +7,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/signal_stacks.h"
 #include "sampler/capture/thread_slots.h"
+#include "sampler/capture/transfers.h"
 #include "sampler/capture/weight.h"
 #include "sampler/capture/wiped_on_fork.h"
 #include "unwind/walk/ucontext.h"
@@ -398,6 +399,9 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
     }
     if (area->header.off.load(std::memory_order_acquire) == 0) {
         sample_thread(*area, *info, interrupted, reader);
+    }
+    if (info->si_code == SI_QUEUE && has_thread_locals()) {
+        note_interruption();
     }
     answer_interrupted_call(interrupted, info->si_code != SI_TIMER);
 }

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -66,6 +67,21 @@ bool may_wait(const gregset_t& regs) noexcept {
             return !flag_of(regs[REG_R10], WNOHANG);
         case SYS_fcntl:
             return regs[REG_RSI] == F_SETLKW || regs[REG_RSI] == F_OFD_SETLKW;
+        case SYS_splice:
+            return !flag_of(regs[REG_R9], SPLICE_F_NONBLOCK);
+        case SYS_tee:
+        case SYS_vmsplice:
+            return !flag_of(regs[REG_R10], SPLICE_F_NONBLOCK);
+        case SYS_sendfile:
+            return waits_for_others(regs[REG_RDI]) || waits_for_others(regs[REG_RSI]);
+        case SYS_open:
+        case SYS_openat:
+        case SYS_openat2:
+        case SYS_creat:
+        case SYS_ioctl:
+        case SYS_getrandom:
+        case SYS_copy_file_range:
+        case SYS_fallocate:
         case SYS_flock:
         case SYS_mq_timedsend:
         case SYS_mq_timedreceive:
@@ -96,49 +112,61 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
-/// The number that the code before a system call's return address puts into rax, as libc does it;
-/// -1: something else is there, or it may not be read.
-long number_before(greg_t pc) noexcept {
-    std::array<unsigned char, 7> code{};
-    const iovec here{code.data(), code.size()};
-    const iovec there{reinterpret_cast<void*>(pc - static_cast<greg_t>(code.size())), code.size()};
-    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
-                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
-        code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05) {
+/// The register that an instruction `mov %REGISTER, %eax` (or %rax) copies, by its last three
+/// bytes; -1: it is another one, or the call has written that register.
+int copied_register(const unsigned char* code) noexcept {
+    constexpr std::array<int, 16> kPlaces{-1,      -1,      REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                          REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, -1,
+                                          REG_R12, REG_R13, REG_R14, REG_R15};
+    constexpr unsigned char kMove = 0x89;
+    constexpr unsigned char kToRax = 0xc0;
+    constexpr unsigned char kRegister = 0x38;
+    constexpr unsigned char kPrefix = 0x40;
+    constexpr unsigned char kUpperRegister = 0x04;
+    if (code[1] != kMove || (code[2] & ~kRegister) != kToRax) {
         return -1;
     }
-    std::int32_t number = 0;
-    __builtin_memcpy(&number, &code[1], sizeof number);
-    return number;
+    const bool is_upper = (code[0] & 0xf0) == kPrefix && (code[0] & kUpperRegister) != 0;
+    return kPlaces[static_cast<std::size_t>((code[2] & kRegister) >> 3) + (is_upper ? 8 : 0)];
 }
 
-/// Ends with EINTR whatever the handler says, and has done nothing then. Source: signal(7).
-bool is_never_restarted(long number) noexcept {
-    switch (number) {
-        case SYS_poll:
-        case SYS_ppoll:
-        case SYS_select:
-        case SYS_pselect6:
-        case SYS_epoll_wait:
-        case SYS_epoll_pwait:
-        case SYS_nanosleep:
-        case SYS_clock_nanosleep:
-        case SYS_futex:
-        case SYS_semop:
-        case SYS_semtimedop:
-        case SYS_msgrcv:
-        case SYS_msgsnd:
-        case SYS_rt_sigtimedwait:
-        case SYS_recvfrom:
-        case SYS_recvmsg:
-        case SYS_sendto:
-        case SYS_sendmsg:
-        case SYS_accept:
-        case SYS_accept4:
-            return true;
-        default:
-            return false;
+/// The number that the code before a system call's return address puts into rax, as compilers do
+/// it: `mov $NUMBER, %eax` or a copy of a register, right before; -1: something else is there, or
+/// it may not be read.
+long number_before(const gregset_t& regs) noexcept {
+    std::array<unsigned char, 7> code{};
+    const iovec here{code.data(), code.size()};
+    const iovec there{reinterpret_cast<void*>(regs[REG_RIP] - static_cast<greg_t>(code.size())),
+                      code.size()};
+    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
+                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
+        code[5] != 0x0f || code[6] != 0x05) {
+        return -1;
     }
+    if (code[0] == 0xb8) {
+        std::int32_t number = 0;
+        __builtin_memcpy(&number, &code[1], sizeof number);
+        return number;
+    }
+    const int place = copied_register(&code[2]);
+    return place < 0 ? -1 : static_cast<std::int32_t>(regs[place]);
+}
+
+/// Ends with EINTR whatever the handler says, and has done nothing then. Not connect(2) and
+/// close(2), which have. Source: signal(7); inotify(7), whose read(2) is the one that ends so; in
+/// io_uring_enter(2) even a sample by sigtrap is delivered while it waits.
+bool is_never_restarted(long number) noexcept {
+    static constexpr std::array kCalls{SYS_poll,          SYS_ppoll,           SYS_select,
+                                       SYS_pselect6,      SYS_epoll_wait,      SYS_epoll_pwait,
+                                       SYS_epoll_pwait2,  SYS_nanosleep,       SYS_futex,
+                                       SYS_futex_waitv,   SYS_clock_nanosleep, SYS_pause,
+                                       SYS_rt_sigsuspend, SYS_semop,           SYS_semtimedop,
+                                       SYS_msgrcv,        SYS_msgsnd,          SYS_rt_sigtimedwait,
+                                       SYS_io_getevents,  SYS_io_pgetevents,   SYS_io_uring_enter,
+                                       SYS_recvfrom,      SYS_recvmsg,         SYS_recvmmsg,
+                                       SYS_sendto,        SYS_sendmsg,         SYS_sendmmsg,
+                                       SYS_accept,        SYS_accept4,         SYS_read};
+    return std::find(kCalls.begin(), kCalls.end(), number) != kCalls.end();
 }
 
 bool has_handlers() noexcept {
@@ -155,7 +183,7 @@ bool has_handlers() noexcept {
 
 /// The registers that carry arguments are as they were before the call.
 void make_again(gregset_t& regs) noexcept {
-    const long number = number_before(regs[REG_RIP]);
+    const long number = number_before(regs);
     if (is_never_restarted(number) && !has_handlers()) {
         regs[REG_RAX] = number;
         regs[REG_RIP] -= kSyscallBytes;

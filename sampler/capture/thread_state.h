@@ -70,6 +70,8 @@ struct ThreadState {
     std::uint64_t deep_walk_ticks;   ///< Until then no stack is walked deeper than is kept of it.
     std::uint32_t long_samples;      ///< So many of the last ones, one behind the other, took long.
     std::uint64_t rest_until_ticks;  ///< Until then no sample is taken.
+    /// What the thread's call that moves data wants of the sampling thread: transfers.h.
+    std::atomic<std::uintptr_t> transfer;
     /// CPU time of the thread that samples stand for so far.
     std::uint64_t accounted_ns;
     unwind::StackMemo memo;       ///< The last stack that was walked.

@@ -3,6 +3,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/transfers.h"
 #include "sampler/source/futex_lock.h"
 #include "sampler/source/raw_thread.h"
 #include "sampler/source/tasks.h"
@@ -36,6 +37,8 @@ constexpr std::uint64_t kStandByNs = 20'000'000;
 constexpr std::uint64_t kOwnShare = 10;
 constexpr unsigned kMostDoublings = 3;
 constexpr std::uint64_t kJudgedNs = 50'000'000;
+/// A call that moves data for longer is interrupted: it may have been left by a jump.
+constexpr std::uint64_t kMostOwedNs = 100'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 
 enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
@@ -99,6 +102,8 @@ private:
     void look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
     [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
+    /// Then it takes the sample itself, soon.
+    [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     void interrupt(int tid) const noexcept;
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
@@ -210,6 +215,23 @@ bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexc
            (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
 }
 
+bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
+    thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
+    if (thread.state == nullptr) {
+        return false;
+    }
+    const capture::Interruption answer = capture::ask_to_interrupt(*thread.state);
+    if (answer == capture::Interruption::is_owed) {
+        thread.owes_since_ns = thread.choice.cpu_ns();
+    }
+    if (answer == capture::Interruption::was_owed &&
+        thread.choice.cpu_ns() - thread.owes_since_ns > kMostOwedNs) {
+        capture::interrupt_all_the_same(*thread.state);
+        return false;
+    }
+    return answer != capture::Interruption::comes;
+}
+
 void SamplingThread::interrupt(int tid) const noexcept {
     siginfo_t info{};
     info.si_signo = signal;
@@ -227,7 +249,9 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
         job.area->header.traced.load(std::memory_order_relaxed) == 0 &&
         may_be_interrupted(thread)) {
         thread.choice.interrupted();
-        interrupt(thread.tid);
+        if (!moves_data(thread)) {
+            interrupt(thread.tid);
+        }
     }
 }
 
@@ -267,6 +291,7 @@ void SamplingThread::take_over_if_told() noexcept {
         return;
     }
     interrupts = true;
+    capture::watch_transfers(true);
     next_ns_ = monotonic_ns();
     job.area->header.gap_ticks.store(0, std::memory_order_relaxed);
     job.area->header.kernel_excluded.store(0, std::memory_order_relaxed);
@@ -410,6 +435,7 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
 
 void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept {
     g_thread.interrupts = interrupts;
+    capture::watch_transfers(begins && interrupts);
     g_thread.signal = signal;
     g_thread.orders.store(begins ? look_on : end_thread, std::memory_order_release);
     raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);

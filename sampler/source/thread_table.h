@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sampler/capture/shared_area.h"
+#include "sampler/capture/thread_state.h"
 
 #include <array>
 #include <cstddef>
@@ -107,6 +108,8 @@ struct WatchedThread {
     std::uint64_t next_check = 0;   ///< The tick from which on it is looked at.
     InterruptChoice choice;
     WaitProgress wait;
+    capture::ThreadState* state = nullptr;  ///< As far as it is known.
+    std::uint64_t owes_since_ns = 0;        ///< Its clock when it came to owe a sample.
 };
 
 class ThreadTable {

@@ -1,6 +1,7 @@
 // Whoever adds a system call to the handler, the agent or the sampling thread adds it here: one
 // that is missing is one that a program's filter may answer with death.
 #include "sampler/agent/confinement/seccomp_filter.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/raw_thread.h"
 
 #include <fcntl.h>
@@ -147,6 +148,8 @@ constexpr std::array kSamplingThread{
 
 constexpr std::array kJoining{
     call(SYS_getppid),
+    call(SYS_clone, {source::kApartFlags}),
+    call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),
     call(SYS_getdents64, {kUnknown, kUnknown, kUnknown}),

@@ -24,6 +24,7 @@ constexpr std::string_view kPreload = "LD_PRELOAD=";
 constexpr std::string_view kLibrary = "libsample.so";
 constexpr std::string_view kMemoryLibrary = "libsample-memory.so";
 constexpr std::string_view kSeparators = ": ";
+constexpr std::string_view kListing = "LD_TRACE_LOADED_OBJECTS=";
 
 constinit bool g_joined = false;
 constinit bool g_wanted = false;
@@ -74,6 +75,7 @@ struct Found {
     const char* session = nullptr;  ///< The whole entry.
     std::string_view runtime;       ///< A sanitizer's, that the program preloads itself.
     bool has_library = false;
+    bool lists_libraries = false;  ///< As ldd(1) does: it runs nothing, and would list ours.
 };
 
 Found look_through(char* const* envp) noexcept {
@@ -92,6 +94,8 @@ Found look_through(char* const* envp) noexcept {
             });
         } else if (is_session(entry)) {
             found.session = entry;
+        } else if (starts_with(entry, kListing) && entry[kListing.size()] != '\0') {
+            found.lists_libraries = true;
         }
     }
     return found;
@@ -172,7 +176,7 @@ std::size_t environment_room(char* const* envp, Inherit inherit, const char* run
         return 0;
     }
     const Found found = look_through(envp);
-    if (inherit == Inherit::nothing) {
+    if (inherit == Inherit::nothing || found.lists_libraries) {
         if (!found.has_library && found.session == nullptr) {
             return 0;
         }
@@ -197,7 +201,7 @@ char** make_environment(char* const* envp, Inherit inherit, const char* runtime,
             made[count++] = envp[i];
         }
     }
-    const bool session = inherit == Inherit::session;
+    const bool session = inherit == Inherit::session && !found.lists_libraries;
     char* preload = write_preload(found.preload, session, needed_first(found, runtime),
                                   reinterpret_cast<char*>(made + found.count + 3));
     if (preload != nullptr) {

@@ -4,6 +4,7 @@
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_client.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 
 #include <elf.h>
@@ -260,13 +261,15 @@ ExecTarget inspect_program(int folder, const char* path) noexcept {
         return out;
     }
     strncpy(out.program.path.data(), path, out.program.path.size() - 1);
-    char script[kScriptHeadBytes];
-    bool again = inspect_one(folder, path, out, script);
-    for (int depth = 0; again && depth < kMaxInterpreters; ++depth) {
-        char next[kScriptHeadBytes];
-        memcpy(next, script, sizeof next);
-        again = inspect_one(AT_FDCWD, next, out, script);
-    }
+    source::with_own_descriptors([&]() noexcept {
+        char script[kScriptHeadBytes];
+        bool again = inspect_one(folder, path, out, script);
+        for (int depth = 0; again && depth < kMaxInterpreters; ++depth) {
+            char next[kScriptHeadBytes];
+            memcpy(next, script, sizeof next);
+            again = inspect_one(AT_FDCWD, next, out, script);
+        }
+    });
     return out;
 }
 

@@ -13,6 +13,7 @@
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/instrument/lane_writer.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
@@ -60,10 +61,13 @@ void open_gate(Area& area) noexcept {
 }
 
 std::uint64_t resident_bytes() noexcept {
-    std::array<char, 128> text{};
+    std::uint64_t pages = 0;
     // The second number, in pages. Source: proc(5).
-    return kPageBytes *
-           source::second_number(source::read_file(AT_FDCWD, "/proc/self/statm", text));
+    source::with_own_descriptors([&]() noexcept {
+        std::array<char, 128> text{};
+        pages = source::second_number(source::read_file(AT_FDCWD, "/proc/self/statm", text));
+    });
+    return kPageBytes * pages;
 }
 
 /// Whether a fork takes some 16 periods or more. Measured: 16 ns a KiB that is resident. What is
@@ -79,32 +83,27 @@ bool forks_slowly(const Area& area) noexcept {
     return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 >= limit && resident_bytes() >= limit;
 }
 
-/// Has the calling thread sampled here and now.
-void take_sample_here() noexcept {
-    siginfo_t info{};
-    info.si_signo = own_signal();
-    info.si_code = SI_QUEUE;
-    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
-                own_signal(), as_argument(&info));
-}
-
 /// The program's threads besides the calling one and zombies, which the first thread stays as while
 /// others live on. Without /proc nobody can tell: many.
 std::size_t other_threads(const Area& area) noexcept {
-    const int folder = source::open_task_folder();
-    if (folder < 0) {
-        return SIZE_MAX;
-    }
-    std::size_t others = 0;
     const long self = raw_syscall(SYS_gettid);
     const auto ours = static_cast<int>(
         uses_sampling_thread() ? area.header.observer_tid.load(std::memory_order_relaxed) : 0);
-    source::for_each_number(folder, [&](int tid) {
-        others += tid == self || tid == ours || source::state_letter(folder, tid) == 'Z' ? 0 : 1;
-        return true;
+    std::size_t others = SIZE_MAX;
+    source::with_own_descriptors([&]() noexcept {
+        const int folder = source::open_task_folder();
+        if (folder < 0) {
+            return;
+        }
+        others = 0;
+        const long apart = raw_syscall(SYS_gettid);
+        source::for_each_number(folder, [&](int tid) {
+            const bool counts = tid != self && tid != apart && tid != ours &&
+                                source::state_letter(folder, tid) != 'Z';
+            others += counts ? 1 : 0;
+            return true;
+        });
     });
-    close_descriptor(folder);
     return others;
 }
 
@@ -129,6 +128,15 @@ void finish_session(Area& area) noexcept {
 }
 
 }  // namespace
+
+void take_sample_here() noexcept {
+    siginfo_t info{};
+    info.si_signo = own_signal();
+    info.si_code = SI_QUEUE;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
+    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
+                own_signal(), as_argument(&info));
+}
 
 bool is_own_process() noexcept {
     const std::uint32_t joined = process_state().pid.load(std::memory_order_relaxed);

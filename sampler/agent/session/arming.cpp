@@ -7,6 +7,7 @@
 #include "sampler/agent/session/session_state.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/perf_event.h"
 #include "sampler/source/posix_timer.h"
 #include "sampler/source/sampling_thread.h"
@@ -153,15 +154,21 @@ void start_timer(source::TimerId timer) noexcept {
 }
 
 void pass_event_on() noexcept {
-    const int event = may_wait() ? open_event(Source::perf, g_kernel_excluded, current_tid()) : -1;
-    if (event < 0) {
+    if (!may_wait()) {
         return;
     }
+    const int tid = current_tid();
     control::ArmThread message;
+    message.secret = session_secret();
     message.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-    message.tid = static_cast<std::uint32_t>(current_tid());
-    tell_collector(message, kMostForAThreadNs, AfterTelling::await_go, event);
-    close_descriptor(event);
+    message.tid = static_cast<std::uint32_t>(tid);
+    source::with_own_descriptors([&]() noexcept {
+        const int event = open_event(Source::perf, g_kernel_excluded, tid);
+        if (event >= 0) {
+            send_to_collector(std::as_bytes(std::span{&message, 1}), kMostForAThreadNs,
+                              AfterTelling::await_go, event);
+        }
+    });
 }
 
 /// 0, or why the source does not work here, as a negative errno.

@@ -2,6 +2,7 @@
 
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 
 #include <array>
@@ -28,16 +29,16 @@ int open_tasks_of(int pid) noexcept {
 /// Whether a thread of the process would go on at once, had it a processor. One that is stopped has
 /// none, and one that waits for a disk or for us either.
 bool wants_a_processor(int pid) noexcept {
-    const int folder = pid > 0 ? open_tasks_of(pid) : -1;
-    if (folder < 0) {
-        return false;
-    }
     bool wants = false;
-    source::for_each_number(folder, [&](int tid) {
-        wants = source::state_letter(folder, tid) == 'R';
-        return !wants;
+    source::with_own_descriptors([&]() noexcept {
+        const int folder = pid > 0 ? open_tasks_of(pid) : -1;
+        if (folder >= 0) {
+            source::for_each_number(folder, [&](int tid) {
+                wants = source::state_letter(folder, tid) == 'R';
+                return !wants;
+            });
+        }
     });
-    raw_syscall(SYS_close, folder);
     return wants;
 }
 
@@ -50,12 +51,11 @@ bool is_dead(int pid) noexcept {
     if (raw_syscall(SYS_kill, pid, 0) == -ESRCH) {
         return true;
     }
-    const int folder = open_tasks_of(pid);
-    if (folder < 0) {
-        return false;
-    }
-    const char state = source::state_letter(folder, pid);
-    raw_syscall(SYS_close, folder);
+    char state = '\0';
+    source::with_own_descriptors([&]() noexcept {
+        const int folder = open_tasks_of(pid);
+        state = folder < 0 ? '\0' : source::state_letter(folder, pid);
+    });
     return state == 'Z' || state == 'X';
 }
 

@@ -395,8 +395,8 @@ AnnouncedTracing::~AnnouncedTracing() {
     }
 }
 
-void tell_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
-                    int fd) noexcept {
+void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
+                       int fd) noexcept {
     Patience patience{static_cast<int>(collector_pid()), most_ns};
     const int socket = find_collector(patience);
     if (socket < 0) {

@@ -4,6 +4,7 @@
 
 #include "sampler/agent/session/session_state.h"
 #include "sampler/capture/area.h"
+#include "sampler/source/own_descriptors.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,15 +38,17 @@ void begin_thread() noexcept;
 
 enum class AfterTelling : std::uint8_t { go_on, await_go };
 /// Sends the collector one message, and `fd` if there is one, by a connection of its own; waits
-/// for Go if that is to be awaited. `most_ns`: in all. Async-signal-safe.
-void tell_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
-                    int fd = -1) noexcept;
-/// The same of a struct of the protocol, which gets the session's secret.
+/// for Go if that is to be awaited. `most_ns`: in all. To be called with descriptors of our own.
+/// Async-signal-safe.
+void send_to_collector(std::span<const std::byte> message, std::uint64_t most_ns, AfterTelling then,
+                       int fd = -1) noexcept;
+/// The same of a struct of the protocol, which gets the session's secret; called anywhere.
 template <class Message>
-void tell_collector(Message& message, std::uint64_t most_ns, AfterTelling then,
-                    int fd = -1) noexcept {
+void tell_collector(Message& message, std::uint64_t most_ns, AfterTelling then) noexcept {
     message.secret = session_secret();
-    tell_collector(std::as_bytes(std::span{&message, 1}), most_ns, then, fd);
+    source::with_own_descriptors([&]() noexcept {
+        send_to_collector(std::as_bytes(std::span{&message, 1}), most_ns, then);
+    });
 }
 
 /// While one lives, this process is about to trace `pid`, whose events the collector has stopped.

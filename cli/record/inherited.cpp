@@ -1,0 +1,96 @@
+#include "cli/record/inherited.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+
+namespace sample::cli {
+namespace {
+
+constexpr std::array kTimers{ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+constexpr std::array kOfTheGroup{SIGUSR1, SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF,
+                                 SIGIO,   SIGSTKFLT, SIGPWR,  SIGPIPE};
+
+/// Of those that stand_by_the_command() changed.
+std::array<struct sigaction, NSIG> g_before{};
+std::array<bool, NSIG> g_is_changed{};
+
+void let_pass(int /*signal*/) {}
+
+void change(int signal, void (*handler)(int)) noexcept {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    const auto index = static_cast<std::size_t>(signal);
+    g_is_changed.at(index) = ::sigaction(signal, &action, &g_before.at(index)) == 0;
+}
+
+/// A handler, as an ignored signal would be ignored by whatever we start.
+void survive(int signal) noexcept {
+    struct sigaction now {};
+    if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+        change(signal, let_pass);
+    }
+}
+
+}  // namespace
+
+Inherited::Inherited() noexcept : ours_{::getpid()} {
+    const itimerval none{};
+    for (std::size_t i = 0; i < kTimers.size(); ++i) {
+        ::setitimer(kTimers.at(i), &none, &timers_.at(i));
+    }
+    ::prctl(PR_GET_PDEATHSIG, &death_signal_);
+}
+
+void Inherited::hand_over() const noexcept {
+    for (std::size_t i = 0; i < kTimers.size(); ++i) {
+        ::setitimer(kTimers.at(i), &timers_.at(i), nullptr);
+    }
+    if (death_signal_ != 0) {
+        ::prctl(PR_SET_PDEATHSIG, death_signal_);
+    }
+    // sd_listen_fds(3) takes its sockets only if this is its own number.
+    const char* const activated = std::getenv("LISTEN_PID");
+    if (activated != nullptr && activated == std::to_string(ours_)) {
+        ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+    }
+}
+
+void stand_by_the_command() noexcept {
+    change(SIGCHLD, SIG_DFL);
+    change(SIGXFSZ, SIG_IGN);
+    for (const int signal : kOfTheGroup) {
+        survive(signal);
+    }
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) {
+        survive(signal);
+    }
+}
+
+void act_as_inherited() noexcept {
+    for (int signal = 1; signal < NSIG; ++signal) {
+        const auto index = static_cast<std::size_t>(signal);
+        if (g_is_changed.at(index)) {
+            ::sigaction(signal, &g_before.at(index), nullptr);
+        }
+    }
+}
+
+void fill_standard_descriptors() noexcept {
+    int fd = 0;
+    do {
+        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) {
+        ::close(fd);
+    }
+}
+
+}  // namespace sample::cli

@@ -1,0 +1,130 @@
+// The functions that move data: no sample cuts them short (capture/transfers.h). They are points of
+// cancellation, so none is noexcept; a thread that is cancelled there ends.
+#include "sampler/capture/transfers.h"
+
+#include "sampler/agent/processes/gate.h"
+#include "sampler/agent/wrap/next_definition.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sample::agent {
+namespace {
+
+SAMPLE_NEXT(g_write, "write", ssize_t(int, const void*, std::size_t));
+SAMPLE_NEXT(g_writev, "writev", ssize_t(int, const iovec*, int));
+SAMPLE_NEXT(g_read, "read", ssize_t(int, void*, std::size_t));
+SAMPLE_NEXT(g_readv, "readv", ssize_t(int, const iovec*, int));
+SAMPLE_NEXT(g_send, "send", ssize_t(int, const void*, std::size_t, int));
+SAMPLE_NEXT(g_sendto, "sendto",
+            ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t));
+SAMPLE_NEXT(g_sendmsg, "sendmsg", ssize_t(int, const msghdr*, int));
+SAMPLE_NEXT(g_recv, "recv", ssize_t(int, void*, std::size_t, int));
+SAMPLE_NEXT(g_recvfrom, "recvfrom", ssize_t(int, void*, std::size_t, int, sockaddr*, socklen_t*));
+SAMPLE_NEXT(g_recvmsg, "recvmsg", ssize_t(int, msghdr*, int));
+SAMPLE_NEXT(g_sendfile, "sendfile", ssize_t(int, int, off_t*, std::size_t));
+SAMPLE_NEXT(g_splice, "splice", ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned));
+SAMPLE_NEXT(g_vmsplice, "vmsplice", ssize_t(int, const iovec*, std::size_t, unsigned));
+SAMPLE_NEXT(g_tee, "tee", ssize_t(int, int, std::size_t, unsigned));
+SAMPLE_NEXT(g_copy_file_range, "copy_file_range",
+            ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned));
+
+template <class Move>
+ssize_t move_data(Move move) {
+    if (!capture::begin_transfer(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))) {
+        return move();
+    }
+    const ssize_t moved = move();
+    if (capture::end_transfer()) {
+        take_sample_here();
+    }
+    return moved;
+}
+
+}  // namespace
+}  // namespace sample::agent
+
+extern "C" {
+
+namespace agent = sample::agent;
+
+SAMPLE_WRAPPER ssize_t write(int fd, const void* data, std::size_t bytes) {
+    return agent::move_data([&] { return agent::g_write.get()(fd, data, bytes); });
+}
+
+SAMPLE_WRAPPER ssize_t writev(int fd, const iovec* parts, int count) {
+    return agent::move_data([&] { return agent::g_writev.get()(fd, parts, count); });
+}
+
+SAMPLE_WRAPPER ssize_t read(int fd, void* data, std::size_t bytes) {
+    return agent::move_data([&] { return agent::g_read.get()(fd, data, bytes); });
+}
+
+SAMPLE_WRAPPER ssize_t readv(int fd, const iovec* parts, int count) {
+    return agent::move_data([&] { return agent::g_readv.get()(fd, parts, count); });
+}
+
+SAMPLE_WRAPPER ssize_t send(int fd, const void* data, std::size_t bytes, int flags) {
+    return agent::move_data([&] { return agent::g_send.get()(fd, data, bytes, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t sendto(int fd, const void* data, std::size_t bytes, int flags,
+                              const sockaddr* to, socklen_t size) {
+    return agent::move_data(
+        [&] { return agent::g_sendto.get()(fd, data, bytes, flags, to, size); });
+}
+
+SAMPLE_WRAPPER ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+    return agent::move_data([&] { return agent::g_sendmsg.get()(fd, message, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t recv(int fd, void* data, std::size_t bytes, int flags) {
+    return agent::move_data([&] { return agent::g_recv.get()(fd, data, bytes, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t recvfrom(int fd, void* data, std::size_t bytes, int flags, sockaddr* from,
+                                socklen_t* size) {
+    return agent::move_data(
+        [&] { return agent::g_recvfrom.get()(fd, data, bytes, flags, from, size); });
+}
+
+SAMPLE_WRAPPER ssize_t recvmsg(int fd, msghdr* message, int flags) {
+    return agent::move_data([&] { return agent::g_recvmsg.get()(fd, message, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t sendfile(int to, int from, off_t* offset, std::size_t bytes) noexcept {
+    return agent::move_data([&] { return agent::g_sendfile.get()(to, from, offset, bytes); });
+}
+SAMPLE_WRAPPER ssize_t sendfile64(int to, int from, off64_t* offset, std::size_t bytes) noexcept {
+    return sendfile(to, from, offset, bytes);
+}
+
+SAMPLE_WRAPPER ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset,
+                              std::size_t bytes, unsigned flags) {
+    return agent::move_data(
+        [&] { return agent::g_splice.get()(from, from_offset, to, to_offset, bytes, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t vmsplice(int fd, const iovec* parts, std::size_t count, unsigned flags) {
+    return agent::move_data([&] { return agent::g_vmsplice.get()(fd, parts, count, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t tee(int from, int to, std::size_t bytes, unsigned flags) {
+    return agent::move_data([&] { return agent::g_tee.get()(from, to, bytes, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t copy_file_range(int from, off64_t* from_offset, int to, off64_t* to_offset,
+                                       std::size_t bytes, unsigned flags) {
+    return agent::move_data([&] {
+        return agent::g_copy_file_range.get()(from, from_offset, to, to_offset, bytes, flags);
+    });
+}
+
+}  // extern "C"

@@ -1,0 +1,110 @@
+#include "sampler/capture/transfers.h"
+
+#include "sampler/capture/capture.h"
+#include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/thread_slots.h"
+
+namespace sample::capture {
+namespace {
+
+// Of ThreadState::transfer. Frames are aligned, and none lies at these addresses.
+constexpr std::uintptr_t kNone = 0;
+constexpr std::uintptr_t kSignalComes = 2;
+constexpr std::uintptr_t kSampleDue = 1;
+
+constinit std::atomic<bool> g_is_watched{false};
+
+/// It was sent a moment ago, to this thread: it is delivered with the end of any system call.
+void await_signal(const std::atomic<std::uintptr_t>& word) noexcept {
+    constexpr int kMostWaits = 8;
+    raw_syscall(SYS_gettid);
+    for (int wait = 0; wait < kMostWaits && word.load(std::memory_order_relaxed) == kSignalComes;
+         ++wait) {
+        sleep_briefly();
+    }
+}
+
+}  // namespace
+
+void watch_transfers(bool wanted) noexcept {
+    g_is_watched.store(wanted, std::memory_order_relaxed);
+}
+
+bool begin_transfer(std::uintptr_t frame) noexcept {
+    if (!g_is_watched.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    Area* const area = current_area();
+    // Busy: a handler of the program's has interrupted us.
+    if (area == nullptr || t_thread.busy != 0 || g_shares_locals.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    claim_own_slot(*area);
+    if (t_thread.state == nullptr) {
+        return false;
+    }
+    std::atomic<std::uintptr_t>& word = t_thread.state->transfer;
+    if (word.load(std::memory_order_relaxed) == kSignalComes) {
+        await_signal(word);
+    }
+    const std::uintptr_t before = word.load(std::memory_order_relaxed);
+    if ((before & ~kSampleDue) > frame) {
+        return false;  // inside of a handler that has interrupted one
+    }
+    // A sample that is due since a call that was left by a jump stays so.
+    word.exchange(frame | (before == kSignalComes ? 0 : before & kSampleDue));
+    return true;
+}
+
+bool end_transfer() noexcept {
+    // None in a child of a fork in between, whose parent's it was.
+    return current_area() != nullptr && t_thread.state != nullptr &&
+           (t_thread.state->transfer.exchange(kNone) & kSampleDue) != 0;
+}
+
+ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {
+    const auto is_its = [tid](const ThreadState* state) {
+        return state != nullptr && state->slot != nullptr &&
+               state->slot->tid.load(std::memory_order_relaxed) == tid;
+    };
+    if (is_its(last)) {
+        return last;
+    }
+    for (std::uint32_t index = 0; index < kMaxThreads; ++index) {
+        ThreadState* const state = thread_states().claimed(index);
+        if (state == nullptr) {
+            break;  // slots are claimed from the first one on
+        }
+        if (is_its(state)) {
+            return state;
+        }
+    }
+    return nullptr;
+}
+
+Interruption ask_to_interrupt(ThreadState& thread) noexcept {
+    std::uintptr_t seen = kNone;
+    if (thread.transfer.compare_exchange_strong(seen, kSignalComes) || seen == kSignalComes) {
+        return Interruption::comes;
+    }
+    if ((seen & kSampleDue) != 0) {
+        return Interruption::was_owed;
+    }
+    // If the call has ended meanwhile, the next look finds that.
+    return thread.transfer.compare_exchange_strong(seen, seen | kSampleDue)
+               ? Interruption::is_owed
+               : Interruption::was_owed;
+}
+
+void interrupt_all_the_same(ThreadState& thread) noexcept {
+    thread.transfer.store(kSignalComes);
+}
+
+void note_interruption() noexcept {
+    if (t_thread.state != nullptr) {
+        std::uintptr_t seen = kSignalComes;
+        t_thread.state->transfer.compare_exchange_strong(seen, kNone);
+    }
+}
+
+}  // namespace sample::capture

@@ -1,0 +1,122 @@
+// What `sample` gets from who starts it is the command's: signals, timers, sockets, closed
+// descriptors, being process 1. And where `sample` itself may lie.
+#include "session.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+namespace sample::e2e {
+namespace {
+
+class Inherited : public Session {
+protected:
+    /// A shell's script, in which `$record` stands for `sample --quiet … --`.
+    [[nodiscard]] Outcome shell(const std::string& script) const {
+        const std::string record = fmt::format("record='{} --quiet --force -o {} --'\n",
+                                               sample_path(), recording().string());
+        return run_here({"bash", "-c", record + script});
+    }
+    void expect_whole() const { EXPECT_TRUE(Recording{recording()}.flag("whole")); }
+};
+
+TEST_F(Inherited, an_ignored_child_signal_costs_no_exit_code) {
+    for (const char* ignored : {"CHLD", "CHLD USR1 HUP"}) {
+        const Outcome outcome =
+            shell(fmt::format("trap '' {}; exec $record sh -c 'exit 7'", ignored));
+        EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+        expect_whole();
+    }
+}
+
+TEST_F(Inherited, ignored_signals_are_ignored_in_the_command) {
+    const Outcome outcome =
+        shell("trap '' CHLD USR1 PIPE; exec $record grep -E '^Sig(Ign|Blk)' /proc/self/status");
+    const Outcome bare =
+        shell("trap '' CHLD USR1 PIPE; exec grep -E '^Sig(Ign|Blk)' /proc/self/status");
+    EXPECT_EQ(outcome.out, bare.out);
+}
+
+TEST_F(Inherited, what_the_whole_group_is_sent_is_the_commands) {
+    for (const char* name :
+         {"USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "RTMIN"}) {
+        const Outcome outcome = shell(fmt::format(
+            "exec $record bash -c 'trap \"echo got it\" {0}; kill -{0} 0; exit 5'", name));
+        EXPECT_EQ(outcome.exit_code, 5) << name << outcome.err;
+        EXPECT_EQ(outcome.out, "got it\n") << name;
+        expect_whole();
+    }
+}
+
+TEST_F(Inherited, timers_are_the_commands) {
+    const Outcome outcome = shell(R"(exec python3 -c '
+import os, signal, sys
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+os.execvp(sys.argv[1], sys.argv[1:])' $record sleep 60)");
+    EXPECT_EQ(outcome.signal, SIGALRM) << outcome.err;
+    expect_whole();
+}
+
+TEST_F(Inherited, sockets_of_an_activation_are_the_commands) {
+    const Outcome outcome =
+        shell("LISTEN_FDS=1 LISTEN_PID=$$ exec $record bash -c 'echo $((LISTEN_PID == $$))'");
+    EXPECT_EQ(outcome.out, "1\n");
+    const Outcome others =
+        shell("LISTEN_FDS=1 LISTEN_PID=1 exec $record bash -c 'echo $LISTEN_PID'");
+    EXPECT_EQ(others.out, "1\n");
+}
+
+TEST_F(Inherited, closed_descriptors_are_closed_in_the_command) {
+    for (const char* closed : {"2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"}) {
+        const std::string list = fmt::format("bash -c 'ls /proc/$$/fd >{}'", file("open").string());
+        (void)shell(fmt::format("exec {} {}", closed, list));
+        const std::string bare = run_here({"cat", file("open")}).out;
+        const Outcome outcome = shell(fmt::format("exec {} $record {}", closed, list));
+        EXPECT_EQ(run_here({"cat", file("open")}).out, bare) << closed;
+        EXPECT_EQ(outcome.err, "");
+        expect_whole();
+    }
+}
+
+TEST_F(Inherited, orphans_are_reaped_by_process_1) {
+    constexpr const char* kScript = R"(
+for i in 1 2 3; do sh -c 'sleep 0.1 & exit 0'; done
+for tries in $(seq 200); do
+    sleep 0.05
+    [ $(pgrep -cx sleep) = 0 ] && exit 3
+done)";
+    if (run_here({"unshare", "-pf", "--mount-proc", "true"}).exit_code != 0) {
+        GTEST_SKIP() << "no pid namespace can be made here";
+    }
+    std::ofstream{file("orphans.sh")} << kScript;
+    const Outcome outcome =
+        run_here({"unshare", "-pf", "--mount-proc", sample_path(), "--quiet", "--force", "-o",
+                  recording(), "--", "sh", file("orphans.sh")});
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+}
+
+TEST_F(Inherited, the_list_of_a_programs_libraries_is_its_own) {
+    const Outcome outcome = shell("exec $record ldd " + target("three_leaves"));
+    EXPECT_NE(outcome.out.find("libc.so"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.out.find("libsample"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Inherited, it_may_lie_in_any_folder) {
+    for (const char* name : {"my projects", "a:b", "$ORIGIN", "\xc3\xbc b"}) {
+        const std::filesystem::path folder = file(name);
+        std::filesystem::create_directory(folder);
+        std::filesystem::copy_file(sample_path(), folder / "sample");
+        std::filesystem::copy_file(agent_path(), folder / "libsample.so");
+        const Outcome outcome =
+            run_here({folder / "sample", "--quiet", "--force", "--freq", "10k", "-o", recording(),
+                      "--", "sh", "-c", target("three_leaves") + " 0.2"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+        EXPECT_GT(Recording{recording()}.total_us("leaf_fifty"), 0) << name;
+    }
+}
+
+}  // namespace
+}  // namespace sample::e2e

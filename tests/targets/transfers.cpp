@@ -1,0 +1,66 @@
+// Blocking calls that move much data are never short unless a signal handler has run; this program
+// has none.
+//
+//     transfers WAY ROUNDS
+//
+// WAY: write, writev (to a pipe), send (to a socket), read (of /dev/zero)
+//
+// Stats: `short N of ROUNDS`, right: 0. Nobody who reads slows the mover down: it moves, waits,
+// moves on.
+#include "work.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{4} << 20U;
+
+TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
+    if (way == "writev") {
+        const iovec parts[] = {{block.data(), kBytes / 2}, {block.data() + kBytes / 2, kBytes / 2}};
+        return writev(to, parts, 2);
+    }
+    if (way == "send") {
+        return send(to, block.data(), kBytes, 0);
+    }
+    return way == "read" ? read(zero, block.data(), kBytes) : write(to, block.data(), kBytes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        return targets::usage("WAY ROUNDS");
+    }
+    const std::string_view way = argv[1];
+    const unsigned long rounds = targets::number(argv[2]);
+    std::vector<char> block(kBytes);
+    int ends[2];
+    if ((way == "send" ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends)) != 0) {
+        return 2;
+    }
+    if (fork() == 0) {
+        close(ends[1]);
+        char part[16384];
+        while (read(ends[0], part, sizeof part) > 0) {
+        }
+        _exit(0);
+    }
+    close(ends[0]);
+    const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    unsigned long cut = 0;
+    for (unsigned long round = 0; round < rounds; ++round) {
+        cut += move_once(way, ends[1], zero, block) != static_cast<ssize_t>(kBytes) ? 1 : 0;
+    }
+    close(ends[1]);
+    wait(nullptr);
+    std::printf("short %lu of %lu\n", cut, rounds);
+    return cut == 0 ? 0 : 1;
+}
