@@ -7,9 +7,11 @@ import dataclasses
 import enum
 import os
 import secrets
+import signal
 import socket
 import stat
 import struct
+import time
 import typing
 import urllib.parse
 
@@ -20,6 +22,7 @@ _MOST_HZ = 10000
 _PATIENCE_S = 5.0
 _PATIENCE_FOR_DATA_S = 60.0
 _MOST_LINE_BYTES = 1 << 16
+_loads = 0  # Of the agent, by load_agent().
 
 
 class Result(enum.Enum):
@@ -34,6 +37,10 @@ class Result(enum.Enum):
     REFUSED = "the session refused"
     NOT_OPEN = "the session is not open"
     FAILED = "the system refused"
+    NO_LIBRARY = "libsample.so was not found, or the loader refused it: name its path"
+    SIGNAL_IN_USE = ("the program handles or blocks SIGURG, which samples would come by: run it with "
+                     "`sample -- COMMAND`")
+    PRIVILEGED = "the program has more rights than who started it"
 
     def __str__(self):
         return self.value
@@ -181,6 +188,51 @@ def _has_agent():
     return False
 
 
+def _blocks_or_handles(number):
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/status", encoding="utf-8",
+                                                errors="replace") as status:
+            for line in status:
+                if line.startswith(("SigBlk:", "SigCgt:")) and int(line.split()[1], 16) >> (number - 1) & 1:
+                    return True
+    return False
+
+
+def _uses_signal():
+    """Whether a sample could meet somebody who waits for a signal of the program's."""
+    for _ in range(20):
+        if not _blocks_or_handles(signal.SIGURG):
+            return False
+        time.sleep(0.001)  # libc blocks all signals in a thread while it is made.
+    return True
+
+
+def _library():
+    """SAMPLE_AGENT, else of the installation that this module is in, else where the loader looks."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    beside = os.path.normpath(os.path.join(here, "../../../libsample.so"))
+    return os.environ.get("SAMPLE_AGENT") or (beside if os.access(beside, os.R_OK) else "libsample.so")
+
+
+def load_agent(path: typing.Union[str, os.PathLike, None] = None) -> Result:
+    """Loads libsample.so into this process, unless it is there, for good: sample_agent_load() of the C header, and
+    docs/profiler-api.md says what a start with the agent has and this has not. Samples are taken from then on, as the
+    variables SAMPLE_FREQ, SAMPLE_OUTPUT and so on say. To be called once, early."""
+    global _loads
+    if not _has_agent():
+        import ctypes
+        if ctypes.CDLL(None).getauxval(23):  # AT_SECURE
+            return Result.PRIVILEGED
+        if _uses_signal():
+            return Result.SIGNAL_IN_USE
+        try:
+            ctypes.CDLL(os.fspath(path) if path is not None else _library(), os.RTLD_NOW | os.RTLD_NODELETE)
+        except OSError:
+            return Result.NO_LIBRARY
+        _loads += 1
+    return Result.OK if Profiler().status().is_connected else Result.NO_SESSION
+
+
 class Profiler:
     """The session of this process, or of another one, by its id or its name.
 
@@ -285,10 +337,10 @@ class Profiler:
         self._path, self.pid = found[0]
 
     def _has_somebody(self):
-        """Whose agent this process has is looked up once, and again in a forked child."""
+        """Whether this process has an agent is looked up once, again in a forked child, and behind load_agent()."""
         if self.pid is not None:
             return True
-        me = os.getpid()
+        me = (os.getpid(), _loads)
         if self._own is None or self._own[0] != me:
             self._own = (me, _has_agent())
             self._path = None

@@ -132,6 +132,31 @@ assert p.open() and p.is_owner and p.close()
                here());
     EXPECT_EQ(outcome.out, "True\n") << outcome.err;
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+TEST_F(Steering, brings_the_agent_into_python) {
+    const Outcome outcome = run_here({SAMPLE_PYTHON, "-B", "-c",
+                                      R"(
+from sample_profiler import Profiler, Result, load_agent
+import signal, sys
+profiler = Profiler()
+assert profiler.start() is Result.NO_AGENT
+assert load_agent('/nowhere/libsample.so') is Result.NO_LIBRARY
+signal.signal(signal.SIGURG, lambda *_: None)
+assert load_agent(sys.argv[1]) is Result.SIGNAL_IN_USE
+signal.signal(signal.SIGURG, signal.SIG_DFL)
+assert load_agent(sys.argv[1]) and load_agent(sys.argv[1]), 'not loaded'
+assert profiler.start(10000), profiler.problem
+for i in range(3_000_000):
+    pass
+assert profiler.stop()
+print(len(profiler.data().functions) > 0)
+)",
+                                      agent_path()},
+                                     here());
+    EXPECT_EQ(outcome.out, "True\n") << outcome.err;
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(whole_recording().stat("samples"), 0);
+}
+
     const Outcome read =
         run_here({SAMPLE_PYTHON, "-B", "-c",
                   "from sample_profiler import Recording\n"
