@@ -31,7 +31,7 @@ class Result(enum.Enum):
     NO_AGENT = "no agent: run the program with `sample -- COMMAND`"
     NO_SESSION = "no session of `sample` records the process"
     BAD_FREQUENCY = "the frequency must be from 1 to 10000 Hz"
-    NOT_OWNER = "another owner of the session has set the frequency"
+    NOT_OWNER = "another owner of the session sets whether it samples, and how often"
     AMBIGUOUS = "several sessions have that name: give a process id"
     TIMED_OUT = "the session did not answer in time"
     REFUSED = "the session refused"
@@ -256,19 +256,19 @@ class Profiler:
 
     def start(self, freq: int = _DEFAULT_HZ) -> Result:
         """Samples `freq` times a CPU second from now on: 1 to 10000."""
-        return self._set("start freq={}", freq)
+        return self._set(f"start freq={freq}", True, freq)
 
     def stop(self) -> Result:
-        return self._tell("stop")
+        return self._set("stop", False)
 
     def pause(self) -> Result:
-        return self._tell("pause")
+        return self._set("pause", False)
 
     def resume(self) -> Result:
-        return self._tell("resume")
+        return self._set("resume", True)
 
     def set_frequency(self, freq: int) -> Result:
-        return self._set("freq {}", freq)
+        return self._set(f"freq {freq}", freq=freq)
 
     def status(self) -> State:
         """All false and zero where nobody answers."""
@@ -279,23 +279,22 @@ class Profiler:
         return State(True, values.get("state") == "running", _number(values, "freq"), self.is_owner)
 
     def open(self) -> Result:
-        """Joins those who share the session: the first one owns it and sets the frequency; what was recorded is kept
-        until the last one has closed."""
+        """Joins those who share the session: the first one owns it, and alone sets whether it samples, and how often;
+        what was recorded is kept."""
         if self._token is not None:
             return Result.OK
         self._token = secrets.token_hex(16)
         try:
-            values = self._ask("open")[0]
+            self._ask("open")
         except _Failure as failure:
             self._token = None
             return self._note(failure)
-        self.is_owner = _number(values, "owner") != 0
         return Result.OK
 
     def close(self) -> Result:
         if self._token is None:
             return Result.NOT_OPEN if self._has_somebody() else Result.NO_AGENT
-        result = self._tell("close")
+        result = self._set("close")
         self._token = None
         self.is_owner = False
         return result
@@ -355,7 +354,10 @@ class Profiler:
         if self._path is None:
             raise _Failure(Result.NO_SESSION)
         words = words if self._token is None else f"{words} token={self._token}"
-        return _converse(self._path, words, patience_s, words.startswith("data"))
+        values, rest = _converse(self._path, words, patience_s, words.startswith("data"))
+        if self._token is not None:
+            self.is_owner = _number(values, "owner", self.is_owner) != 0
+        return values, rest
 
     def _data(self):
         json = self._ask("data", _PATIENCE_FOR_DATA_S)[1]
@@ -370,24 +372,20 @@ class Profiler:
         self.problem = str(failure)
         return failure.result
 
-    def _tell(self, words):
-        try:
-            self._ask(words)
-        except _Failure as failure:
-            return self._note(failure)
-        return Result.OK
-
-    def _set(self, words, freq):
+    def _set(self, words, samples=..., freq=...):
+        """`...`: what it does already."""
         if not self._has_somebody():
             return Result.NO_AGENT
-        if not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ:
+        if freq is not ... and (not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ):
             return Result.BAD_FREQUENCY
         try:
-            values = self._ask(words.format(freq))[0]
+            values = self._ask(words)[0]
         except _Failure as failure:
             return self._note(failure)
-        is_others = _number(values, "owner", 1) == 0 and _number(values, "freq", freq) != freq
-        return Result.NOT_OWNER if is_others else Result.OK
+        # Another owner may have asked for the same.
+        is_otherwise = (samples not in (..., values.get("state") == "running")
+                        or freq not in (..., _number(values, "freq")))
+        return Result.NOT_OWNER if is_otherwise and _number(values, "owner", 1) == 0 else Result.OK
 
 
 @contextlib.contextmanager
