@@ -121,7 +121,7 @@ constexpr std::array kSamplingThread{
     call(SYS_madvise, {kUnknown, kUnknown, MADV_DONTFORK}),
     call(SYS_mprotect, {kUnknown, kUnknown, PROT_NONE}),
     call(SYS_munmap, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
-    call(SYS_clone, {source::kRawThreadFlags, kUnknown, 0, 0, 0, kUnknown}),
+    call(SYS_clone, {source::kRawThreadFlags, kUnknown, kUnknown, kUnknown, 0, kUnknown}),
     call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     may_fail(call(SYS_close_range, {0, ~0U, 0})),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),

@@ -130,9 +130,8 @@ SAMPLE_WRAPPER ssize_t __recv_chk(int fd, void* data, std::size_t bytes, std::si
 
 SAMPLE_WRAPPER ssize_t __recvfrom_chk(int fd, void* data, std::size_t bytes, std::size_t room,
                                       int flags, sockaddr* from, socklen_t* size) {
-    return agent::move_data([&] {
-        return agent::g_recvfrom_chk.get()(fd, data, bytes, room, flags, from, size);
-    });
+    return agent::move_data(
+        [&] { return agent::g_recvfrom_chk.get()(fd, data, bytes, room, flags, from, size); });
 }
 
 SAMPLE_WRAPPER ssize_t getrandom(void* data, std::size_t bytes, unsigned flags) {
