@@ -122,7 +122,7 @@ constexpr std::array kSamplingThread{
     call(SYS_mprotect, {kUnknown, kUnknown, PROT_NONE}),
     call(SYS_munmap, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_clone, {source::kRawThreadFlags, kUnknown, kUnknown, kUnknown, 0, kUnknown}),
-    call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
+    call(SYS_exit, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     may_fail(call(SYS_close_range, {0, ~0U, 0})),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {kUnknown, kUnknown, O_RDONLY | O_CLOEXEC}),
@@ -149,7 +149,7 @@ constexpr std::array kSamplingThread{
 constexpr std::array kJoining{
     call(SYS_getppid),
     call(SYS_clone, {source::kApartFlags}),
-    call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
+    call(SYS_exit, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),
     call(SYS_getdents64, {kUnknown, kUnknown, kUnknown}),
