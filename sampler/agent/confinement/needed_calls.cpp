@@ -149,7 +149,7 @@ constexpr std::array kSamplingThread{
 constexpr std::array kJoining{
     call(SYS_getppid),
     call(SYS_clone, {source::kApartFlags}),
-    call(SYS_exit, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
+    call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),
     call(SYS_getdents64, {kUnknown, kUnknown, kUnknown}),
