@@ -71,10 +71,13 @@ bool are_differences(std::string_view text) {
     bool has_any = false;
     while (lines.next(line)) {
         line = trimmed(line);
-        if (!line.empty() && !(take_count(line) && take_count(line))) {
+        if (line.empty()) {
+            continue;
+        }
+        has_any = take_count(line);
+        if (!has_any || !take_count(line)) {
             return false;
         }
-        has_any = has_any || !line.empty();
     }
     return has_any;
 }

@@ -1,5 +1,5 @@
-// What becomes of the command if `sample` itself cannot go on: out of memory, no thread to be had, a
-// crash. The recording ends; the command runs, is waited for, and its end is ours.
+// What becomes of the command if `sample` itself cannot go on: out of memory, no thread to be had,
+// a crash. The recording ends; the command runs, is waited for, and its end is ours.
 //
 // This process becomes `sample --attend PID`, which needs next to nothing, and neither memory nor
 // locks nor threads of what has failed: the same process, with the same child.

@@ -23,7 +23,7 @@ namespace {
 constexpr int kMostForTheRestMs = 10'000;
 
 /// 0 if there is no such process. Async-signal-safe. Source: proc(5), /proc/PID/stat.
-pid_t parent_of(pid_t pid) {
+pid_t parent_process(pid_t pid) {
     std::array<char, 32> path{"/proc/"};
     char* const digits = path.data() + std::strlen(path.data());
     std::strcpy(std::to_chars(digits, path.end(), pid).ptr, "/stat");
@@ -43,7 +43,7 @@ pid_t parent_of(pid_t pid) {
 bool descends_from(pid_t pid, pid_t ancestor) {
     constexpr int kMostGenerations = 64;
     for (int i = 0; i < kMostGenerations && pid > 0 && pid != ancestor; ++i) {
-        pid = parent_of(pid);
+        pid = parent_process(pid);
     }
     return pid == ancestor;
 }
