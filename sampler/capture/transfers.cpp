@@ -100,6 +100,15 @@ void interrupt_all_the_same(ThreadState& thread) noexcept {
     thread.transfer.store(kSignalComes);
 }
 
+bool may_be_interrupted() noexcept {
+    if (!g_is_watched.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    const ThreadState* const state = find_thread_state(nullptr, tid);
+    return state == nullptr || state->transfer.load(std::memory_order_relaxed) == kSignalComes;
+}
+
 void note_interruption() noexcept {
     if (t_thread.state != nullptr) {
         std::uintptr_t seen = kSignalComes;

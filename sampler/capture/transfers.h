@@ -43,5 +43,8 @@ void interrupt_all_the_same(ThreadState& thread) noexcept;
 
 /// In the handler: the signal has come.
 void note_interruption() noexcept;
+/// Whether the sampling thread has sent the calling thread a signal, or may have, as nothing is
+/// known of the thread yet.
+[[nodiscard]] bool may_be_interrupted() noexcept;
 
 }  // namespace sample::capture
