@@ -56,22 +56,23 @@ bool is_perf_descriptor(int fd) noexcept {
                0;
 }
 
-bool carries_cookie(const siginfo_t& info) noexcept {
-    return reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
+bool is_from_descriptor(const siginfo_t& info) noexcept {
+    return info.si_signo == kAsyncSignal && info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
 }
 
-bool is_sample(const siginfo_t& info) noexcept {
+bool carries_cookie(const siginfo_t& info) noexcept {
     if (info.si_code == kTrapPerf && info.si_signo == SIGTRAP) {
         std::uint64_t cookie = 0;
         __builtin_memcpy(&cookie, reinterpret_cast<const char*>(&info) + kPerfDataOffset,
                          sizeof cookie);
         return cookie == kSampleCookie;
     }
-    if (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) {
-        return carries_cookie(info);
-    }
-    return info.si_signo == kAsyncSignal && info.si_code >= POLL_IN && info.si_code <= POLL_HUP &&
-           is_perf_descriptor(info.si_fd);
+    return (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) &&
+           reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
+}
+
+bool is_sample(const siginfo_t& info) noexcept {
+    return carries_cookie(info) || (is_from_descriptor(info) && is_perf_descriptor(info.si_fd));
 }
 
 /// Where the process may queue no more signals (RLIMIT_SIGPENDING), the kernel drops the words of
@@ -370,6 +371,10 @@ bool report_module(const ModuleDescription& module) noexcept {
     asm volatile("" ::: "memory");
     self.busy = 0;
     return done;
+}
+
+bool is_anybodys_sample(const siginfo_t& info) noexcept {
+    return carries_cookie(info) || is_from_descriptor(info);
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) noexcept {
