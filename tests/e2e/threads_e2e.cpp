@@ -109,7 +109,7 @@ TEST_P(Threads, may_have_any_thread_register) {
         if (outcome.exit_code == 77) {
             continue;  // the processor has no instruction for it
         }
-        const Recording seen = recorded();
+        const Recording seen{recording()};
         EXPECT_EQ(seen.total_us("state_work"), 0);
         EXPECT_GT(seen.stat("lost"), 0);
         EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
