@@ -84,10 +84,10 @@ ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {
 
 Interruption ask_to_interrupt(ThreadState& thread) noexcept {
     std::uintptr_t seen = kNone;
-    if (thread.transfer.compare_exchange_strong(seen, kSignalComes) || seen == kSignalComes) {
+    if (thread.transfer.compare_exchange_strong(seen, kSignalComes)) {
         return Interruption::comes;
     }
-    if ((seen & kSampleDue) != 0) {
+    if (seen == kSignalComes || (seen & kSampleDue) != 0) {
         return Interruption::was_owed;
     }
     // If the call has ended meanwhile, the next look finds that.
