@@ -120,9 +120,7 @@ Confining::Confining(const NumberedCall& call) noexcept {
             stop_sampling(Confinement::no_ticks);
         }
     } else if (is_prctl && call.a == kSetSyscallUserDispatch) {
-        if (call.b != kDispatchOff && raw_syscall(SYS_getpid) == g_own_pid) {
-            prepare_for_dispatch();
-        }
+        prepare_for_dispatch(call.b);
     } else if (is_prctl && call.a == PR_SET_SECCOMP) {
         if (call.b == SECCOMP_MODE_STRICT) {
             prepare_for_strict_mode();
@@ -138,7 +136,10 @@ Confining::Confining(const NumberedCall& call) noexcept {
     }
 }
 
-void Confining::prepare_for_dispatch() noexcept {
+void Confining::prepare_for_dispatch(long mode) noexcept {
+    if (mode == kDispatchOff || raw_syscall(SYS_getpid) != g_own_pid) {
+        return;
+    }
     stop_sampling(Confinement::dispatches);
     // Handlers of the program are entered by a system call where they are relayed.
     end_relaying();

@@ -29,7 +29,7 @@ public:
     void done(bool succeeded) const noexcept;
 
 private:
-    static void prepare_for_dispatch() noexcept;
+    static void prepare_for_dispatch(long mode) noexcept;
     void prepare_for_strict_mode() noexcept;
     void prepare_for_filter(long where) noexcept;
     bool confines_ = false;
