@@ -103,6 +103,7 @@ constexpr std::array kAnswering{
     may_fail(call(SYS_rt_sigpending, {kUnknown, kSigsetBytes})),
     may_fail(call(SYS_fstat, {kUnknown, kUnknown})),
     may_fail(call(SYS_fcntl, {kUnknown, F_GETFL})),
+    may_fail(call(SYS_process_vm_readv, {kUnknown, kUnknown, 1, kUnknown, 1, 0})),
 };
 
 constexpr std::array kGrowing{
