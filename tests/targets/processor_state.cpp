@@ -54,7 +54,7 @@ char* map_behind_a_gap() {
 std::uint64_t thread_register(std::string_view way) {
     char* const behind_a_gap = map_behind_a_gap();
     if (way == "fs-alone") {
-        for (const int word : {0, 2}) {
+        for (const std::size_t word : {std::size_t{0}, std::size_t{2}}) {
             std::memcpy(behind_a_gap + word * 8, &behind_a_gap, sizeof behind_a_gap);
         }
         return reinterpret_cast<std::uint64_t>(behind_a_gap);
@@ -115,8 +115,7 @@ TARGET_KEEP void state_work(long pid) {
 namespace {
 
 /// As it calls nothing between the two, it needs no thread register.
-[[gnu::noinline, gnu::optimize("no-stack-protector")]] void work_with(std::uint64_t value, long pid,
-                                                                      bool by_instruction) {
+[[gnu::noinline]] void work_with(std::uint64_t value, long pid, bool by_instruction) {
     std::uint64_t own = 0;
     call(SYS_arch_prctl, ARCH_GET_FS, reinterpret_cast<long>(&own));
     set_thread_register(value, by_instruction);
