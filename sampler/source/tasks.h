@@ -5,6 +5,7 @@
 // clock_getcpuclockid(3).
 #pragma once
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 
@@ -94,7 +95,7 @@ inline clockid_t thread_clock(int tid) noexcept {
 
 /// CPU time of a thread of this process; 0 if it is gone.
 inline std::uint64_t cpu_ns_of(int tid) noexcept {
-    return capture::read_kernel_clock_ns(thread_clock(tid));
+    return read_kernel_clock_ns(thread_clock(tid));
 }
 
 /// What a thread does: runs or waits for a processor, or sleeps, and where.

@@ -1,5 +1,6 @@
 #include "sampler/agent/session/patience.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/own_descriptors.h"
@@ -60,11 +61,11 @@ bool is_dead(int pid) noexcept {
 }
 
 std::uint64_t Patience::collector_cpu_ns() const noexcept {
-    return collector_ > 0 ? capture::read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
+    return collector_ > 0 ? read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
 }
 
 bool Patience::goes_on() noexcept {
-    const std::uint64_t now = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t now = read_kernel_clock_ns(CLOCK_MONOTONIC);
     if (last_ns_ == 0) {
         // The first wait has passed.
         last_ns_ = now;

@@ -1,5 +1,6 @@
 #include "sampler/agent/session/session_client.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/late_start.h"
 #include "sampler/agent/modules.h"
@@ -144,7 +145,7 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
         capture::add_early_thread(
             {static_cast<std::uint32_t>(threads.tids[i]), source::cpu_ns_of(threads.tids[i])});
     }
-    area.header.start_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    area.header.start_cpu_ns.store(read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     report_modules();
     if (armed.source != Source::none) {
         take_signal(signal_of(armed.source));

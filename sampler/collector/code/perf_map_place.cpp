@@ -72,10 +72,10 @@ bool PerfMapPlace::is_trusted(const Fd& file) const {
 bool PerfMapPlace::is_stale(const Fd& file) const {
     // The clocks of files and processes tick up to 10 ms apart.
     constexpr std::int64_t kSlackNs = 100'000'000;
-    struct stat info = {};
-    return ::fstat(file.get(), &info) == 0 &&
-           std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec + kSlackNs <
-               started_ns_;
+    // Not fstat(), which tells of faked times where clocks do.
+    struct statx info = {};
+    return ::statx(file.get(), "", AT_EMPTY_PATH, STATX_MTIME, &info) == 0 &&
+           info.stx_mtime.tv_sec * 1'000'000'000 + info.stx_mtime.tv_nsec + kSlackNs < started_ns_;
 }
 
 std::vector<FilePart> PerfMapPlace::snapshot() const {

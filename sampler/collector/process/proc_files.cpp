@@ -1,6 +1,8 @@
 #include "sampler/collector/process/proc_files.h"
 
+#include "core/kernel_clock.h"
 #include "core/regular_file.h"
+#include "sampler/capture/raw_syscall.h"
 #include "sampler/collector/process/tick_clock.h"
 
 #include <poll.h>
@@ -155,8 +157,8 @@ std::optional<std::int64_t> start_time_ns(pid_t pid) {
     if (!since_boot) {
         return std::nullopt;
     }
-    return static_cast<std::int64_t>(read_clock_ns(CLOCK_REALTIME) -
-                                     read_clock_ns(CLOCK_BOOTTIME)) +
+    return static_cast<std::int64_t>(read_kernel_clock_ns(CLOCK_REALTIME) -
+                                     read_kernel_clock_ns(CLOCK_BOOTTIME)) +
            *since_boot * ns_of_tick();
 }
 
@@ -231,13 +233,14 @@ std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& tex
 }
 
 std::optional<std::uint64_t> process_cpu_ns(pid_t pid) {
-    const std::uint64_t ns = read_clock_ns(clock_of(pid));
+    const std::uint64_t ns = read_kernel_clock_ns(clock_of(pid));
     return ns != 0 ? std::optional{ns} : std::nullopt;
 }
 
 bool has_process_clock(pid_t pid) {
     timespec spent{};
-    return ::clock_gettime(clock_of(pid), &spent) == 0;
+    return capture::raw_syscall(SYS_clock_gettime, clock_of(pid), capture::as_argument(&spent)) ==
+           0;
 }
 
 std::optional<std::uint64_t> children_cpu_ns(pid_t pid) {
