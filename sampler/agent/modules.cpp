@@ -66,6 +66,31 @@ void index_module(const dl_phdr_info& info, const char* path, unwind::Module& mo
 
 /// What the first note of that owner and type says, as it lies in memory; empty, without an
 /// address, if there is none. Source: gABI, Note Section.
+/// The path of the program's file, as the kernel has it, to open and to tell.
+void find_executable() noexcept {
+    constexpr const char* kOwnFile = "/proc/thread-self/exe";
+    const auto read_link = [](const char* link) noexcept {
+        capture::raw_syscall(SYS_readlink, capture::as_argument(link),
+                             capture::as_argument(g_executable.data()), g_executable.size() - 1);
+    };
+    g_executable_link = kOwnFile;
+    if (!is_run_by_loader()) {
+        read_link(kOwnFile);
+        return;
+    }
+    g_executable_link = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const int saved_errno = errno;
+    source::with_own_descriptors([&]() noexcept {
+        const long fd =
+            capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(g_executable_link),
+                                 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd >= 0) {
+            read_link((source::ShortPath{"/proc/thread-self/fd/"} << static_cast<int>(fd)).c_str());
+        }
+    });
+    errno = saved_errno;
+}
+
 std::span<const std::uint8_t> find_note(std::span<const ElfW(Phdr)> headers, std::uint64_t bias,
                                         std::string_view owner, std::uint32_t type) noexcept {
     for (const ElfW(Phdr) & header : headers) {

@@ -194,14 +194,17 @@ bool SamplingThread::list_threads() noexcept {
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
     table_.begin_listing();
     for_each_number(folder_, [&](int tid) {
+        // The first thread stays listed when it has left, as long as there are others.
+        if (tid == process_ && state_letter(folder_, tid) == 'Z') {
+            return true;
+        }
         ++count;
         return tid == self_ || table_.list(tid, make, gone);
     });
     table_.end_listing(gone);
     const std::uint64_t now = monotonic_ns();
     next_listing_ns_ = now + (now - start) * kListingShare;
-    return count > kExpectedAtLeast ||
-           (count == kExpectedAtLeast && state_letter(folder_, table_.threads()[0].tid) != 'Z');
+    return count >= kExpectedAtLeast;
 }
 
 bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {

@@ -49,6 +49,10 @@ inline int open_task_folder() noexcept {
     return open_folder("/proc/self/task");
 }
 
+/// Whether the numbers in /proc are those that this process knows: in a new pid namespace it may
+/// still be the outer one's. Source: pid_namespaces(7), /proc and PID namespaces.
+[[nodiscard]] bool has_own_proc() noexcept;
+
 /// Calls `visit` with every entry that is a number, which returns false to end the listing.
 /// `folder` is read from its start.
 template <class Visit>

@@ -283,6 +283,29 @@ void write_foreign_program(const std::string& path) {
     head.e_phentsize = sizeof(Elf32_Phdr);
     head.e_phnum = 1;
     Elf32_Phdr segment{};
+// The numbers in such a /proc are other processes'.
+TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
+    const auto record_inside = [this](const Words& options) {
+        Words words{"unshare", "--pid",  "--fork", sample_path(), "--quiet",
+                    "--force", "--freq", "10k",    "-o",          recording()};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", target("threads"), "2", "0.3"});
+        return run_here(words);
+    };
+    if (run_here({"unshare", "--pid", "--fork", "true"}).exit_code != 0) {
+        GTEST_SKIP() << "unshare --pid needs CAP_SYS_ADMIN";
+    }
+    const Outcome outcome = record_inside({});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.stats()["process_list"][0]["executable"], target("threads"));
+    EXPECT_EQ(seen.stat("threads"), 3);
+    EXPECT_EQ(seen.exported().dump().find("kthreadd"), std::string::npos);
+    // This source reads there which threads there are.
+    const Outcome by_thread = record_inside({"--source", "thread"});
+    EXPECT_NE(by_thread.err.find("/proc"), std::string::npos) << by_thread.err;
+}
+
     segment.p_type = PT_LOAD;
     segment.p_vaddr = segment.p_paddr = kBase;
     segment.p_filesz = segment.p_memsz = kCodeAt + kCode.size();

@@ -191,7 +191,7 @@ void inspect(int fd, const struct stat& info, control::Unprofiled& out) noexcept
 }
 
 source::ShortPath link_of(int fd) noexcept {
-    return source::ShortPath{"/proc/self/fd/"} << fd;
+    return source::ShortPath{"/proc/thread-self/fd/"} << fd;
 }
 
 bool is_regular(int fd, struct stat& info) noexcept {

@@ -66,7 +66,7 @@ std::uint64_t resident_bytes() noexcept {
     // The second number, in pages. Source: proc(5).
     source::with_own_descriptors([&]() noexcept {
         std::array<char, 128> text{};
-        pages = source::second_number(source::read_file(AT_FDCWD, "/proc/self/statm", text));
+        pages = source::second_number(source::read_file(AT_FDCWD, "/proc/thread-self/statm", text));
     });
     return kPageBytes * pages;
 }

@@ -22,6 +22,9 @@ clockid_t cpu_clock_of(int pid) noexcept {
 
 /// A descriptor of /proc/PID/task, or a negative errno.
 int open_tasks_of(int pid) noexcept {
+    if (!source::has_own_proc()) {
+        return -ENOENT;
+    }
     source::ShortPath path{"/proc/"};
     path << pid << "/task";
     return source::open_folder(path.c_str());

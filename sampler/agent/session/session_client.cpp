@@ -224,7 +224,7 @@ struct PassedFds {
 /// The collector lists this process as one that is not profiled.
 void decline(int socket, const control::Hello& hello, control::NotProfiled reason,
              Patience& patience) noexcept {
-    constexpr const char* kOwnFile = "/proc/self/exe";
+    constexpr const char* kOwnFile = "/proc/thread-self/exe";
     control::Unprofiled program;
     program.reason = reason;
     program.secret = hello.secret;

@@ -188,7 +188,7 @@ std::vector<std::uint8_t> read_build_id(const std::string& path) {
 }
 
 bool GoPrograms::is_go(pid_t pid) {
-    const std::string path = proc_path(pid, "exe");
+    const std::string path = living_path(pid, "exe");
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
         return false;

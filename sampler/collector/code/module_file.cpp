@@ -21,7 +21,7 @@ namespace {
 constexpr off_t kLargestCopied = off_t{32} << 20;
 
 Fd open_in_root_of(pid_t pid, const std::string& path) {
-    const Fd root{::open(proc_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    const Fd root{::open(living_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     return root.is_open() ? open_regular(open_in(root, path.c_str(), O_PATH)) : Fd{};
 }
 
@@ -41,7 +41,7 @@ Fd open_executable(const trace::Module& module, pid_t pid) {
     const std::string executable = executable_of(pid);
     const bool is_it = executable == module.path ||
                        executable == std::string{without_deleted(module.path)}.append(kDeleted);
-    return is_it ? open_regular(proc_path(pid, "exe")) : Fd{};
+    return is_it ? open_regular(living_path(pid, "exe")) : Fd{};
 }
 
 bool is_build(const Fd& file, const trace::Module& module) {

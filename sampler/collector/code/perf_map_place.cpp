@@ -44,7 +44,7 @@ PerfMapPlace::PerfMapPlace(pid_t pid)
         own_pid_ = identity->pid;
         owner_ = identity->user;
     }
-    const std::string root = proc_path(pid, "root");
+    const std::string root = living_path(pid, "root");
     root_ = Fd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     temporary_ = root_.is_open() ? open_in(root_, kTemporary, O_PATH | O_DIRECTORY)
                                  : Fd{::open(kTemporary, O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -89,7 +89,7 @@ std::vector<FilePart> PerfMapPlace::snapshot() const {
 }
 
 std::vector<FilePart> perf_map_of(pid_t pid, pid_t own_pid) {
-    const std::string map = proc_path(pid, "root/tmp/perf-" + std::to_string(own_pid) + ".map");
+    const std::string map = living_path(pid, "root/tmp/perf-" + std::to_string(own_pid) + ".map");
     if (::access(map.c_str(), F_OK) != 0) {
         return {};
     }

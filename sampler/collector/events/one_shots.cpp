@@ -98,7 +98,7 @@ void OneShots::watch(pid_t pid, std::shared_ptr<AreaMapping> image) {
     const std::lock_guard lock{mutex_};
     Process& process = processes_.emplace_back();
     process.image = std::move(image);
-    process.folder = Fd{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    process.folder = open_task_folder(pid);
     if (processes_.size() == 1) {
         changed_.notify_all();
     }

@@ -63,7 +63,7 @@ control::Unprofiled traced_program(pid_t pid) {
     program.sender_pid = program.pid;
     program.parent_pid = static_cast<std::uint32_t>(parent_of(pid));
     struct stat info = {};
-    if (::stat(proc_path(pid, "exe").c_str(), &info) == 0) {
+    if (::stat(living_path(pid, "exe").c_str(), &info) == 0) {
         program.device = info.st_dev;
         program.inode = info.st_ino;
     }
