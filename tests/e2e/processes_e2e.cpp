@@ -187,6 +187,25 @@ TEST_F(Processes, the_loader_as_a_program_is_profiled) {
     EXPECT_EQ(seen.stat("processes"), 2);
 }
 
+TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
+    const std::string loader = file("renamed");
+    std::filesystem::copy_file("/lib64/ld-linux-x86-64.so.2", loader);
+    for (const char* program : {"three_leaves", "three_leaves_without_id"}) {
+        for (const Words& how :
+             {Words{loader}, Words{"sh", "-c", "exec \"$0\" --argv0 other \"$@\"", loader}}) {
+            Words words{"--quiet", "--force", "--freq", "10k", "-o", recording(), "--"};
+            words.insert(words.end(), how.begin(), how.end());
+            words.insert(words.end(), {target(program), "0.2"});
+            const Outcome outcome = sample(words);
+            SCOPED_TRACE(program + outcome.err);
+            ASSERT_EQ(outcome.exit_code, 0);
+            const Recording seen{recording()};
+            EXPECT_GT(seen.total_us("leaf_fifty"), 0.4 * told(outcome.out, "work_cpu_ns") / 1000);
+            EXPECT_EQ(seen.stats()["process_list"].back()["executable"], target(program));
+        }
+    }
+}
+
 TEST_F(Processes, a_setuid_program_is_listed_as_not_profiled) {
     const std::string program = file("setuid_program");
     std::filesystem::copy_file(target("exit_code"), program);
@@ -264,25 +283,6 @@ TEST_F(Processes, a_pid_namespace_is_recorded) {
               0.8 * told(outcome.out, "work_cpu_ns") / 1000);
 }
 
-/// exit(0), as the 32-bit x86 machine writes it.
-void write_foreign_program(const std::string& path) {
-    constexpr std::array<unsigned char, 12> kCode{0xb8, 1, 0, 0, 0, 0xbb, 0, 0, 0, 0, 0xcd, 0x80};
-    constexpr std::uint32_t kBase = 0x8048000;
-    constexpr std::uint32_t kCodeAt = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
-    Elf32_Ehdr head{};
-    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
-    head.e_ident[EI_CLASS] = ELFCLASS32;
-    head.e_ident[EI_DATA] = ELFDATA2LSB;
-    head.e_ident[EI_VERSION] = EV_CURRENT;
-    head.e_type = ET_EXEC;
-    head.e_machine = EM_386;
-    head.e_version = EV_CURRENT;
-    head.e_entry = kBase + kCodeAt;
-    head.e_phoff = sizeof head;
-    head.e_ehsize = sizeof head;
-    head.e_phentsize = sizeof(Elf32_Phdr);
-    head.e_phnum = 1;
-    Elf32_Phdr segment{};
 // The numbers in such a /proc are other processes'.
 TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
     const auto record_inside = [this](const Words& options) {
@@ -306,6 +306,25 @@ TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
     EXPECT_NE(by_thread.err.find("/proc"), std::string::npos) << by_thread.err;
 }
 
+/// exit(0), as the 32-bit x86 machine writes it.
+void write_foreign_program(const std::string& path) {
+    constexpr std::array<unsigned char, 12> kCode{0xb8, 1, 0, 0, 0, 0xbb, 0, 0, 0, 0, 0xcd, 0x80};
+    constexpr std::uint32_t kBase = 0x8048000;
+    constexpr std::uint32_t kCodeAt = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
+    Elf32_Ehdr head{};
+    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
+    head.e_ident[EI_CLASS] = ELFCLASS32;
+    head.e_ident[EI_DATA] = ELFDATA2LSB;
+    head.e_ident[EI_VERSION] = EV_CURRENT;
+    head.e_type = ET_EXEC;
+    head.e_machine = EM_386;
+    head.e_version = EV_CURRENT;
+    head.e_entry = kBase + kCodeAt;
+    head.e_phoff = sizeof head;
+    head.e_ehsize = sizeof head;
+    head.e_phentsize = sizeof(Elf32_Phdr);
+    head.e_phnum = 1;
+    Elf32_Phdr segment{};
     segment.p_type = PT_LOAD;
     segment.p_vaddr = segment.p_paddr = kBase;
     segment.p_filesz = segment.p_memsz = kCodeAt + kCode.size();

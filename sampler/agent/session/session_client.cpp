@@ -18,6 +18,7 @@
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -362,6 +363,7 @@ void join_session(JoinKind kind) noexcept {
         hello.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
         hello.parent_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
         hello.forked = kind == JoinKind::after_fork ? 1 : 0;
+        hello.run_by_loader = is_run_by_loader() ? getauxval(AT_PHDR) : 0;
         problem = converse(socket, hello, patience);
         close_descriptor(socket);
     }

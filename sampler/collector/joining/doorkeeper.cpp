@@ -377,7 +377,8 @@ void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hell
     identity.same_pid_namespace = pid == static_cast<pid_t>(hello.pid);
     identity.parent =
         identity.same_pid_namespace ? static_cast<pid_t>(hello.parent_pid) : parent_of(pid);
-    identity.executable = executable_of(pid);
+    identity.executable =
+        hello.run_by_loader != 0 ? file_mapped_at(pid, hello.run_by_loader) : executable_of(pid);
     identity.command_line = command_line_of(pid);
     identity.is_time = parts_.options.event.is_clock;
     Greeted greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0, identity.parent,
