@@ -128,7 +128,7 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
     }
     const int folder = source::has_own_proc() ? source::open_task_folder() : -ENOENT;
     if (folder < 0) {
-        return folder;  // no /proc: the thread would see nobody
+        return folder;  // no /proc, or none of ours: the thread would see nobody
     }
     close_descriptor(folder);
     const int tid = source::start_sampling_thread({&area, welcome.period,
