@@ -1,4 +1,5 @@
-// A process that its first thread leaves by pthread_exit: /proc/PID then tells nothing of its memory.
+// A process that its first thread leaves by pthread_exit: /proc/PID then tells nothing of its
+// memory.
 //
 //     first_leaves SECONDS
 //
