@@ -1,5 +1,6 @@
 #include "sampler/source/sampling_thread.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
@@ -44,7 +45,7 @@ constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
 
 std::uint64_t monotonic_ns() noexcept {
-    return capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    return read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 /// struct sched_attr as of its first version. Source: sched_setattr(2).
@@ -171,7 +172,7 @@ void SamplingThread::sleep_until_next_tick() noexcept {
 void SamplingThread::set_pace() noexcept {
     next_pace_ns_ = next_ns_ + kJudgedNs;
     const std::uint64_t own_ns = capture::thread_cpu_ns();
-    const std::uint64_t process_ns = capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const std::uint64_t process_ns = read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     const std::uint64_t spent = (own_ns - paced_own_ns_) * kOwnShare;
     const std::uint64_t programs = process_ns - paced_process_ns_ - (own_ns - paced_own_ns_);
     paced_own_ns_ = own_ns;
@@ -195,14 +196,17 @@ bool SamplingThread::list_threads() noexcept {
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
     table_.begin_listing();
     for_each_number(folder_, [&](int tid) {
+        // The first thread stays listed when it has left, as long as there are others.
+        if (tid == process_ && state_letter(folder_, tid) == 'Z') {
+            return true;
+        }
         ++count;
         return tid == self_ || table_.list(tid, make, gone);
     });
     table_.end_listing(gone);
     const std::uint64_t now = monotonic_ns();
     next_listing_ns_ = now + (now - start) * kListingShare;
-    return count > kExpectedAtLeast ||
-           (count == kExpectedAtLeast && state_letter(folder_, table_.threads()[0].tid) != 'Z');
+    return count >= kExpectedAtLeast;
 }
 
 bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {

@@ -64,7 +64,7 @@ constexpr NeededCall may_fail(NeededCall made) noexcept {
 }
 
 constexpr std::array kLooking{
-    call(SYS_getpid),
+    call(SYS_gettid),
     call(SYS_prctl, {PR_GET_SECCOMP}),
     call(SYS_prctl, {PR_GET_NO_NEW_PRIVS}),
     call(SYS_capget, {kUnknown, kUnknown}),

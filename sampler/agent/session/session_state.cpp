@@ -1,5 +1,6 @@
 #include "sampler/agent/session/session_state.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/session/patience.h"
 #include "sampler/capture/clocks.h"
@@ -190,7 +191,7 @@ void ask_collector() noexcept {
     if (g_page == nullptr) {
         return;
     }
-    const std::uint64_t now_ns = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t now_ns = read_kernel_clock_ns(CLOCK_MONOTONIC);
     if (now_ns - g_page->answered_ns.load(std::memory_order_relaxed) > kSignLastsNs) {
         const std::uint32_t ping = g_page->pings.fetch_add(1, std::memory_order_acq_rel) + 1;
         ring_doorbell();
