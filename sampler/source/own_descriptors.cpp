@@ -3,14 +3,35 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/futex_lock.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 
 namespace sample::source {
 namespace {
 
+using capture::raw_syscall;
+
+constexpr int kClaimed = -1;
+
+/// The ids of those that there are; the kernel writes one before the thread runs. With more of them
+/// at once the others are taken for threads of the program.
+constinit std::array<std::atomic<int>, 16> g_apart{};
+
+std::atomic<int>* claim_place() noexcept {
+    for (std::atomic<int>& place : g_apart) {
+        int nobody = 0;
+        if (place.compare_exchange_strong(nobody, kClaimed)) {
+            return &place;
+        }
+    }
+    return nullptr;
+}
+
 /// In the new thread: calls `work` below the caller's frame and its red zone, and ends.
-long clone_and_call(void (*work)(void*) noexcept, void* argument) noexcept {
-    register long parent_tid asm("rdx") = 0;
+long clone_and_call(void (*work)(void*) noexcept, void* argument, std::atomic<int>* tid) noexcept {
+    register auto* parent_tid asm("rdx") = tid;
     register long child_tid asm("r10") = 0;
     register long tls asm("r8") = 0;
     register auto* function asm("r12") = work;
@@ -36,15 +57,48 @@ long clone_and_call(void (*work)(void*) noexcept, void* argument) noexcept {
     return result;
 }
 
+/// It has left the program's memory, and is a thread of the process for some microseconds more.
+void await_end(long tid) noexcept {
+    constexpr int kMostYields = 50;
+    constexpr int kMostLooks = 10'000;
+    const long process = raw_syscall(SYS_getpid);
+    for (int look = 0; look < kMostLooks && raw_syscall(SYS_tgkill, process, tid, 0) == 0; ++look) {
+        if (look < kMostYields) {
+            raw_syscall(SYS_sched_yield);
+        } else {
+            capture::sleep_briefly();
+        }
+    }
+}
+
 }  // namespace
 
 bool call_with_own_descriptors(void (*work)(void*) noexcept, void* argument) noexcept {
     const BlockedSignals blocked;
-    const long result = clone_and_call(work, argument);
+    std::atomic<int> unlisted{0};
+    std::atomic<int>* const place = claim_place();
+    const long result = clone_and_call(work, argument, place != nullptr ? place : &unlisted);
+    if (result > 0) {
+        await_end(result);
+    }
+    if (place != nullptr) {
+        place->store(0);
+    }
     if (result == -EINVAL) {
         work(argument);
     }
     return result > 0 || result == -EINVAL;
+}
+
+bool is_apart(int tid) noexcept {
+    return std::any_of(g_apart.begin(), g_apart.end(),
+                       [tid](const std::atomic<int>& place) { return place.load() == tid; });
+}
+
+void forget_apart() noexcept {
+    for (std::atomic<int>& place : g_apart) {
+        place.store(0);
+    }
 }
 
 }  // namespace sample::source

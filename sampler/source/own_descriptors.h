@@ -18,13 +18,20 @@ namespace sample::source {
 
 /// How it is made. Source: clone(2).
 inline constexpr long kApartFlags = CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_SIGHAND |
-                                    CLONE_THREAD | CLONE_SYSVSEM | CLONE_UNTRACED;
+                                    CLONE_THREAD | CLONE_SYSVSEM | CLONE_UNTRACED |
+                                    CLONE_PARENT_SETTID;
 
-/// Where the kernel makes no thread for this process (unshare(2), CLONE_NEWPID) the work is done by
-/// the caller. False: there is no room for one, and nothing was done.
+/// Returns when the thread is none of the process's any more. Where the kernel makes no thread for
+/// this process (unshare(2), CLONE_NEWPID) the work is done by the caller. False: there is no room
+/// for one, and nothing was done.
 bool call_with_own_descriptors(void (*work)(void*) noexcept, void* argument) noexcept;
 
-/// The same of a function object.
+/// Whether that is the id of such a thread, and of none of the program's. Async-signal-safe.
+[[nodiscard]] bool is_apart(int tid) noexcept;
+/// In a forked child: they are the parent's.
+void forget_apart() noexcept;
+
+/// As call_with_own_descriptors(), of a function object.
 template <class Work>
 bool with_own_descriptors(Work work) noexcept {
     return call_with_own_descriptors([](void* object) noexcept { (*static_cast<Work*>(object))(); },

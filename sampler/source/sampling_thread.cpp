@@ -6,6 +6,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/transfers.h"
 #include "sampler/source/futex_lock.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/raw_thread.h"
 #include "sampler/source/tasks.h"
 #include "sampler/source/thread_table.h"
@@ -84,9 +85,10 @@ public:
 
     SamplingThreadJob job;
     bool interrupts = false;
-    int signal = 0;          ///< That interrupts threads.
-    int owner = 0;           ///< The process that made it.
-    std::atomic<int> id{0};  ///< 0: the kernel has ended it.
+    int signal = 0;  ///< That interrupts threads.
+    int owner = 0;   ///< The process that made it.
+    int id = 0;
+    std::atomic<int> lives{0};  ///< Its id, 0 once it is on its way out.
     std::atomic<std::uint32_t> has_ended{0};
     std::atomic<int> last_status{0};  ///< Of the program's thread that ended last.
     std::atomic<std::uint32_t> has_dropped_rights{0};
@@ -197,7 +199,7 @@ bool SamplingThread::list_threads() noexcept {
     table_.begin_listing();
     for_each_number(folder_, [&](int tid) {
         // The first thread stays listed when it has left, as long as there are others.
-        if (tid == process_ && state_letter(folder_, tid) == 'Z') {
+        if (is_apart(tid) || (tid == process_ && state_letter(folder_, tid) == 'Z')) {
             return true;
         }
         ++count;
@@ -408,7 +410,12 @@ bool end_and_wait() noexcept {
     // One that has ended by itself may be on its way still, and who leaves last gives the process
     // its status. A debugger may have stopped it, so this does not wait for ever.
     constexpr int kMostLooks = 10'000;
-    for (int look = 0; look < kMostLooks && g_thread.id.load(std::memory_order_acquire) != 0;
+    // The word is cleared a moment before the thread is none of the process's any more; then its id
+    // can be another thread's.
+    const bool was_there = g_thread.lives.load(std::memory_order_acquire) != 0;
+    for (int look = 0; look < kMostLooks && was_there &&
+                       (g_thread.lives.load(std::memory_order_acquire) != 0 ||
+                        raw_syscall(SYS_tgkill, g_thread.owner, g_thread.id, 0) == 0);
          ++look) {
         capture::sleep_briefly();
     }
@@ -430,15 +437,15 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.has_ended.store(0, std::memory_order_relaxed);
     g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
     g_thread.has_dropped_rights.store(0, std::memory_order_relaxed);
-    const int id = start_raw_thread(run_thread, &g_thread, kStackBytes, g_thread.id);
-    if (id < 0) {
+    g_thread.id = start_raw_thread(run_thread, &g_thread, kStackBytes, g_thread.lives);
+    if (g_thread.id < 0) {
         g_thread.has_ended.store(1, std::memory_order_relaxed);
-        return id;
+        return g_thread.id;
     }
     while (g_thread.has_dropped_rights.load(std::memory_order_acquire) == 0) {
         raw_syscall(SYS_futex, as_argument(&g_thread.has_dropped_rights), FUTEX_WAIT_PRIVATE, 0, 0);
     }
-    return id;
+    return g_thread.id;
 }
 
 void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept {
@@ -492,6 +499,7 @@ void resume_sampling_thread() noexcept {
 
 void forget_sampling_thread() noexcept {
     g_lock.reset();
+    forget_apart();
     note_thread_status(0);
     g_pauses = 0;
     g_resumes = false;

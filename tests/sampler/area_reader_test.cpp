@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <climits>
+
 namespace sample::collector {
 namespace {
 
@@ -229,7 +231,7 @@ TEST_F(AreaReading, cuts_the_path_of_a_module_that_is_too_long) {
     capture::detach_after_fork();
     reader.drain(sink);
     ASSERT_EQ(sink.modules.size(), 1U);
-    EXPECT_EQ(sink.modules[0].first, path.substr(0, 1'023));
+    EXPECT_EQ(sink.modules[0].first, path.substr(0, PATH_MAX - 1));
     EXPECT_EQ(reader.corrupt_chunks(), 0U);
 }
 

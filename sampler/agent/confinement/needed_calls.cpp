@@ -149,7 +149,10 @@ constexpr std::array kSamplingThread{
 
 constexpr std::array kJoining{
     call(SYS_getppid),
-    call(SYS_clone, {source::kApartFlags}),
+    call(SYS_clone, {source::kApartFlags, 0, kUnknown, 0, 0}),
+    call(SYS_getpid),
+    call(SYS_tgkill, {kUnknown, kUnknown, 0}),
+    call(SYS_sched_yield),
     call(SYS_exit, {0, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown}),
     call(SYS_open, {kUnknown, O_RDONLY | O_DIRECTORY | O_CLOEXEC}),
     call(SYS_openat, {AT_FDCWD, kUnknown, O_RDONLY | O_CLOEXEC}),
