@@ -77,13 +77,12 @@ void switch_one(int memory, Entry& entry, const std::string& wanted) {
         return;
     }
     entry.name.back() = '\0';
-    const std::uint32_t off =
-        capture::is_channel_wanted(entry.name.data(), wanted.c_str()) ? 0 : 1;
+    const std::uint32_t off = capture::is_channel_wanted(entry.name.data(), wanted.c_str()) ? 0 : 1;
     std::uint32_t before = off;
     if (read_at(memory, entry.word, before) && before != off) {
         // What is not there any more is a module that went without a word.
-        static_cast<void>(
-            ::pwrite(memory, &off, sizeof off, static_cast<off_t>(entry.word)) == sizeof off);
+        static_cast<void>(::pwrite(memory, &off, sizeof off, static_cast<off_t>(entry.word)) ==
+                          sizeof off);
     }
 }
 
