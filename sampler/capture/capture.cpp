@@ -166,8 +166,8 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     }
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
     unwind::RowCache rows = row_cache();
-    unwind::StackMemory memory = unwind::StackMemory::live(
-        {t_thread.stack_low, t_thread.stack_high}, unwind::StackMemory::Outside::probe);
+    unwind::StackMemory memory = unwind::StackMemory::live(stack_in_use(registers.sp()),
+                                                           unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
     thread->memo.set_reach(ticks < thread->deep_walk_ticks ? unwind::Reach::leaf_half
                                                            : unwind::Reach::whole);

@@ -3,6 +3,7 @@
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "unwind/walk/stack_memory.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -24,6 +25,7 @@ struct alignas(64) Counter {
     std::atomic<std::uint64_t> counts{0};
 };
 constexpr unsigned kCounterBits = 6;
+constexpr std::uint32_t kMaxPath = 1023;
 constinit std::array<Counter, std::size_t{1} << kCounterBits> g_counters{};
 
 constinit std::atomic<std::uint32_t> g_unloads{0};
@@ -36,6 +38,25 @@ std::size_t index_by(const void* frame) noexcept {
     constexpr unsigned kSmallestStackBits = 14;
     return (reinterpret_cast<std::uint64_t>(frame) >> kSmallestStackBits) * 0x9e3779b97f4a7c15U >>
            (64U - kCounterBits);
+}
+
+bool can_read(const void* bytes) noexcept {
+    return unwind::readable_page(reinterpret_cast<std::uint64_t>(bytes));
+}
+
+/// Up to its end, or as much of it as is kept.
+bool can_read_path(const char* path) noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    if (!can_read(path)) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < kMaxPath && path[i] != '\0'; ++i) {
+        const char* const next = path + i + 1;
+        if (reinterpret_cast<std::uint64_t>(next) % kPage == 0 && !can_read(next)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /// Sees each counter once as it is to be: whoever counts there later sees g_unloads changed, too. A
@@ -116,7 +137,6 @@ void reset_library_guard() noexcept {
 }
 
 bool write_module(Area& area, ThreadState& thread, const ModuleDescription& module) noexcept {
-    constexpr std::uint32_t kMaxPath = 1023;
     constexpr std::uint32_t kHeadWords = sizeof(ModuleRecord) / 8;
     ModuleRecord record;
     std::uint32_t path_bytes = 0;
@@ -164,8 +184,10 @@ void report_new_libraries(Area& area, ThreadState& thread, const unwind::ModuleT
             found.dlfo_link_map == nullptr) {
             continue;
         }
+        // The loader's own, which a library that is unloaded past dlclose() takes along.
         const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-        if (thread.libraries.add(start)) {
+        if (thread.libraries.add(start) && can_read(found.dlfo_link_map) &&
+            can_read_path(found.dlfo_link_map->l_name)) {
             ModuleDescription module;
             module.start = start;
             module.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);

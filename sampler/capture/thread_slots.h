@@ -60,6 +60,20 @@ inline ThreadState* own_thread(Area& area, std::uint64_t sp, std::uint64_t ticks
     return look_up_own_thread(area, ticks);
 }
 
+/// What of the calling thread's stack is read without asking the kernel: from `sp`, and as much of
+/// the red zone as is on its page, up to where the stack begins. Below, there may be pages that it
+/// never had; where it has left the stack for another one, the program may have taken all of it.
+[[nodiscard]] inline unwind::StackBounds stack_in_use(std::uint64_t sp) noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    constexpr std::uint64_t kRedZone = 128;
+    const ThreadLocal& self = t_thread;
+    if (sp < self.stack_low || sp >= self.stack_high) {
+        return {};
+    }
+    const std::uint64_t in_page = sp % kPage;
+    return {sp - (in_page < kRedZone ? in_page : kRedZone), self.stack_high};
+}
+
 /// In a forked child, whose only thread is the calling one: nobody has a slot.
 void forget_threads() noexcept;
 

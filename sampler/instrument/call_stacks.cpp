@@ -94,8 +94,7 @@ std::uint32_t walk(capture::Area& area, DefinitionStore& store, LastStack& last,
     const capture::InterruptibleReader reader;
     const unwind::ModuleTable modules = capture::readable_modules(reader.allowed());
     unwind::RowCache rows = capture::row_cache();
-    const capture::ThreadLocal& self = capture::t_thread;
-    unwind::StackMemory memory = unwind::StackMemory::live({self.stack_low, self.stack_high},
+    unwind::StackMemory memory = unwind::StackMemory::live(capture::stack_in_use(registers.sp()),
                                                            unwind::StackMemory::Outside::probe);
     const std::uint32_t max_depth = area.header.max_depth;
     const bool is_short = last.deep_walk_ticks != 0 && capture::read_ticks() < last.deep_walk_ticks;

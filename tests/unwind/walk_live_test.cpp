@@ -5,11 +5,14 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace sample::unwind::testing {
@@ -207,6 +210,35 @@ TEST_F(WalkLive, reads_no_tables_of_a_library_that_is_gone) {
     const Walked gone =
         with_plugin->walk(registers, StackMemory::live(stack_bounds(), StackMemory::Outside::fail));
     EXPECT_EQ(gone.result.reason, StopReason::no_module);
+}
+
+TEST_F(WalkLive, reads_no_tables_of_a_library_whose_file_was_cut) {
+    namespace fs = std::filesystem;
+    const fs::path path = fs::path{::testing::TempDir()} / ("cut_" + std::to_string(getpid()));
+    const auto copy = [&path] {
+        fs::copy_file(SAMPLE_TEST_PLUGIN, path, fs::copy_options::overwrite_existing);
+    };
+    copy();
+    // Never closed: the loader needs more of it than is left.
+    void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << dlerror();
+    Tables with_plugin;
+    Registers registers{};
+    registers.value[Registers::kPc] = reinterpret_cast<std::uint64_t>(dlsym(plugin, "plugin_call"));
+    registers.value[Registers::kSp] = stack_bounds().high - 64;
+    const Module* const module = with_plugin.modules().find(Pc{registers.pc()});
+    ASSERT_NE(module, nullptr);
+    const auto walk = [&registers](Tables& by) {
+        return by.walk(registers, StackMemory::live(stack_bounds(), StackMemory::Outside::probe))
+            .result.reason;
+    };
+    // Linkers put a library's code where it is in the file.
+    fs::resize_file(path, module->code.end - module->span.begin);
+    EXPECT_EQ(walk(with_plugin), StopReason::unreadable_memory);
+    EXPECT_EQ(walk(*tables), StopReason::unreadable_memory) << "by the loader";
+    copy();
+    EXPECT_NE(walk(with_plugin), StopReason::unreadable_memory) << "nothing was kept of that";
+    fs::remove(path);
 }
 
 TEST_F(WalkLive, reaches_the_root_from_a_constructor_that_the_loader_runs) {

@@ -92,7 +92,7 @@ private:
             return {};
         }
         out.sp = bp + 16;
-        const Module* caller = frame_.modules.find(Pc{out.pc - 1});
+        const Module* caller = frame_.module_at(out.pc - 1);
         // A caller with rules may keep anything in rbp.
         const bool is_chain =
             out.bp == 0 || out.bp > bp + 8 || (caller != nullptr && has_rule(*caller, out.pc - 1));
@@ -145,8 +145,7 @@ private:
 
     /// What the call before a return address says.
     Evidence evidence_at(const Candidate& frame) noexcept {
-        const Module* caller =
-            is_user_address(frame.pc) ? frame_.modules.find(Pc{frame.pc - 1}) : nullptr;
+        const Module* caller = is_user_address(frame.pc) ? frame_.module_at(frame.pc - 1) : nullptr;
         if (caller == nullptr) {
             return {};
         }
@@ -159,7 +158,7 @@ private:
         }
         const std::uint64_t target = call.target;
         const std::uint64_t distance = frame_.registers.value.pc() - target;
-        const Module* callee = frame_.modules.find(Pc{target});
+        const Module* callee = frame_.module_at(target);
         if (callee == nullptr || !callee->code.contains(target) ||
             (has_rule(*callee, target) &&
              (callee != frame_.module || distance >= kShortFunctionBytes))) {
@@ -173,7 +172,11 @@ private:
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function.
     bool is_called_rightly(const Candidate& frame) noexcept {
-        const Module& module = *frame_.modules.find(Pc{frame.pc - 1});
+        const Module* const found_module = frame_.module_at(frame.pc - 1);
+        if (found_module == nullptr) {
+            return false;
+        }
+        const Module& module = *found_module;
         const std::uint64_t pc = frame.pc - 1 + module.image_delta;
         cfi::FrameRules found;
         cfi::Fde fde;
@@ -194,8 +197,7 @@ private:
             return false;
         }
         const std::uint64_t above = caller_frame.value.pc();
-        const Module* caller =
-            is_user_address(above) ? frame_.modules.find(Pc{above - 1}) : nullptr;
+        const Module* caller = is_user_address(above) ? frame_.module_at(above - 1) : nullptr;
         if (caller == nullptr) {
             return false;
         }
@@ -208,7 +210,7 @@ private:
     Call resolve(Call call) noexcept {
         std::uint64_t slot = call.kind == CallKind::slot ? call.target : 0;
         if (call.kind == CallKind::direct) {
-            const Module* module = frame_.modules.find(Pc{call.target});
+            const Module* module = frame_.module_at(call.target);
             slot = module != nullptr ? stub_slot(Code{*module}, call.target) : 0;
         }
         if (slot != 0) {

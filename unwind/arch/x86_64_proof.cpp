@@ -57,7 +57,7 @@ public:
             return false;
         }
         const std::uint64_t pc = frame_.registers.value.pc();
-        const Call call = in_code_of(frame_.modules.find(Pc{out.pc - 1}), frame_.memory,
+        const Call call = in_code_of(frame_.module_at(out.pc - 1), frame_.memory,
                                      [&](const auto& code) { return call_before(code, out.pc); });
         if (call.kind != CallKind::direct || pc - call.target > kLongestLeaf) {
             return false;
@@ -207,12 +207,11 @@ private:
     /// way to push an address.
     bool is_local_call(std::uint64_t address) noexcept {
         constexpr std::uint64_t kNear = 256;
-        return in_code_of(
-            frame_.modules.find(Pc{address - 1}), frame_.memory, [&](const auto& code) {
-                const Call call = call_before(code, address);
-                return call.kind == CallKind::direct && call.target - address < kNear &&
-                       frame_.registers.value.pc() - call.target < kNear;
-            });
+        return in_code_of(frame_.module_at(address - 1), frame_.memory, [&](const auto& code) {
+            const Call call = call_before(code, address);
+            return call.kind == CallKind::direct && call.target - address < kNear &&
+                   frame_.registers.value.pc() - call.target < kNear;
+        });
     }
 
     /// Whether `word` may lie in code: of a module, or so near to the two frames that calls between
@@ -229,7 +228,7 @@ private:
     /// Whether code may return to `address`: it is behind a call, or takes rsp from its frame.
     bool is_returned_to(std::uint64_t address) noexcept {
         return in_code_of(
-            frame_.modules.find(Pc{address - 1}), frame_.memory, [address](const auto& code) {
+            frame_.module_at(address - 1), frame_.memory, [address](const auto& code) {
                 return call_before(code, address).kind != CallKind::none || takes_sp(code, address);
             });
     }

@@ -23,6 +23,12 @@ struct FrameWithoutRule {
     const KnownRegisters& registers;
     StackMemory& memory;
 
+    /// The module at `pc`; null: there is none, or its file has been cut.
+    [[nodiscard]] const Module* module_at(std::uint64_t pc) const noexcept {
+        const Module* found = modules.find(Pc{pc});
+        return found != nullptr && is_whole(*found, memory) ? found : nullptr;
+    }
+
     /// Takes the word at `slot` for a return address. False: it can't be read.
     bool take(std::uint64_t slot, Candidate& out) const noexcept {
         out.sp = slot + 8;

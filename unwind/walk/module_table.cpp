@@ -126,12 +126,21 @@ Module describe_module(std::uint64_t bias, std::span<const Elf64_Phdr> headers,
             module.header_size = header.p_memsz;
         }
     }
+    std::uint64_t file_end = 0;
     for (const Elf64_Phdr& header : headers) {
         const AddressRange range = segment_range(bias, header);
-        if (header.p_type == PT_LOAD && (header.p_flags & PF_R) != 0 &&
-            range.contains(module.header)) {
+        if (header.p_type != PT_LOAD || (header.p_flags & PF_R) == 0) {
+            continue;
+        }
+        const bool has_tables = range.contains(module.header);
+        if (has_tables) {
             module.tables = range;
             grow(module.tables, bias, headers);
+        }
+        if ((has_tables || (header.p_flags & PF_W) == 0) && header.p_filesz != 0 &&
+            header.p_offset + header.p_filesz > file_end) {
+            file_end = header.p_offset + header.p_filesz;
+            module.last_byte = bias + header.p_vaddr + header.p_filesz - 1;
         }
     }
     return module;
@@ -164,6 +173,10 @@ bool find_by_loader(Pc pc, Module& out) noexcept {
         }
     }
     return false;
+}
+
+bool is_whole(const Module& module, StackMemory& memory) noexcept {
+    return module.last_byte == 0 || memory.can_read_beside(module.last_byte);
 }
 
 bool is_still_loaded(const Module& module, Pc pc) noexcept {

@@ -37,6 +37,9 @@ struct Module {
     AddressRange tables;      ///< Readable bytes around the header: bounds of all table reads.
     AddressRange code;        ///< Readable code: the largest segment of it.
     std::uint64_t entry = 0;  ///< e_entry; code just after it that has no CFI starts a stack.
+    /// The last byte of what the file gives to tables and code. A file that is cut loses this one
+    /// first: while it can be read, so can they. 0: nobody is asked.
+    std::uint64_t last_byte = 0;
     std::uint64_t image_delta = 0;  ///< Where the bytes are read, minus where the program has them.
     /// Of a module without a usable or sufficient header; made by unwind/index/, outlives the
     /// table.
@@ -92,6 +95,12 @@ private:
 /// The module that the loader has at `pc`. False if there is none, or if the C library has no
 /// _dl_find_object. At most one system call (see readable_page()). Async-signal-safe.
 [[nodiscard]] bool find_by_loader(Pc pc, Module& out) noexcept;
+
+class StackMemory;
+/// Whether the file of a module has not been cut since it was loaded, as `memory` says, which asks
+/// the kernel once in a walk; true where it asks nobody. What a cut file has lost raises SIGBUS.
+/// Async-signal-safe.
+[[nodiscard]] bool is_whole(const Module& module, StackMemory& memory) noexcept;
 
 /// Whether the loader still has `module` where it was, judged by its unwind tables. True also if
 /// it cannot be asked. No system calls. Async-signal-safe.

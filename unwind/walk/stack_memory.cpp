@@ -60,4 +60,19 @@ bool StackMemory::is_readable_outside(std::uint64_t address) noexcept {
     return true;
 }
 
+bool StackMemory::can_read_beside(std::uint64_t address) noexcept {
+    if (outside_ == Outside::fail) {
+        return true;
+    }
+    const std::uint64_t page = address & ~(kPage - 1);
+    for (const std::uint64_t known : beside_) {
+        if ((known & ~kUnreadable) == page) {
+            return known == page;
+        }
+    }
+    const bool is_readable = readable_page(page);
+    beside_[asked_beside_++ % beside_.size()] = is_readable ? page : page | kUnreadable;
+    return is_readable;
+}
+
 }  // namespace sample::unwind

@@ -98,7 +98,12 @@ public:
         return read(address, value);
     }
 
-    /// How often the kernel was asked since the object was made.
+    /// Whether the page of `address`, which is none of a stack's, can be read; the kernel is asked
+    /// once in a walk, unless it is about many such pages. Where it is never asked, the owner of
+    /// what is walked vouches for it.
+    [[nodiscard]] bool can_read_beside(std::uint64_t address) noexcept;
+
+    /// How often the kernel was asked about a stack since the object was made.
     [[nodiscard]] std::uint32_t probes() const noexcept { return probes_; }
 
 private:
@@ -121,6 +126,9 @@ private:
     /// What the kernel was asked about in this walk, as code is looked at here and there: pages,
     /// with bit 0 if they can't be read. The oldest goes first.
     std::array<std::uint64_t, 16> pages_{};
+    /// The same of pages that are none of a stack's.
+    std::array<std::uint64_t, 4> beside_{};
+    std::uint32_t asked_beside_ = 0;
     std::uint32_t probes_ = 0;
     std::uint32_t scanned_ = 0;
     Outside outside_;

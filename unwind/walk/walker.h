@@ -212,7 +212,8 @@ private:
         sink_.leave(FrameState{frame_.value.sp(), frame_.value.bp(), row});
         switch (row.kind()) {
             case RowKind::empty:
-                return follow_guess(row, StopReason::no_module);
+                return is_cut_ ? stop(StopReason::unreadable_memory)
+                               : follow_guess(row, StopReason::no_module);
             case RowKind::none:
                 return follow_guess(row, StopReason::no_cfi);
             case RowKind::unsupported:
@@ -238,6 +239,9 @@ private:
         Module storage;
         cfi::BasicFrameRules<Arch> found;
         const Module* module = module_of(storage);
+        if (is_cut_) {
+            return stop(StopReason::unreadable_memory);
+        }
         if (module == nullptr ||
             cfi::find_rules(module->local_tables(), lookup_ + module->image_delta, found) !=
                 cfi::Found::yes) {
@@ -282,6 +286,9 @@ private:
     bool follow_guess(Row row, StopReason reason) noexcept {
         Module storage;
         const Module* module = reason == StopReason::no_cfi ? module_of(storage) : nullptr;
+        if (is_cut_) {
+            return stop(StopReason::unreadable_memory);
+        }
         GuessHint hint{row};
         const GuessResult result =
             without_rules_ == kMaxGuesses
@@ -334,8 +341,14 @@ private:
         return stop(StopReason::no_module);
     }
 
-    /// The module of lookup_, perhaps in `storage`; null if there is none.
-    const Module* module_of(Module& storage) const noexcept {
+    /// The module of lookup_, perhaps in `storage`; null if there is none, or if its file has been
+    /// cut since it was loaded (is_cut_): what it has lost raises SIGBUS.
+    const Module* module_of(Module& storage) noexcept {
+        const Module* module = loaded_module(storage);
+        is_cut_ = module != nullptr && !is_whole(*module, memory_);
+        return is_cut_ ? nullptr : module;
+    }
+    const Module* loaded_module(Module& storage) const noexcept {
         const Pc pc{lookup_};
         const Module* module = modules_.find(pc);
         if (modules_.loader() == LoaderLookup::off) {
@@ -374,6 +387,7 @@ private:
     std::uint32_t without_rules_ = 0;  ///< Frames, guessed or certain.
     bool exact_ = true;  ///< lookup_ is the pc itself, not the byte before a return address.
     bool needs_all_registers_ = false;
+    bool is_cut_ = false;
     StopReason stop_ = StopReason::root;
 };
 

@@ -95,10 +95,11 @@ ThreadStart begin(ThreadStart* entry) noexcept {
     const ThreadStart start = *entry;
     free_start(entry);
     static_cast<void>(instrument::set_memory_tag(start.memory_tag));
-    // glibc keeps its descriptor at the top of every thread's stack, also of one the program
-    // brought.
+    // glibc keeps its descriptor, of less than a page, at the top of every thread's stack, also of
+    // one the program brought: another one may end where this begins.
+    constexpr std::uint64_t kDescriptorBytes = 4096;
     const auto high = static_cast<std::uint64_t>(pthread_self());
-    capture::set_stack_bounds(high - start.stack_bytes, high);
+    capture::set_stack_bounds(high + kDescriptorBytes - start.stack_bytes, high);
     set_program_blocks_own_signal(start.blocks_own_signal);
     if (gives_alternate_stacks() && !take_alternate_stack()) {
         leave_unsampled();

@@ -1,0 +1,84 @@
+// A thread that has left its stack for another one, and has made the old one unreadable, while rbp
+// still points there.
+//
+//     lost_stack TURNS
+#include "work.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static constexpr std::size_t kStackBytes = std::size_t{512} * 1024;
+// Of the thread's stack; above lies what libc keeps of the thread.
+static constexpr std::size_t kLostBytes = kStackBytes / 2;
+
+static char* new_stack = nullptr;
+static char* old_stack = nullptr;
+static std::uint64_t turns = 0;
+
+extern "C" void turn_by_frame(const char* frame, std::uint64_t turns);
+
+// Its rules say that `frame` is its frame.
+asm(R"(
+    .text
+    .type turn_by_frame, @function
+turn_by_frame:
+    .cfi_startproc
+    push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    mov %rdi, %rbp
+    .cfi_def_cfa_register %rbp
+1:  dec %rsi
+    jne 1b
+    pop %rbp
+    .cfi_def_cfa %rsp, 8
+    ret
+    .cfi_endproc
+    .size turn_by_frame, . - turn_by_frame
+)");
+
+static void on_new_stack() {
+    if (mprotect(old_stack, kLostBytes, PROT_NONE) != 0) {
+        _exit(2);
+    }
+    turn_by_frame(old_stack + kLostBytes / 2, turns);
+    std::puts("worked on");
+    std::fflush(stdout);
+    _exit(0);
+}
+
+static void* leave_stack(void* /*unused*/) {
+    static ucontext_t here;
+    static ucontext_t there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = new_stack;
+    there.uc_stack.ss_size = kStackBytes;
+    makecontext(&there, on_new_stack, 0);
+    swapcontext(&here, &there);
+    return nullptr;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        return targets::usage("TURNS");
+    }
+    turns = targets::number(argv[1]);
+    void* const both =
+        mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (both == MAP_FAILED) {
+        return 2;
+    }
+    new_stack = static_cast<char*>(both);
+    old_stack = new_stack + kStackBytes;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, old_stack, kStackBytes);
+    pthread_t thread{};
+    if (pthread_create(&thread, &attributes, leave_stack, nullptr) != 0) {
+        return 2;
+    }
+    pthread_join(thread, nullptr);
+    return 2;
+}
