@@ -1,7 +1,7 @@
 /* A library with many channels: to switch them all takes a while. */
 #include "sample/trace.h"
 
-#define FOUR(name)                       \
+#define FOUR(name)                        \
     SAMPLE_TRACE_CHANNEL_DEFINE(name##0); \
     SAMPLE_TRACE_CHANNEL_DEFINE(name##1); \
     SAMPLE_TRACE_CHANNEL_DEFINE(name##2); \
