@@ -37,7 +37,7 @@ struct ChannelTable {
     std::array<ChannelEntry, kEntries> entries;
 };
 
-/// DefinitionStore::channels_holder.
+/// DefinitionStore::channels_holder. NOLINTNEXTLINE(readability-identifier-naming): constants
 enum : std::uint32_t { kChannelsFree = 0, kChannelsOfAgent = 1, kChannelsOfCollector = 2 };
 
 /// Whether `name` is one of `wanted`, which are separated by commas.
