@@ -36,7 +36,7 @@ std::string sampling_text(const ControlReply& reply) {
     return fmt::format("{} at {} Hz", value_of(reply, "state"), grouped(number_of(reply, "freq")));
 }
 
-std::string channels_text(const ControlReply& reply) {
+std::string switched_text(const ControlReply& reply) {
     std::string text =
         fmt::format("channels that are on: {}\n", printable(value_of(reply, "channels")));
     if (reply.contains("unknown")) {
@@ -110,7 +110,7 @@ Result<int> run(const ControlOptions& options) {
     } else {
         SAMPLE_CHECK(write_to_stdout(options.action == kStatusAction ? status_text(reply)
                                      : options.action == kChannelsAction
-                                         ? channels_text(reply)
+                                         ? switched_text(reply)
                                          : sampling_text(reply) + "\n"));
     }
     return kExitOk;

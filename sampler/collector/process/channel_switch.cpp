@@ -47,7 +47,7 @@ private:
 };
 
 template <class T>
-bool read_at(int memory, std::uint64_t address, T& value) {
+bool read_memory(int memory, std::uint64_t address, T& value) {
     return ::pread(memory, &value, sizeof value, static_cast<off_t>(address)) ==
            static_cast<ssize_t>(sizeof value);
 }
@@ -58,8 +58,8 @@ std::vector<Entry> entries_of(int memory, const DefinitionStore& store) {
     const std::uint64_t wanted = store.channels_token.load(std::memory_order_relaxed);
     std::uint64_t token = 0;
     std::uint64_t used = 0;
-    if (!read_at(memory, table + offsetof(ChannelTable, token), token) || token != wanted ||
-        !read_at(memory, table + offsetof(ChannelTable, used), used)) {
+    if (!read_memory(memory, table + offsetof(ChannelTable, token), token) || token != wanted ||
+        !read_memory(memory, table + offsetof(ChannelTable, used), used)) {
         return {};
     }
     std::vector<Entry> entries(std::min<std::uint64_t>(used, ChannelTable::kEntries));
@@ -79,7 +79,7 @@ void switch_one(int memory, Entry& entry, const std::string& wanted) {
     entry.name.back() = '\0';
     const std::uint32_t off = capture::is_channel_wanted(entry.name.data(), wanted.c_str()) ? 0 : 1;
     std::uint32_t before = off;
-    if (read_at(memory, entry.word, before) && before != off) {
+    if (read_memory(memory, entry.word, before) && before != off) {
         // What is not there any more is a module that went without a word.
         static_cast<void>(::pwrite(memory, &off, sizeof off, static_cast<off_t>(entry.word)) ==
                           sizeof off);
