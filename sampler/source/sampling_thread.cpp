@@ -149,9 +149,10 @@ bool SamplingThread::is_over() const noexcept {
 void SamplingThread::sleep_until_next_tick() noexcept {
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t period = is_at_work() ? job.period_ns << doublings_ : kStandByNs;
+    capture::set_look_period(period);
     next_ns_ += period;
-    if (next_ns_ < now) {
-        next_ns_ = now + period;  // behind: ticks are left out, time is not
+    if (next_ns_ + period < now) {
+        next_ns_ = now;  // the whole period is over: ticks are left out, time is not
     }
     // Anywhere in the period, so as not to keep step with what the program repeats; and evenly so,
     // which chance alone takes many more samples for: steps of the golden ratio, from a random
@@ -237,6 +238,7 @@ void SamplingThread::interrupt(int tid) const noexcept {
     siginfo_t info{};
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
+    info.si_errno = capture::kFromSamplingThread;
     info.si_pid = process_;
     info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, signal, as_argument(&info));
