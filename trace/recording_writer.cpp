@@ -157,6 +157,7 @@ void RecordingWriter::Impl::node(const StackNode& node) {
 void RecordingWriter::Impl::sample(const Sample& sample) {
     if (require(true, "") &&
         require(open_->ids.knows(sample.thread) && open_->ids.knows(sample.metric) &&
+                    sample.metric.value <= SampleStream::kMostMetrics &&
                     sample.node.value <= open_->samples.nodes(),
                 "Sample")) {
         open_->samples.add(sample);

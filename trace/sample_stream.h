@@ -18,6 +18,9 @@ namespace sample::trace {
 /// add_thread(), nodes in that of add_node().
 class SampleStream {
 public:
+    /// That samples can be weighed by: a batch has a byte for it.
+    static constexpr std::uint32_t kMostMetrics = 256;
+
     /// `period` is what most samples of the session's own metric weigh.
     SampleStream(EventWriter& events, std::uint64_t period) noexcept
         : events_{events}, period_{period} {}

@@ -163,6 +163,8 @@ ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noe
     thread->pace = 0;
     thread->skipped = 0;
     thread->deep_walk_ticks = 0;
+    thread->long_samples = 0;
+    thread->rest_until_ticks = 0;
     thread->transfer.store(0, std::memory_order_relaxed);
     thread->accounted_ns = spent;
     slot->tid.store(tid, std::memory_order_release);

@@ -90,8 +90,8 @@ TEST_F(WaitReading, drops_a_record_that_is_too_short) {
     EXPECT_EQ(reader.corrupt_chunks(), 1U);
 }
 
-// The end of a thread comes after all that was seen of it before.
-TEST_F(WaitReading, takes_what_was_seen_before_what_threads_say) {
+// What a thread says may be the code that it was seen in; its end comes after all.
+TEST_F(WaitReading, takes_what_was_seen_between_what_threads_say_and_their_end) {
     const std::uint32_t thread = test.start_thread(77);
     const std::uint32_t observer = test.start_thread(100);
     test.add_sample(thread, {{1}});
@@ -100,8 +100,8 @@ TEST_F(WaitReading, takes_what_was_seen_before_what_threads_say) {
     observe(observer);
     reader.drain(sink);
     EXPECT_EQ(sink.order,
-              (Kinds{RecordKind::thread_start, RecordKind::wait, RecordKind::thread_start,
-                     RecordKind::sample, RecordKind::thread_end}));
+              (Kinds{RecordKind::thread_start, RecordKind::sample, RecordKind::thread_start,
+                     RecordKind::wait, RecordKind::thread_end}));
 }
 
 TEST_F(WaitReading, keeps_the_order_of_the_observers_own_chunks) {
@@ -125,7 +125,7 @@ TEST_F(WaitReading, keeps_the_order_of_the_observers_own_chunks) {
     for (std::uint32_t i = 0; i < 3; ++i) {
         EXPECT_EQ(sink.waits[i].record.tid, i + 1);
     }
-    EXPECT_EQ(sink.order.back(), RecordKind::sample);
+    EXPECT_EQ(sink.order.back(), RecordKind::wait);
 }
 
 TEST_F(WaitReading, needs_no_observer_to_be_named_rightly) {

@@ -1,5 +1,6 @@
 // What a thread does at its start and its end when the session's clock is the wall's.
 #include "sampler/capture/capture.h"
+#include "sampler/capture/thread_slots.h"
 #include "tests/sampler/area_fixture.h"
 
 #include <unistd.h>
@@ -52,6 +53,28 @@ TEST_F(BeginThread, takes_one_slot) {
     EXPECT_EQ(sink.starts.size(), 1U);
     EXPECT_EQ(sink.ends.size(), 1U);
     EXPECT_EQ(used_slots(), 0U);
+}
+
+// A thread whose samples took long rests: that is nothing to the next one in its slot.
+TEST_F(BeginThread, begins_without_what_the_slots_last_thread_had) {
+    observe_waits();
+    const auto state_of_thread = [this] {
+        ThreadState* state = nullptr;
+        std::thread{[&] {
+            begin_thread();
+            state = t_thread.state;
+            end_thread();
+        }}.join();
+        reader.drain(sink);
+        return state;
+    };
+    ThreadState* const first = state_of_thread();
+    ASSERT_NE(first, nullptr);
+    first->long_samples = 3;
+    first->rest_until_ticks = ~std::uint64_t{0};
+    ASSERT_EQ(state_of_thread(), first) << "the same slot";
+    EXPECT_EQ(first->long_samples, 0U);
+    EXPECT_EQ(first->rest_until_ticks, 0U);
 }
 
 TEST_F(BeginThread, waits_for_its_first_sample_by_the_cpu_clock) {

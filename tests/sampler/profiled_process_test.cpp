@@ -3,6 +3,7 @@
 #include "tests/sampler/child_process.h"
 #include "tests/sampler/process_fixture.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -51,6 +52,19 @@ TEST_F(ProfiledProcessTest, books_all_of_the_processs_clock) {
     EXPECT_EQ(read.process_ends[0].kind, trace::EndKind::exited);
     EXPECT_EQ(read.process_ends[0].code, 3);
     EXPECT_EQ(read.process_ends[0].handler_count, 11U);
+}
+
+TEST_F(ProfiledProcessTest, books_what_came_before_on_the_main_thread) {
+    for (std::uint32_t i = 0; i < 20; ++i) {
+        static_cast<void>(test.start_thread(999'000 + i));
+    }
+    start(2'000'000);
+    end(2'000'000);
+    const auto of_main = std::find_if(read.threads.begin(), read.threads.end(),
+                                      [&](const auto& each) { return each.tid == own_tid(); });
+    ASSERT_NE(of_main, read.threads.end());
+    ASSERT_EQ(read.bookings.size(), 1U);
+    EXPECT_EQ(read.bookings[0].thread, of_main->id);
 }
 
 TEST_F(ProfiledProcessTest, books_the_rest_on_the_main_thread_though_it_has_ended) {

@@ -264,6 +264,15 @@ TEST(Recording, reports_records_that_refer_to_nothing) {
                   writer.sample(Sample{ThreadId{1}, 0, NodeId{1}, 1});
               }).find("not defined: a Sample"),
               std::string::npos);
+    // A batch has a byte for its metric: the 257th would be taken for the first.
+    EXPECT_NE(error_of([](TestWriter& writer) {
+                  define_one_of_each(writer);
+                  for (std::uint32_t id = 2; id <= 257; ++id) {
+                      writer.record(Metric{MetricId{id}, "m", "", ""});
+                  }
+                  writer.sample(Sample{ThreadId{1}, 0, NodeId{}, 1, false, MetricId{257}});
+              }).find("not defined: a Sample"),
+              std::string::npos);
 }
 
 TEST(Recording, carries_several_metrics) {

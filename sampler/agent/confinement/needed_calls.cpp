@@ -188,7 +188,7 @@ constexpr std::array kJoining{
     call(SYS_prlimit64, {0, RLIMIT_STACK, 0, kUnknown}),
     call(SYS_prlimit64, {0, RLIMIT_AS, 0, kUnknown}),
     may_fail(call(SYS_tgkill, {kUnknown, kUnknown, 0})),
-    // What an exec looks at of a file.
+    // What an exec looks at of a file, and who declines of its own.
     may_fail(call(SYS_newfstatat, {kUnknown, kUnknown, kUnknown, 0})),
     may_fail(call(SYS_fstatfs, {kUnknown, kUnknown})),
     may_fail(call(SYS_fgetxattr, {kUnknown, kUnknown, 0, 0})),

@@ -234,7 +234,7 @@ void decline(int socket, const control::Hello& hello, control::NotProfiled reaso
     program.pid = program.sender_pid = hello.pid;
     program.parent_pid = hello.parent_pid;
     struct stat file {};
-    if (raw_syscall(SYS_stat, as_argument(kOwnFile), as_argument(&file)) == 0) {
+    if (raw_syscall(SYS_newfstatat, AT_FDCWD, as_argument(kOwnFile), as_argument(&file)) == 0) {
         program.device = file.st_dev;
         program.inode = file.st_ino;
     }

@@ -49,10 +49,15 @@ void for_each_used(const capture::Bitmap& free_bits, Visit visit) {
 
 void AreaReader::drain(AreaSink& sink) {
     std::vector<Ready> ready;
-    // The samples' lane comes second, for a thread's start is written there before anything else:
-    // it is found for all that was found of the thread.
-    find_ready([](const Ready& chunk) { return chunk.lane != capture::kSampleLane; }, ready);
-    find_ready([](const Ready& chunk) { return chunk.lane == capture::kSampleLane; }, ready);
+    // The program's threads are looked for after their observer, and their samples' lane comes
+    // last, for a thread's start is written there before anything else, and so are the modules that
+    // the process starts with: all that was found has them.
+    const std::uint32_t observer = area_.header.observer_slot_plus_one.load() - 1;
+    const auto is_last = [observer](const Ready& chunk) {
+        return chunk.lane == capture::kSampleLane && chunk.slot != observer;
+    };
+    find_ready([&](const Ready& chunk) { return !is_last(chunk); }, ready);
+    find_ready(is_last, ready);
     drain_in_order(ready, sink);
     if (!ended_threads_.empty()) {
         // They may have written by other lanes after these were looked for, and before their end.
@@ -98,12 +103,13 @@ void AreaReader::find_ready(Wanted wanted, std::vector<Ready>& ready) {
 }
 
 void AreaReader::drain_in_order(std::vector<Ready>& ready, AreaSink& sink) {
-    // What was seen of a thread comes before what it says itself, which may be its end.
+    // What was seen of a thread comes after what it says itself, which may be the code that it was
+    // seen in; its end comes after all.
     const std::uint32_t observer = area_.header.observer_slot_plus_one.load() - 1;
     const auto place = [observer](const Ready& chunk) {
         // The numbers of one lane's chunks as they are: 500 TB come before they wrap around, while
         // an order by distance is none for numbers that somebody made up.
-        return std::tuple{chunk.slot != observer, chunk.slot, chunk.lane, chunk.sequence};
+        return std::tuple{chunk.slot == observer, chunk.slot, chunk.lane, chunk.sequence};
     };
     std::sort(ready.begin(), ready.end(),
               [&](const Ready& a, const Ready& b) { return place(a) < place(b); });

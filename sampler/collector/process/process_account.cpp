@@ -59,14 +59,27 @@ void ProcessAccount::begin() {
 }
 
 void ProcessAccount::book_before_start(std::uint64_t cpu_ns) {
-    if (threads_.empty() || !identity_.is_time) {
+    ThreadState* const main = main_thread();
+    if (main == nullptr || !identity_.is_time) {
         return;
     }
-    ThreadState& main = threads_.begin()->second;
     const std::uint64_t before = cpu_ns - std::min(cpu_ns, identity_.carried_cpu_ns);
-    book(main, Pseudo::before_start, before, started_ns_);
+    book(*main, Pseudo::before_start, before, started_ns_);
     // Recorded now: not to be taken off the thread's rest twice.
-    main.spent_before_ns -= std::min(main.spent_before_ns, before);
+    main->spent_before_ns -= std::min(main->spent_before_ns, before);
+}
+
+ProcessAccount::ThreadState* ProcessAccount::main_thread() {
+    ThreadState* main = nullptr;
+    for (auto& [slot, thread] : threads_) {
+        if (thread.tid == static_cast<std::uint32_t>(identity_.pid)) {
+            return &thread;
+        }
+        if (!thread.id.is_none() && (main == nullptr || thread.id.value < main->id.value)) {
+            main = &thread;
+        }
+    }
+    return main;
 }
 
 ProcessAccount::Used ProcessAccount::used(const ProcessCounts& counts) const {
@@ -163,15 +176,7 @@ void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
 }
 
 void ProcessAccount::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
-    ThreadState* main = nullptr;
-    for (auto& [slot, thread] : threads_) {
-        if (thread.id.is_none()) {
-            continue;
-        }
-        if (thread.tid == static_cast<std::uint32_t>(identity_.pid) || main == nullptr) {
-            main = &thread;
-        }
-    }
+    ThreadState* main = main_thread();
     if (main == nullptr && main_) {
         main = &*main_;
     }

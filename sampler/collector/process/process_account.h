@@ -167,6 +167,8 @@ private:
     void add_due(const trace::Sample& sample);
     /// Of what is due, so much is to be recorded.
     [[nodiscard]] std::uint64_t payable(std::uint64_t due, std::optional<std::uint64_t> cpu_ns);
+    /// The first thread where it is known, else the one that came first; null: there is none.
+    [[nodiscard]] ThreadState* main_thread();
     /// For what is no single thread's.
     ThreadId further_threads(std::uint64_t time_ns);
     /// Books what is recorded of less than `whole`, on the main thread.
