@@ -36,6 +36,22 @@ std::string sampling_text(const ControlReply& reply) {
     return fmt::format("{} at {} Hz", value_of(reply, "state"), grouped(number_of(reply, "freq")));
 }
 
+std::string switched_text(const ControlReply& reply) {
+    std::string text =
+        fmt::format("channels that are on: {}\n", printable(value_of(reply, "channels")));
+    if (reply.contains("unknown")) {
+        text += fmt::format("no program of the session has this channel yet: {}\n",
+                            printable(value_of(reply, "unknown")));
+    }
+    if (const std::uint64_t left = number_of(reply, "left"); left != 0) {
+        text += fmt::format(
+            "{} did not follow: its memory may not be written to, or it loads a "
+            "library just now and follows then\n",
+            counted(left, "process"));
+    }
+    return text;
+}
+
 std::string status_text(const ControlReply& reply) {
     std::string text = fmt::format(
         "{}\n  collector  {}\n  command    {} (pid {})\n  since      {} ago\n",
@@ -43,6 +59,9 @@ std::string status_text(const ControlReply& reply) {
         value_of(reply, "root"), session_length(number_of(reply, "elapsed_ms")));
     if (reply.contains("left_ms")) {
         text += fmt::format("  stops in   {}\n", session_length(number_of(reply, "left_ms")));
+    }
+    if (reply.contains("channels")) {
+        text += fmt::format("  channels   {}\n", printable(value_of(reply, "channels")));
     }
     if (reply.contains("file")) {
         text += fmt::format("  recording  {}, {} bytes so far\n",
@@ -89,8 +108,10 @@ Result<int> run(const ControlOptions& options) {
     } else if (options.action == kDataAction) {
         SAMPLE_CHECK(client.copy_json(STDOUT_FILENO));
     } else {
-        SAMPLE_CHECK(write_to_stdout(
-            options.action == kStatusAction ? status_text(reply) : sampling_text(reply) + "\n"));
+        SAMPLE_CHECK(write_to_stdout(options.action == kStatusAction ? status_text(reply)
+                                     : options.action == kChannelsAction
+                                         ? switched_text(reply)
+                                         : sampling_text(reply) + "\n"));
     }
     return kExitOk;
 }

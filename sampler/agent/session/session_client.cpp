@@ -10,6 +10,7 @@
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_state.h"
 #include "sampler/agent/signals/signals.h"
+#include "sampler/agent/trace/channels.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/thread_slots.h"
@@ -138,6 +139,9 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
     // Before the first thread's state is mapped.
     capture::attach(&area, modules, deliver_to_program);
     capture::g_attached->definitions.store(g_definitions, std::memory_order_release);
+    if (g_definitions != nullptr) {
+        hand_over_channels(*g_definitions);
+    }
     capture::limit_address_space(affordable_bytes());
     area.header.table_bytes.store(
         capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,

@@ -1,5 +1,6 @@
 #include "sampler/collector/joining/doorkeeper.h"
 
+#include "sampler/collector/process/channel_switch.h"
 #include "sampler/collector/process/proc_files.h"
 
 #include <linux/perf_event.h>
@@ -358,6 +359,9 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     if (!parts_.options.event.is_clock) {
         header.gap_ticks = capture::kCountsEvents;
         header.kernel_count = kernel_count_of(parts_.options.event);
+    }
+    if (parts_.pace.switches.load() != 0 && connection.mapping->definitions() != nullptr) {
+        set_wanted_channels(*connection.mapping->definitions(), parts_.pace.channels());
     }
     const control::Welcome answer = answer_to(connection);
     // Once it has the answer it may be gone at any time.
