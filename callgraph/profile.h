@@ -152,7 +152,7 @@ struct Stats {
     std::uint32_t requested_hz = 0;  ///< 0 in a profile of an event, or without samples.
     std::uint64_t period = 0;        ///< Occurrences that a sample stands for; 0 of time.
     std::optional<double>
-        achieved_hz;  ///< Samples a second of CPU time (or of wall time, by the clock).
+        achieved_hz;  ///< Samples a second of CPU time (not known of the wall clock's).
     std::string source;
     std::string source_reason;
     std::string clock;

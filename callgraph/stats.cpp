@@ -213,8 +213,11 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
 }
 
 void fill_achieved_hz(Stats& stats, bool is_time) {
+    if (stats.clock == "wall") {
+        return;  // Of CPU time as well; but threads that wait have samples, too.
+    }
     std::uint64_t of_ns = is_time ? stats.sampled + stats.booked : 0;
-    if ((stats.clock == "cpu" || !is_time) && stats.process_cpu_ns) {
+    if (stats.process_cpu_ns) {
         of_ns = *stats.process_cpu_ns;
     }
     of_ns -= std::min(of_ns, stats.unprofiled_cpu_ns);

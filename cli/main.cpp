@@ -1,6 +1,8 @@
 // `sample`: reads the command line and runs one verb.
+#include "cli/enough_stack.h"
 #include "cli/output.h"
 #include "cli/record/inherited.h"
+#include "cli/record/last_resort.h"
 #include "cli/verbs/verbs.h"
 
 #include <cstdlib>
@@ -37,6 +39,9 @@ int main_without_exceptions(const std::vector<std::string>& words) {
     if (words.size() == 2 && words[0] == "collect") {
         return run_collect(std::atoi(words[1].c_str()));
     }
+    if (const auto command = attended(words)) {
+        return attend(*command);
+    }
     if (words.size() > 2 && words[0] == "complete" && words[1] == "--") {
         // For the shells' completions.
         return write_to_stdout(suggest({words.begin() + 2, words.end()})) ? kExitOk : kExitFailure;
@@ -58,17 +63,26 @@ int main_without_exceptions(const std::vector<std::string>& words) {
     return code ? *code : kExitFailure;
 }
 
+int main_on_any_stack(const std::vector<std::string>& words) {
+    try {
+        return main_without_exceptions(words);
+    } catch (const std::exception& error) {
+        // Out of memory, or a library's fault: our own code throws nothing.
+        if (is_guarding()) {
+            leave_to_itself(error.what());
+        }
+        print_error(std::string{"cannot go on: "} + error.what());
+        return kExitFailure;
+    }
+}
+
 }  // namespace
 }  // namespace sample::cli
 
 int main(int argc, char** argv) {
     sample::cli::fill_standard_descriptors();
-    try {
-        return sample::cli::main_without_exceptions(
-            std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-    } catch (const std::exception& error) {
-        // Out of memory, or a library's fault: our own code throws nothing.
-        sample::cli::print_error(std::string{"cannot go on: "} + error.what());
-        return sample::cli::kExitFailure;
-    }
+    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    int code = sample::cli::kExitFailure;
+    sample::cli::on_enough_stack([&] { code = sample::cli::main_on_any_stack(words); });
+    return code;
 }

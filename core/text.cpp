@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <iterator>
 
 namespace sample {
 namespace {
@@ -21,17 +22,34 @@ constexpr bool is_continuation(char c) noexcept {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-/// Whether a terminal obeys it instead of showing it: C0 and C1 controls, text direction.
-constexpr bool is_control(std::uint32_t code) noexcept {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
+struct CodeRange {
+    std::uint32_t first;
+    std::uint32_t last;
+};
+
+/// What a terminal obeys, or shows as nothing or as a blank: controls, Bidi_Control,
+/// Default_Ignorable_Code_Point, the separators Zs, Zl and Zp but for the blank itself, and what
+/// marks annotations. Source: Unicode 15.0, PropList.txt, DerivedCoreProperties.txt,
+/// UnicodeData.txt.
+constexpr CodeRange kUnseen[] = {
+    {0x0000, 0x001f},   {0x007f, 0x00a0}, {0x00ad, 0x00ad}, {0x034f, 0x034f},   {0x061c, 0x061c},
+    {0x115f, 0x1160},   {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x2000, 0x200f},
+    {0x2028, 0x202f},   {0x205f, 0x206f}, {0x3000, 0x3000}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},
+    {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+};
+
+bool is_unseen(std::uint32_t code) noexcept {
+    return std::any_of(std::begin(kUnseen), std::end(kUnseen), [code](CodeRange range) {
+        return range.first <= code && code <= range.last;
+    });
 }
 
 std::string escaped_byte(char byte) {
     return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
 
-/// As in C: "\n", "\x1b", and "\u202e" for what is more than one byte.
+/// As in C: "\n", "\x1b", "\u202e", "\U000e0001".
 std::string escaped(std::uint32_t code) {
     switch (code) {
         case '\n':
@@ -41,8 +59,9 @@ std::string escaped(std::uint32_t code) {
         case '\t':
             return "\\t";
         default:
-            return code < 0x80 ? escaped_byte(static_cast<char>(code))
-                               : fmt::format("\\u{:04x}", code);
+            return code < 0x80      ? escaped_byte(static_cast<char>(code))
+                   : code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                                    : fmt::format("\\U{:08x}", code);
     }
 }
 
@@ -146,7 +165,7 @@ std::string printable(std::string_view text) {
         }
         const char* const begin = at;
         const std::uint32_t code = utf8::unchecked::next(at);
-        if (is_control(code)) {
+        if (code != ' ' && (code < 0x7f ? code < ' ' : is_unseen(code))) {
             result += escaped(code);
         } else {
             result.append(begin, at);

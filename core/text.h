@@ -49,8 +49,8 @@ inline constexpr std::string_view kDeleted = " (deleted)";
 [[nodiscard]] double percent_of(std::uint64_t part, std::uint64_t whole) noexcept;
 /// "12.3 %", and "<0.1 %" for a little more than nothing.
 [[nodiscard]] std::string percent_text(std::uint64_t part, std::uint64_t whole);
-/// `text` with everything a terminal would obey, and broken UTF-8, escaped: "\n", "\x1b",
-/// "\u202e".
+/// `text` with everything a terminal would obey or not show, and broken UTF-8, escaped: "\n",
+/// "\x1b", "\u202e". A blank is one.
 [[nodiscard]] std::string printable(std::string_view text);
 /// `text` as one word of a command that people type into a shell: as it is, or quoted. Printable,
 /// too: bash's $'...' takes the escapes back.

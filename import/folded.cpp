@@ -53,10 +53,46 @@ ProfileMaker::Place place_of(std::string_view stack, FirstFrame first, ProfileMa
     return place;
 }
 
+/// Takes the last word off, if it is a whole number.
+bool take_count(std::string_view& line) {
+    const std::size_t space = line.find_last_of(" \t");
+    if (space == std::string_view::npos || !to_number(line.substr(space + 1))) {
+        return false;
+    }
+    line = trimmed(line.substr(0, space));
+    return true;
+}
+
+/// Whether each line ends with two counts. A frame's name may end with a number, too; so do all of
+/// them only where they are no names.
+bool are_differences(std::string_view text) {
+    Lines lines{text};
+    std::string_view line;
+    bool has_any = false;
+    while (lines.next(line)) {
+        line = trimmed(line);
+        if (line.empty()) {
+            continue;
+        }
+        has_any = take_count(line);
+        if (!has_any || !take_count(line)) {
+            return false;
+        }
+    }
+    return has_any;
+}
+
 }  // namespace
 
 Result<callgraph::Profile> read_folded(std::string_view text, FirstFrame first,
                                        const Options& options) {
+    if (are_differences(text)) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "two counts a line, as difffolded.pl writes them: no profile, but the "
+            "difference of two. Keep the stacks of each run in a file of its own, and "
+            "compare those: sample diff A B");
+    }
     ProfileMaker maker{options};
     Lines lines{text};
     std::string_view line;

@@ -160,6 +160,18 @@ std::string_view without_other_fields(std::string_view text) {
     return text;
 }
 
+/// Where the parenthesis that opens first behind `begin` is closed before a space; npos: nowhere.
+std::size_t behind_parentheses(std::string_view text, std::size_t begin) {
+    int depth = 0;
+    for (std::size_t at = begin; at < text.size(); ++at) {
+        depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+        if (depth == 0 && text[at] == ')' && text.substr(at + 1).starts_with(' ')) {
+            return at + 1;
+        }
+    }
+    return std::string_view::npos;
+}
+
 /// Takes off the frame of a sample without a call chain.
 std::string_view take_frame(std::string_view line, PerfHead& head) {
     const std::size_t at = find_frame(line.substr(0, line.find(" ABI:")));
@@ -170,8 +182,7 @@ std::string_view take_frame(std::string_view line, PerfHead& head) {
     head.rest = trimmed(line.substr(at));
     for (const std::string_view dso : {" ([", " (/"}) {
         const std::size_t begin = std::min(head.rest.rfind(dso), head.rest.size());
-        const std::size_t end = head.rest.find(") ", begin);
-        head.rest = head.rest.substr(0, end == std::string_view::npos ? end : end + 1);
+        head.rest = head.rest.substr(0, behind_parentheses(head.rest, begin));
     }
     head.rest = without_other_fields(head.rest);
     return line.substr(0, at);
@@ -217,11 +228,25 @@ std::string_view own_name(std::string_view symbol) {
 
 constexpr std::string_view kInlined = "(inlined)";
 
-/// Where " (dso)" begins at the end of `text`; npos if it does not end so.
+/// Where " (dso)" begins at the end of `text`; npos if it does not end so. A dso's path may hold
+/// parentheses and blanks, and so may a symbol: what tells them apart is the offset between, or how
+/// a path begins.
 std::size_t find_dso(std::string_view text) {
     constexpr std::string_view kDeleted = " (deleted))";
     if (!text.ends_with(')')) {
         return std::string_view::npos;
+    }
+    for (std::size_t at = text.find(" ("); at != std::string_view::npos;
+         at = text.find(" (", at + 1)) {
+        if (without_offset(text.substr(0, at)).size() < at) {
+            return at;
+        }
+    }
+    if (text.starts_with("(/")) {
+        return 0;
+    }
+    if (const std::size_t path = text.find(" (/"); path != std::string_view::npos) {
+        return path;
     }
     const std::size_t end =
         text.ends_with(kDeleted) ? text.size() - kDeleted.size() : std::string_view::npos;

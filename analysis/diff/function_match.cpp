@@ -223,6 +223,11 @@ std::string_view program_of(const callgraph::Profile& profile) {
             executable = process.executable;
         }
     }
+    for (const callgraph::CodeModule& module : profile.modules) {
+        if (!executable.empty() && module.path == executable) {
+            return module.name;  // As it was typed, where that was a symbolic link's name.
+        }
+    }
     if (!executable.empty()) {
         return file_name(executable);
     }

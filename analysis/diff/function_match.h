@@ -42,8 +42,9 @@ using Profiles = std::span<const callgraph::Profile* const>;
 [[nodiscard]] callgraph::Profile without_addresses(callgraph::Profile profile,
                                                    const callgraph::Profile& other);
 
-/// The file of the program that the session's command ran, without its folder; empty: unknown. What
-/// an import does not say of its processes is told by its command line, or by where main() is.
+/// What the module of the program is called that the session's command ran: its file, without the
+/// folder, or the link by which it was started; empty: unknown. What an import does not say of its
+/// processes is told by its command line, or by where main() is.
 [[nodiscard]] std::string_view program_of(const callgraph::Profile& profile);
 
 }  // namespace sample::analysis

@@ -138,7 +138,11 @@ bool read_whole(int fd, void* bytes, std::size_t size) {
     return true;
 }
 
+/// Of an empty order, nothing is to be joined.
 void join_environment(const Order& order) {
+    if (order.preload[0] == '\0') {
+        return;
+    }
     const char* before = std::getenv("LD_PRELOAD");
     std::string preload = order.preload;
     if (before != nullptr && *before != '\0') {
@@ -280,6 +284,11 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
         return unexpected(Error{ErrorCode::system, exec_errno, "cannot run the command"});
     }
     return {};
+}
+
+void LaunchedCommand::start_unprofiled(int order) noexcept {
+    static const Order kEmpty{};
+    static_cast<void>(!::write(order, &kEmpty, sizeof kEmpty));
 }
 
 void LaunchedCommand::give_up() {

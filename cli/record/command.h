@@ -60,6 +60,11 @@ public:
     /// command, has again what it inherited.
     void give_up();
 
+    /// By another way: the child that waits at `order` execs as if we were not there.
+    /// Async-signal-safe.
+    static void start_unprofiled(int order) noexcept;
+    [[nodiscard]] int order() const { return order_.get(); }
+
     /// Waits for its end and returns its wait status.
     [[nodiscard]] int wait() const;
     /// The same, for `milliseconds` at most; none: it goes on.

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/record/command.h"
 #include "cli/record/inherited.h"
+#include "cli/record/last_resort.h"
 #include "cli/record/machine.h"
 #include "cli/record/progress.h"
 #include "cli/record/receivers.h"
@@ -15,29 +16,18 @@
 #include "trace/recording_writer.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 namespace sample::cli {
 namespace {
-
-/// Ends this process as the command ended.
-int end_like(int status) {
-    if (!WIFSIGNALED(status)) {
-        return WEXITSTATUS(status);
-    }
-    // Its core is the interesting one.
-    const rlimit no_core{0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    end_by(WTERMSIG(status));
-}
 
 int exec_failure_code(const Error& error) {
     print_error(error.message());
@@ -51,9 +41,36 @@ int run_unprofiled(const std::vector<std::string>& command) {
     return exec_failure_code(Error::from_errno("cannot run the command"));
 }
 
+int run_unprofiled(const std::vector<std::string>& command, const Error& why) {
+    print_error(why.message() + "; the command runs unprofiled");
+    return run_unprofiled(command);
+}
+
+/// Nothing that the user has said, and could say otherwise.
+bool is_shortage(const Error& error) {
+    const int number = error.errno_value;
+    return number == EMFILE || number == ENFILE || number == ENOMEM || number == EAGAIN;
+}
+
+/// Errors: also no memory and no thread to be had.
+Result<std::unique_ptr<collector::Session>> create_session(collector::SessionOptions options,
+                                                           Fd file) {
+    try {
+        return collector::Session::create(
+            std::move(options), std::make_unique<trace::RecordingWriter>(std::move(file)));
+    } catch (const std::exception& error) {
+        return unexpected(ErrorCode::system,
+                          std::string{"cannot start the session: "} + error.what());
+    }
+}
+
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
     auto prepared = prepare_recording(options, options.command[0], command.pid());
     if (!prepared) {
+        if (is_shortage(prepared.error())) {
+            command.give_up();
+            return run_unprofiled(options.command, prepared.error());
+        }
         print_error(prepared.error().message());
         return kExitUsage;
     }
@@ -67,20 +84,18 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     session_options.on_cancel = [&] { countdown.clear(); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
     session_options.on_trouble = [](const std::string& text) { print_error(text); };
-    auto session = collector::Session::create(
-        std::move(session_options),
-        std::make_unique<trace::RecordingWriter>(std::move(recording.fd)));
+    auto session = create_session(std::move(session_options), std::move(recording.fd));
     if (!session) {
-        print_error(session.error().message() + "; the command runs unprofiled");
         recording.discard();
         signals.command_goes_on();
         command.give_up();
-        return run_unprofiled(options.command);
+        return run_unprofiled(options.command, session.error());
     }
     if (const auto started = command.start(preload, (*session)->name()); !started) {
         recording.discard();
         return exec_failure_code(started.error());
     }
+    guard_started();
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
     // Whatever is made of the recording, and the command if it goes on, a signal ends.
@@ -170,9 +185,13 @@ Result<int> run(const RecordOptions& options) {
     std::string preload = check->runtime.empty() ? agent : check->runtime + ":" + agent;
     SAMPLE_CHECK(prepare_plugins(options, preload));
     SAMPLE_CHECK(prepare_modules(options, preload));
-    SAMPLE_TRY(command, LaunchedCommand::fork(options.command));
+    auto command = LaunchedCommand::fork(options.command);
+    if (!command) {
+        return run_unprofiled(options.command, command.error());
+    }
     stand_by_the_command();
-    return record_command(options, command, preload);
+    guard(command->pid(), command->order());
+    return record_command(options, *command, preload);
 }
 
 }  // namespace sample::cli

@@ -1,22 +1,65 @@
 #include "cli/record/record_signals.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <system_error>
 
 namespace sample::cli {
 namespace {
 
 constexpr int kMostForTheRestMs = 10'000;
 
+/// 0 if there is no such process. Async-signal-safe. Source: proc(5), /proc/PID/stat.
+pid_t parent_process(pid_t pid) {
+    std::array<char, 32> path{"/proc/"};
+    char* const digits = path.data() + std::strlen(path.data());
+    std::strcpy(std::to_chars(digits, path.end(), pid).ptr, "/stat");
+    const Fd file{::open(path.data(), O_RDONLY | O_CLOEXEC)};
+    std::array<char, 128> text{};
+    const ssize_t size = ::read(file.get(), text.data(), text.size());
+    const std::string_view stat{text.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
+    const std::size_t behind_name = stat.rfind(')');
+    constexpr std::size_t kToParent = 4;  // ") S "
+    pid_t parent = 0;
+    if (behind_name != std::string_view::npos && behind_name + kToParent < stat.size()) {
+        std::from_chars(stat.data() + behind_name + kToParent, stat.data() + stat.size(), parent);
+    }
+    return parent;
+}
+
+bool descends_from(pid_t pid, pid_t ancestor) {
+    constexpr int kMostGenerations = 64;
+    for (int i = 0; i < kMostGenerations && pid > 0 && pid != ancestor; ++i) {
+        pid = parent_process(pid);
+    }
+    return pid == ancestor;
+}
+
 }  // namespace
+
+void pass_on(pid_t command, int signal, int code, pid_t sender) {
+    // A terminal sends the keys' signals to the whole group, but its end to the session's leader.
+    const bool is_ours_alone =
+        code == SI_KERNEL ? signal == SIGHUP && ::getsid(0) == ::getpid()
+                          // The command knows of its group, but not of us: it has it already.
+                          : !descends_from(sender, command);
+    if (is_ours_alone) {
+        ::kill(command, signal);
+    }
+}
 
 void end_by(int signal) {
     std::signal(signal, SIG_DFL);
@@ -26,6 +69,16 @@ void end_by(int signal) {
     ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
     ::raise(signal);
     ::_exit(128 + signal);
+}
+
+int end_like(int status) {
+    if (!WIFSIGNALED(status)) {
+        return WEXITSTATUS(status);
+    }
+    // Its core is the interesting one.
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    end_by(WTERMSIG(status));
 }
 
 RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, bool passes_on)
@@ -44,11 +97,14 @@ RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, 
     }
     ::pthread_sigmask(SIG_BLOCK, &ours, &before_);
     signals_ = Fd{::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK)};
-    if (signals_.is_open() && stop_.is_open() && done_.is_open()) {
-        thread_ = std::thread{[this] { watch(); }};
-    } else {
-        command_goes_on();  // no descriptors: then they act as they would without us
+    try {
+        if (signals_.is_open() && stop_.is_open() && done_.is_open()) {
+            thread_ = std::thread{[this] { watch(); }};
+            return;
+        }
+    } catch (const std::system_error&) {
     }
+    command_goes_on();  // no descriptors, or no thread: then they act as they would without us
 }
 
 RecordSignals::~RecordSignals() {
@@ -79,9 +135,8 @@ bool RecordSignals::take_one() {
         reap_orphans();
         return true;
     }
-    const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (passes_on_ && !from_terminal) {
-        ::kill(command_, signal);
+    if (passes_on_) {
+        pass_on(command_, signal, info.ssi_code, static_cast<pid_t>(info.ssi_pid));
     }
     if (signal == SIGINT || signal == SIGQUIT) {
         ++interrupts_;

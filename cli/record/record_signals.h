@@ -2,7 +2,8 @@
 //
 //   Ctrl-C, Ctrl-\    the terminal sends them to the command, too: the first one is the command's,
 //                     the second ends the profiling, later ones are ours as usual
-//   SIGTERM, SIGHUP   sent to us alone by timeout, a supervisor, …: passed on to the command
+//   SIGTERM, SIGHUP   sent to us alone by timeout, a supervisor, …: passed on to the command;
+//                     likewise a terminal's end, where we lead the session
 //   SIGCHLD           as process 1, of a container say, we are the parent of whoever lost his
 //
 // A thread of its own takes them, so that each works whatever the others wait for: a disk, a pipe
@@ -22,6 +23,13 @@ namespace sample::cli {
 
 /// Ends this process as the signal ends one that does not handle it.
 [[noreturn]] void end_by(int signal);
+/// Ends this process by the signal that ended the child whose wait `status` it is, or returns that
+/// child's exit code, to be ours.
+[[nodiscard]] int end_like(int status);
+
+/// Passes a signal that has come to us, with siginfo_t's `code` and `sender`, on to the command,
+/// unless that has got it, too. Async-signal-safe.
+void pass_on(pid_t command, int signal, int code, pid_t sender);
 
 class RecordSignals {
 public:

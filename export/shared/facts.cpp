@@ -81,8 +81,8 @@ void add_sampling(Facts& facts, const Profile& profile) {
         rate = grouped(stats.requested_hz) + " Hz requested";
     }
     if (stats.achieved_hz) {
-        rate += fmt::format("{}{:.1f} a second{} achieved", rate.empty() ? "" : ", ",
-                            *stats.achieved_hz, stats.clock == "wall" ? "" : " of CPU time");
+        rate += fmt::format("{}{:.1f} a second of CPU time achieved", rate.empty() ? "" : ", ",
+                            *stats.achieved_hz);
     }
     facts.add("rate", std::move(rate));
 }

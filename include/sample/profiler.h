@@ -50,8 +50,8 @@ enum sample_profiling_result {
     SAMPLE_PROFILING_NO_AGENT,      /* The calling process runs without libsample.so. */
     SAMPLE_PROFILING_NO_SESSION,    /* Nobody records the process, or its collector has ended. */
     SAMPLE_PROFILING_BAD_FREQUENCY, /* Not from 1 to 10000 Hz: nothing was done. */
-    SAMPLE_PROFILING_NOT_OWNER,     /* It samples, but another owner of the session has set the
-                                       frequency: sample_profiling_status() tells which. */
+    SAMPLE_PROFILING_NOT_OWNER,     /* Another owner of the session sets whether it samples, and how
+                                       often: sample_profiling_status() tells that. */
     SAMPLE_PROFILING_AMBIGUOUS,     /* Several sessions have that name. */
     SAMPLE_PROFILING_TIMED_OUT,
     SAMPLE_PROFILING_REFUSED, /* By the session; the handle's `problem` says why. */
@@ -359,6 +359,10 @@ static inline int sample_profiling_ask_(struct sample_profiling* handle, const c
     struct sample_profiling_stream_ stream = {-1, 0, 0};
     const int result =
         sample_profiling_request_(handle, words, SAMPLE_PROFILING_PATIENCE_MS_, &stream, line);
+    if (result == SAMPLE_PROFILING_OK && handle != 0 && handle->token[0] != 0) {
+        /* Whoever owned it may have gone. */
+        handle->is_owner = sample_profiling_number_(line, "owner", handle->is_owner);
+    }
     return result == SAMPLE_PROFILING_OK ? sample_profiling_close_(&stream, result) : result;
 }
 
@@ -384,35 +388,33 @@ static inline int sample_profiling_control_(const struct sample_profiling* handl
                : SAMPLE_PROFILING_TIMED_OUT;
 }
 
-/* What goes by a socket is not part of its caller, which may run on a signal's small stack. */
-__attribute__((noinline, unused)) static int sample_profiling_command_by_socket_(
-    struct sample_profiling* handle, const char* words) {
-    char line[SAMPLE_PROFILING_LINE_BYTES_];
-    return sample_profiling_ask_(handle, words, line);
-}
-
-static inline int sample_profiling_command_(struct sample_profiling* handle, uint32_t command,
-                                            const char* words) {
-    return sample_profiling_is_direct_(handle) ? sample_profiling_control_(handle, command, 0)
-                                               : sample_profiling_command_by_socket_(handle, words);
-}
-
-/* A frequency that was asked for and one that another owner keeps. */
-static inline int sample_profiling_compare_(const char* line, uint32_t frequency_hz) {
-    return sample_profiling_number_(line, "owner", 1) == 0 &&
-                   sample_profiling_number_(line, "freq", frequency_hz) != frequency_hz
-               ? SAMPLE_PROFILING_NOT_OWNER
-               : SAMPLE_PROFILING_OK;
-}
-
+/* What goes by a socket is not part of its caller, which may run on a signal's small stack.
+ * `samples`: whether the session samples then; -1: as before. `frequency_hz`: 0: as before. */
 __attribute__((noinline, unused)) static int sample_profiling_set_by_socket_(
-    struct sample_profiling* handle, const char* format, uint32_t frequency_hz) {
+    struct sample_profiling* handle, const char* format, int samples, uint32_t frequency_hz) {
     char line[SAMPLE_PROFILING_LINE_BYTES_];
     char words[40];
     int result;
     (void)snprintf(words, sizeof words, format, (unsigned)frequency_hz);
     result = sample_profiling_ask_(handle, words, line);
-    return result == SAMPLE_PROFILING_OK ? sample_profiling_compare_(line, frequency_hz) : result;
+    if (result == SAMPLE_PROFILING_OK && sample_profiling_number_(line, "owner", 1) == 0) {
+        /* It does what its owner has asked for, which may be the same. */
+        const int is_sampling = sample_profiling_has_word_(line, "state", "running");
+        if ((samples >= 0 && samples != is_sampling) ||
+            (frequency_hz != 0 &&
+             sample_profiling_number_(line, "freq", frequency_hz) != frequency_hz)) {
+            result = SAMPLE_PROFILING_NOT_OWNER;
+        }
+    }
+    return result;
+}
+
+static inline int sample_profiling_command_(struct sample_profiling* handle, uint32_t command,
+                                            const char* words) {
+    return sample_profiling_is_direct_(handle)
+               ? sample_profiling_control_(handle, command, 0)
+               : sample_profiling_set_by_socket_(handle, words, command == SAMPLE_PROFILER_RESUME,
+                                                 0);
 }
 
 __attribute__((noinline, unused)) static int sample_profiling_status_by_socket_(
@@ -448,7 +450,7 @@ static inline int sample_profiling_start(struct sample_profiling* handle, uint32
     }
     return sample_profiling_is_direct_(handle)
                ? sample_profiling_control_(handle, SAMPLE_PROFILER_START, frequency)
-               : sample_profiling_set_by_socket_(handle, "start freq=%u", frequency);
+               : sample_profiling_set_by_socket_(handle, "start freq=%u", 1, frequency);
 }
 
 /* Ends sampling; what was recorded stays. Async-signal-safe for the null handle. */
@@ -480,7 +482,7 @@ static inline int sample_profiling_set_frequency(struct sample_profiling* handle
     }
     return frequency_hz == 0 || frequency_hz > SAMPLE_PROFILING_MOST_HZ
                ? SAMPLE_PROFILING_BAD_FREQUENCY
-               : sample_profiling_set_by_socket_(handle, "freq %u", frequency_hz);
+               : sample_profiling_set_by_socket_(handle, "freq %u", -1, frequency_hz);
 }
 
 /* Whether it samples, and how often. Async-signal-safe for the null handle. */
@@ -501,10 +503,11 @@ static inline int sample_profiling_status(struct sample_profiling* handle,
     return sample_profiling_status_by_socket_(handle, state);
 }
 
-/* Joins those who share the session. The first one owns it and sets the frequency, which is not
- * changed for anybody else (SAMPLE_PROFILING_NOT_OWNER); what was recorded is kept until the last
- * one has closed. `handle->is_owner` says which of the two this is. A process that ends has closed;
- * one that forks and its child have the same session open once. */
+/* Joins those who share the session. The first one owns it: it alone sets whether the session
+ * samples, and how often, and the others' requests change nothing (SAMPLE_PROFILING_NOT_OWNER,
+ * where they want something else). `handle->is_owner` says which of the two this is. What was
+ * recorded is kept. A process that ends has closed; one that forks and its child have the same
+ * session open once. */
 static inline int sample_profiling_open(struct sample_profiling* handle) {
     char line[SAMPLE_PROFILING_LINE_BYTES_];
     struct sample_profiling_time_ now = {0, 0};
@@ -521,9 +524,7 @@ static inline int sample_profiling_open(struct sample_profiling* handle) {
                    (unsigned long)now.seconds * 1000000000UL + (unsigned long)now.nanoseconds,
                    (unsigned long)(uintptr_t)handle & 0xffffffUL);
     result = sample_profiling_ask_(handle, "open", line);
-    if (result == SAMPLE_PROFILING_OK) {
-        handle->is_owner = sample_profiling_number_(line, "owner", 0);
-    } else {
+    if (result != SAMPLE_PROFILING_OK) {
         handle->token[0] = 0;
     }
     return result;
@@ -643,7 +644,7 @@ static inline const char* sample_profiling_text(int result) {
         case SAMPLE_PROFILING_BAD_FREQUENCY:
             return "the frequency must be from 1 to 10000 Hz";
         case SAMPLE_PROFILING_NOT_OWNER:
-            return "another owner of the session has set the frequency";
+            return "another owner of the session sets whether it samples, and how often";
         case SAMPLE_PROFILING_AMBIGUOUS:
             return "several sessions have that name: give a process id";
         case SAMPLE_PROFILING_TIMED_OUT:

@@ -268,6 +268,13 @@ SAMPLE_PROFILER_CALLBACK_(library_loaded, SAMPLE_MODULE_LIBRARY_LOADED, void* us
 SAMPLE_PROFILER_CALLBACK_(library_unloaded, SAMPLE_MODULE_LIBRARY_UNLOADED, void* user,
                           const char* path, uintptr_t start)
 
+/* The program has made memory executable, which is where code that is made at run time lies: by
+ * mmap(), mprotect() or pkey_mprotect(); what the loader maps for libraries is not told. The code
+ * may be written later, where it may be written still. Programs do so in signal handlers and with
+ * locks held: nothing but async-signal-safe functions. */
+SAMPLE_PROFILER_CALLBACK_(code_made, SAMPLE_MODULE_CODE_MADE, void* user, const void* start,
+                          uint64_t bytes)
+
 /* fork() has returned: in the parent, and, with `is_child` 1, in the child, which has the modules
  * as they were. Not _Fork(), nor vfork(). */
 SAMPLE_PROFILER_CALLBACK_(forked, SAMPLE_MODULE_FORKED, void* user, int is_child)

@@ -13,7 +13,7 @@ Result.NO_AGENT, so a program runs the same with and without.
 """
 from .info import Category, Function, Node, ProfilingInfo, deserialize
 from .recording import Recording
-from .session import Data, Profiler, Result, State, profile
+from .session import Data, Profiler, Result, State, load_agent, profile
 
 __all__ = ["Category", "Data", "Function", "Node", "Profiler", "ProfilingInfo", "Recording", "Result", "State",
-           "deserialize", "profile"]
+           "deserialize", "load_agent", "profile"]

@@ -7,9 +7,11 @@ import dataclasses
 import enum
 import os
 import secrets
+import signal
 import socket
 import stat
 import struct
+import time
 import typing
 import urllib.parse
 
@@ -20,6 +22,7 @@ _MOST_HZ = 10000
 _PATIENCE_S = 5.0
 _PATIENCE_FOR_DATA_S = 60.0
 _MOST_LINE_BYTES = 1 << 16
+_loads = 0  # Of the agent, by load_agent().
 
 
 class Result(enum.Enum):
@@ -28,12 +31,16 @@ class Result(enum.Enum):
     NO_AGENT = "no agent: run the program with `sample -- COMMAND`"
     NO_SESSION = "no session of `sample` records the process"
     BAD_FREQUENCY = "the frequency must be from 1 to 10000 Hz"
-    NOT_OWNER = "another owner of the session has set the frequency"
+    NOT_OWNER = "another owner of the session sets whether it samples, and how often"
     AMBIGUOUS = "several sessions have that name: give a process id"
     TIMED_OUT = "the session did not answer in time"
     REFUSED = "the session refused"
     NOT_OPEN = "the session is not open"
     FAILED = "the system refused"
+    NO_LIBRARY = "libsample.so was not found, or the loader refused it: name its path"
+    SIGNAL_IN_USE = ("the program handles or blocks SIGURG, which samples would come by: run it with "
+                     "`sample -- COMMAND`")
+    PRIVILEGED = "the program has more rights than who started it"
 
     def __str__(self):
         return self.value
@@ -181,6 +188,51 @@ def _has_agent():
     return False
 
 
+def _blocks_or_handles(number):
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/status", encoding="utf-8",
+                                                errors="replace") as status:
+            for line in status:
+                if line.startswith(("SigBlk:", "SigCgt:")) and int(line.split()[1], 16) >> (number - 1) & 1:
+                    return True
+    return False
+
+
+def _uses_signal():
+    """Whether a sample could meet somebody who waits for a signal of the program's."""
+    for _ in range(20):
+        if not _blocks_or_handles(signal.SIGURG):
+            return False
+        time.sleep(0.001)  # libc blocks all signals in a thread while it is made.
+    return True
+
+
+def _library():
+    """SAMPLE_AGENT, else of the installation that this module is in, else where the loader looks."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    beside = os.path.normpath(os.path.join(here, "../../../libsample.so"))
+    return os.environ.get("SAMPLE_AGENT") or (beside if os.access(beside, os.R_OK) else "libsample.so")
+
+
+def load_agent(path: typing.Union[str, os.PathLike, None] = None) -> Result:
+    """Loads libsample.so into this process, unless it is there, for good: sample_agent_load() of the C header, and
+    docs/profiler-api.md says what a start with the agent has and this has not. Samples are taken from then on, as the
+    variables SAMPLE_FREQ, SAMPLE_OUTPUT and so on say. To be called once, early."""
+    global _loads
+    if not _has_agent():
+        import ctypes
+        if ctypes.CDLL(None).getauxval(23):  # AT_SECURE
+            return Result.PRIVILEGED
+        if _uses_signal():
+            return Result.SIGNAL_IN_USE
+        try:
+            ctypes.CDLL(os.fspath(path) if path is not None else _library(), os.RTLD_NOW | os.RTLD_NODELETE)
+        except OSError:
+            return Result.NO_LIBRARY
+        _loads += 1
+    return Result.OK if Profiler().status().is_connected else Result.NO_SESSION
+
+
 class Profiler:
     """The session of this process, or of another one, by its id or its name.
 
@@ -204,19 +256,19 @@ class Profiler:
 
     def start(self, freq: int = _DEFAULT_HZ) -> Result:
         """Samples `freq` times a CPU second from now on: 1 to 10000."""
-        return self._set("start freq={}", freq)
+        return self._set(f"start freq={freq}", True, freq)
 
     def stop(self) -> Result:
-        return self._tell("stop")
+        return self._set("stop", False)
 
     def pause(self) -> Result:
-        return self._tell("pause")
+        return self._set("pause", False)
 
     def resume(self) -> Result:
-        return self._tell("resume")
+        return self._set("resume", True)
 
     def set_frequency(self, freq: int) -> Result:
-        return self._set("freq {}", freq)
+        return self._set(f"freq {freq}", freq=freq)
 
     def status(self) -> State:
         """All false and zero where nobody answers."""
@@ -227,23 +279,22 @@ class Profiler:
         return State(True, values.get("state") == "running", _number(values, "freq"), self.is_owner)
 
     def open(self) -> Result:
-        """Joins those who share the session: the first one owns it and sets the frequency; what was recorded is kept
-        until the last one has closed."""
+        """Joins those who share the session: the first one owns it, and alone sets whether it samples, and how often;
+        what was recorded is kept."""
         if self._token is not None:
             return Result.OK
         self._token = secrets.token_hex(16)
         try:
-            values = self._ask("open")[0]
+            self._ask("open")
         except _Failure as failure:
             self._token = None
             return self._note(failure)
-        self.is_owner = _number(values, "owner") != 0
         return Result.OK
 
     def close(self) -> Result:
         if self._token is None:
             return Result.NOT_OPEN if self._has_somebody() else Result.NO_AGENT
-        result = self._tell("close")
+        result = self._set("close")
         self._token = None
         self.is_owner = False
         return result
@@ -285,10 +336,10 @@ class Profiler:
         self._path, self.pid = found[0]
 
     def _has_somebody(self):
-        """Whose agent this process has is looked up once, and again in a forked child."""
+        """Whether this process has an agent is looked up once, again in a forked child, and behind load_agent()."""
         if self.pid is not None:
             return True
-        me = os.getpid()
+        me = (os.getpid(), _loads)
         if self._own is None or self._own[0] != me:
             self._own = (me, _has_agent())
             self._path = None
@@ -303,7 +354,10 @@ class Profiler:
         if self._path is None:
             raise _Failure(Result.NO_SESSION)
         words = words if self._token is None else f"{words} token={self._token}"
-        return _converse(self._path, words, patience_s, words.startswith("data"))
+        values, rest = _converse(self._path, words, patience_s, words.startswith("data"))
+        if self._token is not None:
+            self.is_owner = _number(values, "owner", self.is_owner) != 0
+        return values, rest
 
     def _data(self):
         json = self._ask("data", _PATIENCE_FOR_DATA_S)[1]
@@ -318,24 +372,20 @@ class Profiler:
         self.problem = str(failure)
         return failure.result
 
-    def _tell(self, words):
-        try:
-            self._ask(words)
-        except _Failure as failure:
-            return self._note(failure)
-        return Result.OK
-
-    def _set(self, words, freq):
+    def _set(self, words, samples=..., freq=...):
+        """`...`: what it does already."""
         if not self._has_somebody():
             return Result.NO_AGENT
-        if not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ:
+        if freq is not ... and (not isinstance(freq, int) or not 1 <= freq <= _MOST_HZ):
             return Result.BAD_FREQUENCY
         try:
-            values = self._ask(words.format(freq))[0]
+            values = self._ask(words)[0]
         except _Failure as failure:
             return self._note(failure)
-        is_others = _number(values, "owner", 1) == 0 and _number(values, "freq", freq) != freq
-        return Result.NOT_OWNER if is_others else Result.OK
+        # Another owner may have asked for the same.
+        is_otherwise = (samples not in (..., values.get("state") == "running")
+                        or freq not in (..., _number(values, "freq")))
+        return Result.NOT_OWNER if is_otherwise and _number(values, "owner", 1) == 0 else Result.OK
 
 
 @contextlib.contextmanager

@@ -5,12 +5,13 @@
 // of it lies still until a module wants something.
 //
 //   agent ─▶ tell_… below ─▶ profilers.h, which calls the callbacks
-//   locks, exceptions, libraries: functions that it stands before ─▶ the same
+//   locks, exceptions, libraries, code: functions that it stands before ─▶ the same
 //
 // The modules of SAMPLE_MODULE are loaded by the constructor. The agent's is the first of all,
 // where nothing else can be done; ours comes behind those of the program's libraries, in time
 // before main().
 #include "receivers/modules/agent.h"
+#include "receivers/modules/code.h"
 #include "receivers/modules/exceptions.h"
 #include "receivers/modules/libraries.h"
 #include "receivers/modules/loading.h"
@@ -139,6 +140,7 @@ std::uint32_t thread_id() {
 
 __attribute__((constructor)) void begin_modules() {
     find_lock_functions();
+    find_code_functions();
     find_agent();
     if (agent() == nullptr) {
         return;  // The program is not profiled: nothing is asked for.

@@ -36,8 +36,9 @@ enum class Event : std::uint32_t {
     contention_acquired = SAMPLE_MODULE_CONTENTION_ACQUIRED,
     exception_thrown = SAMPLE_MODULE_EXCEPTION_THROWN,
     exception_caught = SAMPLE_MODULE_EXCEPTION_CAUGHT,
+    code_made = SAMPLE_MODULE_CODE_MADE,
 };
-inline constexpr std::size_t kEvents = SAMPLE_MODULE_EXCEPTION_CAUGHT + 1;
+inline constexpr std::size_t kEvents = SAMPLE_MODULE_CODE_MADE + 1;
 inline constexpr std::size_t kMostProfilers = 32;
 
 using AnyCallback = void (*)();

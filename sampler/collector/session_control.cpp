@@ -127,7 +127,7 @@ std::string Session::carry_out(const ControlCommand& command) {
     if (changes_frequency && may_change && recorder_.has_begun_sampling()) {
         set_frequency(*command.frequency_hz);
     }
-    switch (command.verb) {
+    switch (may_change ? command.verb : ControlVerb::open) {
         case ControlVerb::start:
             if (command.time) {
                 set_countdown(*command.time);
@@ -178,6 +178,9 @@ std::string Session::answer_about(const ControlCommand& command) {
     if (!options_.recording.empty() && ::stat(options_.recording.c_str(), &info) == 0) {
         answer += " bytes=" + std::to_string(info.st_size) +
                   " file=" + percent_encoded(options_.recording);
+    }
+    if (!command.token.empty()) {
+        answer += openers_.owns(command.token) ? " owner=1" : " owner=0";
     }
     answer += " command=" + percent_encoded(options_.command_line.substr(0, kMostCommandBytes / 8));
     if (command.about != 0) {

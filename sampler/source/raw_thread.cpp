@@ -19,14 +19,14 @@ using capture::raw_syscall;
 constexpr std::size_t kGuardBytes = 4096;
 
 struct Work {
-    void (*run)(void*) noexcept;
+    int (*run)(void*) noexcept;
     void* argument;
 };
 
 /// What the new thread finds on its stack; the assembly below takes it off in this order.
 struct FirstWords {
     Work* argument;
-    void (*begin)(Work*) noexcept;
+    int (*begin)(Work*) noexcept;
     void* mapping;
     std::size_t mapping_bytes;
     Work work;
@@ -53,15 +53,15 @@ void close_descriptors() noexcept {
     raw_syscall(SYS_close, folder);
 }
 
-void begin(Work* work) noexcept {
+int begin(Work* work) noexcept {
     close_descriptors();
-    work->run(work->argument);
+    return work->run(work->argument);
 }
 
-/// In the new thread: runs what lies on `stack`, unmaps the stack, ends.
-long clone_onto(long flags, FirstWords* stack) noexcept {
-    register long parent_tid asm("rdx") = 0;
-    register long child_tid asm("r10") = 0;
+/// In the new thread: runs what lies on `stack`, unmaps the stack, ends with what that returned.
+long clone_onto(long flags, FirstWords* stack, std::atomic<int>* tid) noexcept {
+    register auto* parent_tid asm("rdx") = tid;
+    register auto* child_tid asm("r10") = tid;
     register long tls asm("r8") = 0;
     long result = SYS_clone;
     asm volatile(
@@ -72,11 +72,12 @@ long clone_onto(long flags, FirstWords* stack) noexcept {
         "popq %%rdi\n\t"
         "popq %%rax\n\t"
         "callq *%%rax\n\t"
+        "movl %%eax, %%ebx\n\t"
         "popq %%rdi\n\t"
         "popq %%rsi\n\t"
         "movl %[munmap], %%eax\n\t"
         "syscall\n\t"
-        "xorl %%edi, %%edi\n\t"
+        "movl %%ebx, %%edi\n\t"
         "movl %[exit], %%eax\n\t"
         "syscall\n"
         "1:"
@@ -89,8 +90,8 @@ long clone_onto(long flags, FirstWords* stack) noexcept {
 
 }  // namespace
 
-int start_raw_thread(void (*run)(void*) noexcept, void* argument,
-                     std::size_t stack_bytes) noexcept {
+int start_raw_thread(int (*run)(void*) noexcept, void* argument, std::size_t stack_bytes,
+                     std::atomic<int>& tid) noexcept {
     const std::size_t bytes = stack_bytes + kGuardBytes;
     const long mapping = capture::map_anonymous(bytes, MAP_NORESERVE | MAP_STACK);
     if (capture::is_failure(mapping)) {
@@ -101,15 +102,15 @@ int start_raw_thread(void (*run)(void*) noexcept, void* argument,
     auto* first = reinterpret_cast<FirstWords*>(mapping + static_cast<long>(bytes)) - 1;
     *first = {&first->work, begin, reinterpret_cast<void*>(mapping), bytes, {run, argument}};
     // Blocked before the thread exists, so that nothing is ever delivered there.
-    long tid = 0;
+    long result = 0;
     {
         const BlockedSignals blocked;
-        tid = clone_onto(kRawThreadFlags, first);
+        result = clone_onto(kRawThreadFlags, first, &tid);
     }
-    if (tid < 0) {
+    if (result < 0) {
         raw_syscall(SYS_munmap, mapping, static_cast<long>(bytes));
     }
-    return static_cast<int>(tid);
+    return static_cast<int>(result);
 }
 
 }  // namespace sample::source

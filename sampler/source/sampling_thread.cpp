@@ -96,10 +96,11 @@ public:
 
     SamplingThreadJob job;
     bool interrupts = false;
-    int signal = 0;  ///< That interrupts threads.
-    int owner = 0;   ///< The process that made it.
-    int id = 0;
+    int signal = 0;          ///< That interrupts threads.
+    int owner = 0;           ///< The process that made it.
+    std::atomic<int> id{0};  ///< 0: the kernel has ended it.
     std::atomic<std::uint32_t> has_ended{0};
+    std::atomic<int> last_status{0};  ///< Of the program's thread that ended last.
     std::atomic<std::uint32_t> has_dropped_rights{0};
     std::atomic<std::uint32_t> orders{wait_for_orders};
     std::atomic<bool> rests{false};  ///< A signal wakes it, and not the orders.
@@ -445,26 +446,27 @@ bool is_own_thread() noexcept {
     return raw_syscall(SYS_getpid) == g_thread.owner;
 }
 
-/// False: it had ended already.
+/// False: it had ended by itself.
 bool end_and_wait() noexcept {
-    if (g_thread.has_ended.load(std::memory_order_acquire) != 0) {
-        return false;
+    const bool had_ended = g_thread.has_ended.load(std::memory_order_acquire) != 0;
+    if (!had_ended) {
+        release_sampling_thread(false, g_thread.interrupts, g_thread.signal);
     }
-    release_sampling_thread(false, g_thread.interrupts, g_thread.signal);
-    // Its id may be another thread's once it is gone, so this does not wait for ever.
+    // One that has ended by itself may be on its way still, and who leaves last gives the process
+    // its status. A debugger may have stopped it, so this does not wait for ever.
     constexpr int kMostLooks = 10'000;
-    for (int look = 0;
-         look < kMostLooks && raw_syscall(SYS_tgkill, g_thread.owner, g_thread.id, 0) == 0;
+    for (int look = 0; look < kMostLooks && g_thread.id.load(std::memory_order_acquire) != 0;
          ++look) {
         capture::sleep_briefly();
     }
-    return true;
+    return !had_ended;
 }
 
-void run_thread(void* pointer) noexcept {
+int run_thread(void* pointer) noexcept {
     auto* thread = static_cast<SamplingThread*>(pointer);
     thread->run();
     thread->has_ended.store(1, std::memory_order_release);
+    return last_thread_status();
 }
 
 }  // namespace
@@ -476,15 +478,15 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
     g_thread.has_dropped_rights.store(0, std::memory_order_relaxed);
     g_thread.rests.store(false, std::memory_order_relaxed);
-    g_thread.id = start_raw_thread(run_thread, &g_thread, kStackBytes);
-    if (g_thread.id < 0) {
+    const int id = start_raw_thread(run_thread, &g_thread, kStackBytes, g_thread.id);
+    if (id < 0) {
         g_thread.has_ended.store(1, std::memory_order_relaxed);
-        return g_thread.id;
+        return id;
     }
     while (g_thread.has_dropped_rights.load(std::memory_order_acquire) == 0) {
         raw_syscall(SYS_futex, as_argument(&g_thread.has_dropped_rights), FUTEX_WAIT_PRIVATE, 0, 0);
     }
-    return g_thread.id;
+    return id;
 }
 
 void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept {
@@ -503,6 +505,14 @@ bool end_sampling_thread() noexcept {
     end_and_wait();
     g_resumes = false;
     return true;
+}
+
+void note_thread_status(int status) noexcept {
+    g_thread.last_status.store(status, std::memory_order_relaxed);
+}
+
+int last_thread_status() noexcept {
+    return g_thread.last_status.load(std::memory_order_relaxed);
 }
 
 bool pause_sampling_thread() noexcept {
@@ -535,6 +545,7 @@ void keep_sampling_thread_awake() noexcept {
 
 void forget_sampling_thread() noexcept {
     g_lock.reset();
+    note_thread_status(0);
     g_pauses = 0;
     g_resumes = false;
 }

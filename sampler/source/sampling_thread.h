@@ -50,6 +50,11 @@ void keep_sampling_thread_awake() noexcept;
 /// Async-signal-safe.
 bool end_sampling_thread() noexcept;
 
+/// A thread of the program is about to end with `status`. The sampling thread ends with the latest:
+/// where it leaves last, that is the process's. Async-signal-safe.
+void note_thread_status(int status) noexcept;
+[[nodiscard]] int last_thread_status() noexcept;
+
 /// Ends it and returns when it is gone, until resume_sampling_thread() makes it anew: as a thread
 /// of whoever calls that, with no more rights than the caller has then. Several threads may do so
 /// at once: the last one resumes. False: there is none, or it is not this process's; then nothing

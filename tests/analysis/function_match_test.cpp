@@ -92,6 +92,13 @@ TEST(FunctionMatch, the_program_may_be_called_otherwise) {
               (Words{"a", "b"}));
 }
 
+TEST(FunctionMatch, the_program_may_be_started_by_a_link) {
+    Profile linked = profile_of({{"main", "main.c", 1, "current"}}, "app-1.0");
+    linked.modules.back().path = "/build/app-1.0";
+    EXPECT_EQ(match(linked, profile_of({{"main", "main.c", 1, "app-1.1"}}, "app-1.1")),
+              (Words{"ab"}));
+}
+
 TEST(FunctionMatch, namesakes_go_with_those_of_their_folder) {
     const Profile before = profile_of({{"init", "/v1/net/util.c"}, {"init", "/v1/disk/util.c"}});
     const Profile after = profile_of({{"init", "/v2/disk/util.c"}, {"init", "/v2/net/util.c"}});

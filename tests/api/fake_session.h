@@ -63,8 +63,10 @@ public:
             frequency =
                 verb == "start" ? value_of(line, "freq") : line.substr(5, line.find(' ', 5) - 5);
         }
-        is_sampling = verb == "start" || verb == "resume" ||
-                      (is_sampling && verb != "stop" && verb != "pause");
+        if (is_owner) {
+            is_sampling = verb == "start" || verb == "resume" ||
+                          (is_sampling && verb != "stop" && verb != "pause");
+        }
         return "ok" +
                (token.empty() ? "" : " token=" + token + (is_owner ? " owner=1" : " owner=0")) +
                settings() + "\n";

@@ -149,7 +149,7 @@ TEST_F(ProfilerOfAnother, is_found_in_a_private_folder_alone) {
     EXPECT_EQ(profiler.find(::getpid()), Result::no_session);
 }
 
-TEST_F(ProfilerOfAnother, shares_a_session_whose_first_owner_sets_the_frequency) {
+TEST_F(ProfilerOfAnother, shares_a_session_which_the_first_owner_sets) {
     const auto session = this->session("77");
     Profiler first = found();
     Profiler second = found();
@@ -162,7 +162,15 @@ TEST_F(ProfilerOfAnother, shares_a_session_whose_first_owner_sets_the_frequency)
     EXPECT_EQ(second.start(10'000), Result::not_owner);
     EXPECT_EQ(second.set_frequency(10'000), Result::not_owner);
     EXPECT_EQ(second.start(2000), Result::ok);
+    EXPECT_EQ(second.resume(), Result::ok);
+    EXPECT_EQ(second.stop(), Result::not_owner);
+    EXPECT_EQ(second.pause(), Result::not_owner);
     EXPECT_EQ(session->state().frequency, "2000");
+    EXPECT_TRUE(session->state().is_sampling);
+    EXPECT_EQ(first.stop(), Result::ok);
+    EXPECT_EQ(second.start(2000), Result::not_owner);
+    EXPECT_EQ(second.resume(), Result::not_owner);
+    EXPECT_FALSE(session->state().is_sampling);
     EXPECT_EQ(first.close(), Result::ok);
     EXPECT_EQ(second.start(10'000), Result::ok) << "the next one owns it";
     { const Profiler gone = std::move(second); }

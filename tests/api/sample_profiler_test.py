@@ -66,7 +66,8 @@ class FakeSession:
         is_owner = token is None or not self.owners or self.owners[0] == token
         if is_owner and verb in ("start", "freq"):
             self.freq = values.get("freq", words[0])
-        self.sampling = verb in ("start", "resume") or (self.sampling and verb not in ("stop", "pause"))
+        if is_owner:
+            self.sampling = verb in ("start", "resume") or (self.sampling and verb not in ("stop", "pause"))
         return (f"ok state={'running' if self.sampling else 'stopped'} freq={self.freq}"
                 f"{f' owner={is_owner:d}' if token else ''} root={self.pid} command=/a/game%20server"
                 f" member={values.get('pid') == str(self.pid):d}\n")
@@ -137,7 +138,7 @@ class OfAnother(WithSessions):
         with self.assertRaises(ValueError), profile(os.getpid(), freq=10001):
             self.fail("it began")
 
-    def test_shares_a_session_whose_first_owner_sets_the_frequency(self):
+    def test_shares_a_session_which_the_first_owner_sets(self):
         session = self.session()
         with Profiler(os.getpid()) as first, Profiler(os.getpid()) as second:
             self.assertIs(first.close(), Result.NOT_OPEN)
@@ -146,7 +147,14 @@ class OfAnother(WithSessions):
             self.assertEqual((first.is_owner, second.is_owner), (True, False))
             self.assertIs(first.start(2000), Result.OK)
             self.assertIs(second.start(10000), Result.NOT_OWNER)
-            self.assertEqual(session.freq, "2000")
+            self.assertIs(second.start(2000), Result.OK)
+            self.assertIs(second.resume(), Result.OK)
+            self.assertIs(second.stop(), Result.NOT_OWNER)
+            self.assertIs(second.pause(), Result.NOT_OWNER)
+            self.assertEqual((session.freq, session.sampling), ("2000", True))
+            self.assertIs(first.stop(), Result.OK)
+            self.assertIs(second.start(2000), Result.NOT_OWNER)
+            self.assertFalse(session.sampling)
         self.assertEqual(session.owners, [])
 
     def test_is_found_in_a_private_folder_alone(self):

@@ -81,6 +81,24 @@ TEST_F(Steering, what_is_asked_for_during_the_delay_is_done_when_it_is_over) {
     EXPECT_EQ(told(outcome.out, "command"), 0) << outcome.out;
 }
 
+TEST_F(Steering, is_the_first_owners_where_a_session_is_shared) {
+    // Who has not opened the session may always.
+    const Outcome outcome = steer({"share", sample_path() + " control steers freq 250 >/dev/null"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string done = "=0\n";
+    const std::string not_owner = "=" + std::to_string(SAMPLE_PROFILING_NOT_OWNER) + "\n";
+    EXPECT_EQ(outcome.out, "first open" + done + "second open" + done + "second start 2000" +
+                               not_owner + "second stop" + not_owner + "second status" + done +
+                               "  samples=1\n  hz=1000\n  owns=0\n" + "second start 1000" + done +
+                               "first start 2000" + done + "first status" + done +
+                               "  samples=1\n  hz=2000\n  owns=1\n" + "first stop" + done +
+                               "second resume" + not_owner + "second status" + done +
+                               "  samples=0\n  hz=2000\n  owns=0\n" + "first close" + done +
+                               "second status" + done + "  samples=0\n  hz=2000\n  owns=1\n" +
+                               "second start 500" + done + "second stop" + done + "second close" +
+                               done + "command" + done + "data" + done + "is_kept=1\n");
+}
+
 TEST_F(Steering, goes_on_over_a_fork) {
     const Outcome outcome = steer({"fork"});
     EXPECT_EQ(told(outcome.out, "before"), 0) << outcome.out;
@@ -112,6 +130,31 @@ TEST_F(Steering, brings_no_agent_where_the_program_uses_its_signal) {
         EXPECT_EQ(told(outcome.out, "load"), SAMPLE_PROFILING_SIGNAL_IN_USE) << outcome.out;
         EXPECT_FALSE(std::filesystem::exists(recording()));
     }
+}
+
+TEST_F(Steering, brings_the_agent_into_python) {
+    const Outcome outcome = run_here({SAMPLE_PYTHON, "-B", "-c",
+                                      R"(
+from sample_profiler import Profiler, Result, load_agent
+import signal, sys
+profiler = Profiler()
+assert profiler.start() is Result.NO_AGENT
+assert load_agent('/nowhere/libsample.so') is Result.NO_LIBRARY
+signal.signal(signal.SIGURG, lambda *_: None)
+assert load_agent(sys.argv[1]) is Result.SIGNAL_IN_USE
+signal.signal(signal.SIGURG, signal.SIG_DFL)
+assert load_agent(sys.argv[1]) and load_agent(sys.argv[1]), 'not loaded'
+assert profiler.start(10000), profiler.problem
+for i in range(3_000_000):
+    pass
+assert profiler.stop()
+print(len(profiler.data().functions) > 0)
+)",
+                                      agent_path()},
+                                     here());
+    EXPECT_EQ(outcome.out, "True\n") << outcome.err;
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(whole_recording().stat("samples"), 0);
 }
 
 TEST_F(Steering, works_from_python) {

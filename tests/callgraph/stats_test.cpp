@@ -437,5 +437,17 @@ TEST(Stats, of_an_event_has_a_period_and_no_clock) {
     EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
 }
 
+TEST(Stats, of_the_wall_clock_has_one_rate) {
+    RecordingMaker maker;
+    trace::SessionStart start = *maker.recording.start();
+    start.clock = trace::Clock::wall;
+    maker.recording.record(start);
+    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.clock, "wall");
+    EXPECT_EQ(stats.requested_hz, 10'000U);
+    EXPECT_FALSE(stats.achieved_hz.has_value());
+}
+
 }  // namespace
 }  // namespace sample::callgraph

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace sample::cli {
 namespace {
@@ -52,6 +53,20 @@ TEST(Printable, keeps_letters_and_nothing_that_a_terminal_obeys) {
     EXPECT_EQ(printable("\xe2\x80\xae"
                         "abc"),
               R"(\u202eabc)");  // right-to-left override
+    for (const auto& [text, shown] : {std::pair{"\u061c", R"(\u061c)"},
+                                      {"\u200e", R"(\u200e)"},
+                                      {"\u2069", R"(\u2069)"},
+                                      {"\u2028", R"(\u2028)"},
+                                      {"\u200b", R"(\u200b)"},
+                                      {"\u00a0", R"(\u00a0)"},
+                                      {"\u3000", R"(\u3000)"},
+                                      {"\ufeff", R"(\ufeff)"},
+                                      {"\u00ad", R"(\u00ad)"},
+                                      {"\U000e0041", R"(\U000e0041)"},
+                                      {"\U0001d173", R"(\U0001d173)"}}) {
+        EXPECT_EQ(printable(text), shown);
+    }
+    EXPECT_EQ(printable(" \u0627\u05d0\u4e00\u0301"), " \u0627\u05d0\u4e00\u0301");
     EXPECT_EQ(printable("\xff\xc3"), R"(\xff\xc3)");
     EXPECT_EQ(printable("a\xf0\x9f\x98\x80 \xf4\x90\x80\x80"),
               "a\xf0\x9f\x98\x80 \\xf4\\x90\\x80\\x80");      // beyond Unicode
@@ -61,8 +76,8 @@ TEST(Printable, keeps_letters_and_nothing_that_a_terminal_obeys) {
 TEST(ShellWord, is_one_word_to_a_shell) {
     EXPECT_EQ(shell_word("out/größe_2.utrace"), "out/größe_2.utrace");
     EXPECT_EQ(shell_word("a b.utrace"), "'a b.utrace'");
-    for (const std::string text :
-         {"", "it's $HOME `x` \"y\" *", R"(a\n)", "~root", "a;b&c", "it's \x1b[31m\\ \n\u202e!"}) {
+    for (const std::string text : {"", "it's $HOME `x` \"y\" *", R"(a\n)", "~root", "a;b&c",
+                                   "it's \x1b[31m\\ \n\u202e\U000e0001!"}) {
         const std::string word = shell_word(text);
         EXPECT_EQ(printable(word), word);
         ::setenv("SHELL_WORD_TEST", ("printf %s/ " + word).c_str(), 1);

@@ -94,21 +94,30 @@ INSTANTIATE_TEST_SUITE_P(, ControlledFrequency, testing::Values("sigtrap"), sour
 using ControlledSession = Controlled<Session>;
 
 TEST_F(ControlledSession, a_stop_by_hand_cancels_the_countdown) {
-    const Outcome outcome = record_parts({"--time", "1s"}, R"(
+    const Outcome outcome = record_parts({"--time", "1h"}, R"(
+ask() {
+    rm -f "$TOLD"
+    control status
+}
+ask
+grep -c '^  stops in ' "$TOLD"
 control pause
-control status
+ask
+grep -c '^  stops in ' "$TOLD"
 control resume
 control stop
-sleep 1
+ask
+grep -c '^  stops in ' "$TOLD"
 control start
-control status
+ask
+grep -c '^  stops in ' "$TOLD"
 enough first
 enough second
-rm "$TOLD"
 control time 200ms
-until control status && grep -q '^stopped at' "$TOLD"; do sleep 0.1; done
+until ask && grep -q '^stopped at' "$TOLD"; do sleep 0.1; done
 enough third)");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("1\n1\n0\n0\n"), 0) << outcome.out;
     const Recording seen{recording()};
     EXPECT_GT(seen.total_us("second_part"), 0) << "the session went on behind the second";
 }

@@ -1,12 +1,16 @@
 // What `sample` gets from who starts it is the command's: signals, timers, sockets, closed
 // descriptors, being process 1. And where `sample` itself may lie.
 #include "session.h"
+#include "terminal.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace sample::e2e {
 namespace {
@@ -40,13 +44,72 @@ TEST_F(Inherited, ignored_signals_are_ignored_in_the_command) {
 }
 
 TEST_F(Inherited, what_the_whole_group_is_sent_is_the_commands) {
-    for (const char* name :
-         {"USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT", "RTMIN"}) {
+    for (const char* name : {"USR1", "USR2", "ALRM", "VTALRM", "PROF", "IO", "PWR", "STKFLT",
+                             "RTMIN", "TERM", "HUP", "ABRT", "SEGV"}) {
         const Outcome outcome = shell(fmt::format(
-            "exec $record bash -c 'trap \"echo got it\" {0}; kill -{0} 0; exit 5'", name));
+            "exec $record bash -c 'trap \"echo got it\" {0}; kill -{0} 0; sleep 0.2; exit 5'",
+            name));
         EXPECT_EQ(outcome.exit_code, 5) << name << outcome.err;
         EXPECT_EQ(outcome.out, "got it\n") << name;
         expect_whole();
+    }
+}
+
+TEST_F(Inherited, a_signal_to_sample_alone_is_the_commands) {
+    for (const char* name : {"TERM", "HUP", "ABRT", "SEGV", "TRAP", "XCPU"}) {
+        const Outcome outcome = shell(fmt::format(
+            R"($record bash -c 'trap "echo got it; exit 5" {0}; touch ready; for i in $(seq 900); do sleep 0.1; done' &
+until [ -e ready ]; do sleep 0.05; done
+kill -{0} $!; wait $!; ended=$?; rm ready; exit $ended)",
+            name));
+        EXPECT_EQ(outcome.exit_code, 5) << name << outcome.err;
+        EXPECT_EQ(outcome.out, "got it\n") << name;
+        expect_whole();
+    }
+}
+
+TEST_F(Inherited, the_end_of_a_terminal_is_the_commands) {
+    Terminal terminal{{sample_path(), "--quiet", "-o", recording(), "--", "bash", "-c",
+                       "trap 'exit 5' HUP; echo ready; for i in $(seq 900); do sleep 0.1; done"}};
+    ASSERT_TRUE(terminal.wait_for("ready")) << terminal.text();
+    terminal.hang_up();
+    const int status = terminal.finish();
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
+    expect_whole();
+}
+
+TEST_F(Inherited, little_of_anything_costs_no_exit_code) {
+    // From what lets the session begin at all to what lacks little.
+    for (const char* limit : {"-d 8000", "-d 20000", "-d 28000", "-d 36000", "-d 42000", "-d 43000",
+                              "-n 4", "-n 6", "-n 9", "-n 12", "-s 64", "-s 160", "-v 200000"}) {
+        const std::string limited = fmt::format("ulimit {}; exec ", limit);
+        if (shell(limited + sample_path() + " version").exit_code != 0) {
+            continue;  // the loader has too little for `sample`
+        }
+        const Outcome outcome = shell(limited + "$record sh -c 'echo ran; exit 7'");
+        EXPECT_EQ(outcome.exit_code, 7) << limit << outcome.err;
+        EXPECT_EQ(outcome.out, "ran\n") << limit;
+    }
+}
+
+TEST_F(Inherited, few_processes_cost_no_exit_code) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "only root can become another user";
+    }
+    for (const auto& [from, name] : {std::pair{sample_path(), "sample"},
+                                     {agent_path(), "libsample.so"},
+                                     {std::string{SAMPLE_CONFINE}, "confine"}}) {
+        std::filesystem::copy_file(from, file(name));
+        std::filesystem::permissions(file(name), std::filesystem::perms{0755});
+    }
+    std::filesystem::permissions(file(""), std::filesystem::perms{0777});
+    for (int most = 1; most <= 9; ++most) {
+        const Outcome outcome =
+            run_here({file("confine"), "--user", "47123", "prlimit",
+                      "--nproc=" + std::to_string(most), file("sample"), "--quiet", "--force", "-o",
+                      recording(), "--", "sh", "-c", "echo ran; exit 7"});
+        EXPECT_EQ(outcome.exit_code, 7) << most << outcome.err;
+        EXPECT_EQ(outcome.out, "ran\n") << most;
     }
 }
 

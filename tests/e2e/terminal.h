@@ -31,6 +31,8 @@ public:
     /// Forgets what was seen.
     void forget() { text_.clear(); }
     void resize(int lines, int columns) const;
+    /// The user closes the window, as it were.
+    void hang_up() { master_.reset(); }
     /// Sends a signal to the command.
     void signal(int number) const;
     /// Sends a signal to the job in the foreground, which a shell may have started.

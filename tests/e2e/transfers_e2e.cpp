@@ -7,7 +7,7 @@ namespace {
 using Transfers = EachSource;
 
 TEST_P(Transfers, are_not_cut_short_by_samples) {
-    for (const char* way : {"write", "writev", "send", "read"}) {
+    for (const char* way : {"write", "writev", "send", "read", "read_chk", "getrandom"}) {
         SCOPED_TRACE(way);
         const Outcome outcome = record_by_source({target("transfers"), way, "100"});
         EXPECT_EQ(outcome.out, "short 0 of 100\n") << outcome.err;

@@ -72,6 +72,13 @@ TEST(Folded, refuses_with_the_line) {
                    "line 2: the sum of all weights needs more than 64 bits");
 }
 
+TEST(Folded, refuses_the_difference_of_two_profiles) {
+    expect_refusal("main;parse;read 40 60\nmain;parse;lex 10 15\n\nmain;emit 50\t25\n",
+                   Format::folded, "sample diff A B");
+    const Profile profile = imported("main;step 40 60\nmain;lex 10\n");
+    EXPECT_EQ(totals(profile).at("step 40").first, 60U);
+}
+
 TEST(Folded, refuses_more_nodes_than_it_bears) {
     Options options;
     options.max_nodes = 4;

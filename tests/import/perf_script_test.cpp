@@ -227,6 +227,46 @@ TEST(PerfScript, names_frames_without_symbols_by_their_address) {
     EXPECT_TRUE(has_note(imported("prog 7 1.5: \n"), "perf script -F +ip,+sym"));
 }
 
+TEST(PerfScript, tells_modules_from_symbols_though_both_hold_parentheses) {
+    for (const std::string path :
+         {"/c/Program Files (x86)/Game/game.so", "/c/a (b) c (d)/e.so", "/c/(x)/ (y)",
+          "/c/Program Files (x86)/game.so (deleted)", "anon_inode:[x] (y)"}) {
+        for (const std::string symbol :
+             {"Game::update(float)", "(anonymous namespace)::f() const", "operator() (int)"}) {
+            const std::string frame = " 401136 " + symbol + "+0x16 (" + path + ")";
+            for (const std::string& text :
+                 {"game 100 10.1: 5 cycles: \n\t" + frame + "\n\n",
+                  "game 100 10.1: 5 cycles:           " + frame.substr(1) + "               0\n"}) {
+                const Profile profile = imported(text);
+                ASSERT_EQ(profile.functions.size(), 1U) << text;
+                EXPECT_EQ(profile.functions[0].name, symbol) << text;
+                EXPECT_EQ(profile.module_of(profile.functions[0]).path, path) << text;
+            }
+        }
+    }
+    const Profile without_offset = imported(
+        "game 100 10.1: 5 cycles: \n\t 40 f(int) (/c/Files (x86)/g.so)\n\t 41 (/c (d)/h.so)\n\n");
+    EXPECT_EQ(without_offset.module_of(function_called(without_offset, "f(int)")).path,
+              "/c/Files (x86)/g.so");
+    EXPECT_EQ(without_offset.module_of(function_called(without_offset, "h.so+0x41")).path,
+              "/c (d)/h.so");
+}
+
+/// Whatever stands beside it.
+TEST(PerfScript, tells_ids_without_a_name_from_periods) {
+    const std::string frame = "\n\t            1166 f\n\n";
+    for (const std::string head : {"14633  6363.937033:    1003009 cpu-clock: ",
+                                   "  14633/14633  6363.937033:    1003009 cpu-clock: ",
+                                   "14633 [001]  6363.937033:    1003009 cpu-clock: ",
+                                   "14633/14633 [001]  6363.937033:    1003009 cpu-clock:u: "}) {
+        const Profile profile = imported(head + frame + head + frame);
+        ASSERT_EQ(profile.threads.size(), 1U) << head;
+        EXPECT_EQ(profile.threads[0].tid, 14633U) << head;
+        EXPECT_EQ(profile.threads[0].name, "") << head;
+        EXPECT_EQ(totals(profile), (Totals{{"f", {2'006'018, 2'006'018}}})) << head;
+    }
+}
+
 TEST(PerfScript, takes_back_what_our_export_does_to_names) {
     const Profile profile = imported(
         "a 1 1.5: 3 cycles: \n\t 0 [lib.so+0x1f] (/lib.so)\n"

@@ -31,6 +31,7 @@ using capture::as_argument;
 using capture::raw_syscall;
 
 constexpr std::size_t kStackBytes = 64 * std::size_t{1024};
+constexpr int kStatus = 5;
 
 /// What a thread of the tests tells and is told.
 struct Talk {
@@ -40,6 +41,7 @@ struct Talk {
     std::array<std::atomic<int>, 3> opened{};
     std::atomic<bool> begun{false};
     std::atomic<bool> over{false};
+    std::atomic<int> lives{0};  ///< Its id, by the kernel.
 
     void await_beginning() const {
         while (!begun.load()) {
@@ -48,7 +50,7 @@ struct Talk {
     }
 };
 
-void run(void* argument) noexcept {
+int run(void* argument) noexcept {
     auto& talk = *static_cast<Talk*>(argument);
     talk.tid.store(static_cast<int>(raw_syscall(SYS_gettid)));
     talk.stack.store(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
@@ -62,6 +64,7 @@ void run(void* argument) noexcept {
     while (!talk.over.load()) {
         raw_syscall(SYS_sched_yield);
     }
+    return kStatus;
 }
 
 /// "rw-p" and the like of the mapping that holds `address`, and its first byte; empty if nothing
@@ -86,17 +89,15 @@ class RawThread : public ::testing::Test {
 protected:
     ~RawThread() override { end(); }
     void start() {
-        started = start_raw_thread(run, &talk, kStackBytes);
+        started = start_raw_thread(run, &talk, kStackBytes, talk.lives);
         ASSERT_GT(started, 0);
         talk.await_beginning();
     }
-    /// Until the kernel knows it no more.
     void end() {
         talk.over.store(true);
-        while (started > 0 && raw_syscall(SYS_tgkill, ::getpid(), started, 0) == 0) {
+        while (talk.lives.load() != 0) {
             std::this_thread::yield();
         }
-        started = 0;
     }
 
     Talk talk;
@@ -156,7 +157,8 @@ TEST_F(RawThread, opens_nothing_in_the_programs_table) {
 /// Whether the other end of a pipe is seen to close while a raw thread lives.
 bool pipe_ends(Talk& talk) {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0 || start_raw_thread(run, &talk, kStackBytes) <= 0) {
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0 ||
+        start_raw_thread(run, &talk, kStackBytes, talk.lives) <= 0) {
         return false;
     }
     talk.await_beginning();
@@ -199,6 +201,39 @@ TEST(RawThreadInAChild, keeps_no_pipe_open_where_close_range_is_refused) {
     EXPECT_EQ(WEXITSTATUS(child.reap()), 0);
 }
 
+/// In the second thread of a process: waits until the kernel has ended the first one.
+int outlive(void* first) noexcept {
+    while (static_cast<std::atomic<int>*>(first)->load() != 0) {
+        raw_syscall(SYS_sched_yield);
+    }
+    return kStatus;
+}
+
+/// The status of a process whose first thread ends before the second one that `start` makes.
+template <class Start>
+int status_after(Start start) {
+    collector::Child child{[start] {
+        static std::atomic<int> first{1};
+        raw_syscall(SYS_set_tid_address, as_argument(&first));
+        start(first);
+        raw_syscall(SYS_exit, kStatus + 1);
+    }};
+    return WEXITSTATUS(child.reap());
+}
+
+// Of older kernels the first thread's, of newer ones the last one's.
+TEST(RawThreadInAChild, has_a_status_as_any_thread) {
+    const int of_libcs = status_after([](std::atomic<int>& first) {
+        std::thread{[&first] { raw_syscall(SYS_exit, outlive(&first)); }}.detach();
+    });
+    const int of_ours = status_after([](std::atomic<int>& first) {
+        static std::atomic<int> lives;
+        start_raw_thread(outlive, &first, kStackBytes, lives);
+    });
+    EXPECT_EQ(of_ours, of_libcs);
+    EXPECT_TRUE(of_libcs == kStatus || of_libcs == kStatus + 1) << of_libcs;
+}
+
 TEST_F(RawThread, is_not_in_a_forked_child) {
     start();
     const std::uint64_t address = talk.stack.load();
@@ -217,7 +252,7 @@ TEST_F(RawThread, is_not_in_a_forked_child) {
 
 TEST(RawThreadRefused, says_why) {
     Talk talk;
-    EXPECT_EQ(start_raw_thread(run, &talk, std::size_t{1} << 50), -ENOMEM);
+    EXPECT_EQ(start_raw_thread(run, &talk, std::size_t{1} << 50, talk.lives), -ENOMEM);
 }
 
 TEST(RawThreadRefused, leaves_no_stack_and_the_mask_as_it_was) {
@@ -228,7 +263,7 @@ TEST(RawThreadRefused, leaves_no_stack_and_the_mask_as_it_was) {
         Talk talk;
         // As large as the machine's whole address space would hold a few of.
         for (int i = 0; i < 1'000; ++i) {
-            if (start_raw_thread(run, &talk, std::size_t{1} << 40) != -EAGAIN) {
+            if (start_raw_thread(run, &talk, std::size_t{1} << 40, talk.lives) != -EAGAIN) {
                 ::_exit(1);
             }
         }

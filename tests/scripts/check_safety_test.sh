@@ -26,6 +26,11 @@ case $case in
         row 'of course' >"$root/docs/safety.md"
         expect='names no test'
         ;;
+    refuses_limit_without_row)
+        row '`Forks.are_joined`' >"$root/docs/safety.md"
+        printf '# It\n\n## Limits\n\n* fork only.\n* Nothing on Sundays.\n\n## More\n' >"$root/README.md"
+        expect="the README's limit: Nothing on Sundays"
+        ;;
     refuses_page_without_tables)
         echo 'All is well.' >"$root/docs/safety.md"
         expect='has no table'

@@ -3,6 +3,7 @@
 // usage: steers data FILE [COMMAND]
 //                              work, unsampled work, COMMAND, and the data so far into FILE
 //        steers switch N       N times start and stop, with four busy threads and queued signals
+//        steers share COMMAND  two share the session, COMMAND, and the data so far
 //        steers fork           a child steers its own session, too
 //        steers load AGENT [handled|blocked]
 //                              brings the agent into itself; then works, also in new threads;
@@ -162,6 +163,41 @@ int switch_often(unsigned times) {
     return 0;
 }
 
+/// Two who share the session, call by call.
+int share(const char* command) {
+    Profiler first;
+    Profiler second;
+    State state{};
+    const auto tell_state = [&](const char* key, Profiler& profiler) {
+        tell(key, profiler.status(state));
+        tell("  samples", state.is_sampling);
+        tell("  hz", state.frequency_hz);
+        tell("  owns", state.is_owner);
+    };
+    tell("first open", first.open());
+    tell("second open", second.open());
+    tell("second start 2000", second.start(2000));
+    tell("second stop", second.stop());
+    tell_state("second status", second);
+    tell("second start 1000", second.start(1000));
+    tell("first start 2000", first.start(2000));
+    tell_state("first status", first);
+    seen_work();
+    tell("first stop", first.stop());
+    tell("second resume", second.resume());
+    tell_state("second status", second);
+    tell("first close", first.close());
+    tell_state("second status", second);
+    tell("second start 500", second.start(500));
+    tell("second stop", second.stop());
+    tell("second close", second.close());
+    tell("command", static_cast<unsigned long>(std::system(command)));
+    sample::profiler::Data got;
+    tell("data", first.request_data(got));
+    tell("is_kept", got.json.find("seen_work") != std::string::npos ? 1 : 0);
+    return 0;
+}
+
 int fork_and_steer() {
     Profiler profiler;
     tell("before", profiler.start(10'000));
@@ -229,6 +265,7 @@ int main(int argc, char** argv) {
     const char* const word = argc > 2 ? argv[2] : "";
     return mode == "data"     ? data(word, argc > 3 ? argv[3] : "true")
            : mode == "switch" ? switch_often(static_cast<unsigned>(std::atoi(word)))
+           : mode == "share"  ? share(word)
            : mode == "fork"   ? fork_and_steer()
            : mode == "load"   ? load(word, argc > 3 ? argv[3] : "")
            : mode == "plain"  ? plain()

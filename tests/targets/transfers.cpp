@@ -3,13 +3,15 @@
 //
 //     transfers WAY ROUNDS
 //
-// WAY: write, writev (to a pipe), send (to a socket), read (of /dev/zero)
+// WAY: write, writev (to a pipe), send (to a socket), read (of /dev/zero), read_chk (as fortified
+// programs call it), getrandom
 //
 // Stats: `short N of ROUNDS`, right: 0. Nobody who reads slows the mover down: it moves, waits,
 // moves on.
 #include "work.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -22,6 +24,8 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{4} << 20U;
 
+extern "C" ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room);
+
 TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
     if (way == "writev") {
         const iovec parts[] = {{block.data(), kBytes / 2}, {block.data() + kBytes / 2, kBytes / 2}};
@@ -29,6 +33,12 @@ TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vecto
     }
     if (way == "send") {
         return send(to, block.data(), kBytes, 0);
+    }
+    if (way == "read_chk") {
+        return __read_chk(zero, block.data(), kBytes, block.size());
+    }
+    if (way == "getrandom") {
+        return getrandom(block.data(), kBytes, 0);
     }
     return way == "read" ? read(zero, block.data(), kBytes) : write(to, block.data(), kBytes);
 }

@@ -14,6 +14,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/instrument/lane_writer.h"
 #include "sampler/source/own_descriptors.h"
+#include "sampler/source/sampling_thread.h"
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
@@ -248,13 +249,18 @@ void note_exit(int status) noexcept {
     }
 }
 
-void note_thread_exit(int status) noexcept {
+int note_thread_exit(int status) noexcept {
     // Where a filter or strict mode was set, looking at the threads may be what it kills for.
     const Area* area = capture::current_area();
-    if (area != nullptr && !is_confined() && is_last_thread(*area)) {
+    if (area == nullptr || is_confined() || !is_own_process()) {
+        return status;
+    }
+    source::note_thread_status(status);
+    if (is_last_thread(*area)) {
         note_exit(status);
         end_sampling_thread();
     }
+    return source::last_thread_status();
 }
 
 }  // namespace sample::agent

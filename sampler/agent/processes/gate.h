@@ -60,7 +60,8 @@ void close_gate_for_good() noexcept;
 void note_exit(int status) noexcept;
 
 /// The calling thread is about to end by a system call of its own. If it is the last one, so is the
-/// process, with its status: ours must not end after it. Async-signal-safe.
-void note_thread_exit(int status) noexcept;
+/// process, with its status: ours must not end after it. The status to end with: that of a thread
+/// which has begun to end meanwhile, and would have been the last without us. Async-signal-safe.
+[[nodiscard]] int note_thread_exit(int status) noexcept;
 
 }  // namespace sample::agent

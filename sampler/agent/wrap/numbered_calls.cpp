@@ -239,8 +239,9 @@ long end_process(const NumberedCall& call) noexcept {
 }
 
 long end_thread(const NumberedCall& call) noexcept {
-    note_thread_exit(static_cast<int>(call.a));
-    return make(call);
+    NumberedCall end = call;
+    end.a = note_thread_exit(static_cast<int>(call.a));
+    return make(end);
 }
 
 long lock_memory(const NumberedCall& call) noexcept {

@@ -58,9 +58,7 @@ int run_child(void* pointer) {
     if (start.joins) {
         in_forked_child();
     }
-    const int status = start.run(start.argument);
-    note_thread_exit(status);
-    return status;
+    return note_thread_exit(start.run(start.argument));
 }
 
 /// The start of a thread, at the top of its stack. It may have other thread-local storage than

@@ -6,6 +6,7 @@
 #include "sampler/agent/wrap/next_definition.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -29,6 +30,13 @@ SAMPLE_NEXT(g_sendmsg, "sendmsg", ssize_t(int, const msghdr*, int));
 SAMPLE_NEXT(g_recv, "recv", ssize_t(int, void*, std::size_t, int));
 SAMPLE_NEXT(g_recvfrom, "recvfrom", ssize_t(int, void*, std::size_t, int, sockaddr*, socklen_t*));
 SAMPLE_NEXT(g_recvmsg, "recvmsg", ssize_t(int, msghdr*, int));
+SAMPLE_NEXT(g_sendmmsg, "sendmmsg", int(int, mmsghdr*, unsigned, int));
+SAMPLE_NEXT(g_recvmmsg, "recvmmsg", int(int, mmsghdr*, unsigned, int, timespec*));
+SAMPLE_NEXT(g_read_chk, "__read_chk", ssize_t(int, void*, std::size_t, std::size_t));
+SAMPLE_NEXT(g_recv_chk, "__recv_chk", ssize_t(int, void*, std::size_t, std::size_t, int));
+SAMPLE_NEXT(g_recvfrom_chk, "__recvfrom_chk",
+            ssize_t(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*));
+SAMPLE_NEXT(g_getrandom, "getrandom", ssize_t(void*, std::size_t, unsigned));
 SAMPLE_NEXT(g_sendfile, "sendfile", ssize_t(int, int, off_t*, std::size_t));
 SAMPLE_NEXT(g_splice, "splice", ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned));
 SAMPLE_NEXT(g_vmsplice, "vmsplice", ssize_t(int, const iovec*, std::size_t, unsigned));
@@ -97,6 +105,37 @@ SAMPLE_WRAPPER ssize_t recvfrom(int fd, void* data, std::size_t bytes, int flags
 
 SAMPLE_WRAPPER ssize_t recvmsg(int fd, msghdr* message, int flags) {
     return agent::move_data([&] { return agent::g_recvmsg.get()(fd, message, flags); });
+}
+
+SAMPLE_WRAPPER int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+    return static_cast<int>(
+        agent::move_data([&] { return agent::g_sendmmsg.get()(fd, messages, count, flags); }));
+}
+
+SAMPLE_WRAPPER int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
+                            timespec* timeout) {
+    return static_cast<int>(agent::move_data(
+        [&] { return agent::g_recvmmsg.get()(fd, messages, count, flags, timeout); }));
+}
+
+// What fortified programs call; `room` is what the compiler knows of the object.
+SAMPLE_WRAPPER ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room) {
+    return agent::move_data([&] { return agent::g_read_chk.get()(fd, data, bytes, room); });
+}
+
+SAMPLE_WRAPPER ssize_t __recv_chk(int fd, void* data, std::size_t bytes, std::size_t room,
+                                  int flags) {
+    return agent::move_data([&] { return agent::g_recv_chk.get()(fd, data, bytes, room, flags); });
+}
+
+SAMPLE_WRAPPER ssize_t __recvfrom_chk(int fd, void* data, std::size_t bytes, std::size_t room,
+                                      int flags, sockaddr* from, socklen_t* size) {
+    return agent::move_data(
+        [&] { return agent::g_recvfrom_chk.get()(fd, data, bytes, room, flags, from, size); });
+}
+
+SAMPLE_WRAPPER ssize_t getrandom(void* data, std::size_t bytes, unsigned flags) {
+    return agent::move_data([&] { return agent::g_getrandom.get()(data, bytes, flags); });
 }
 
 SAMPLE_WRAPPER ssize_t sendfile(int to, int from, off_t* offset, std::size_t bytes) noexcept {

@@ -94,8 +94,8 @@ TEST_P(ToldModule, is_told_of_each_event_in_order) {
                "a condition in vain", "waits for condition 1", "waited in vain for condition 1 110",
                "exceptions", "thrown St13runtime_error 1", "caught 1", "thrown again 0", "caught 1",
                "a library", "loaded libsample-profiler-lacks.so 1",
-               "unloaded libsample-profiler-lacks.so 1", "a fork", "forked parent",
-               "exec /bin/true",
+               "unloaded libsample-profiler-lacks.so 1", "code", "written", "code 1 4096",
+               "code 1 8192", "a fork", "forked parent", "exec /bin/true",
                // The new program has it as well.
                "init " + name + ":a,b:c", "enabled 1 1", "started", "ended", "cleanup"}))
         << ran.out;

@@ -2,6 +2,7 @@
 // Where its argument is "exec" it ends by becoming /bin/true. Says "main" first.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -135,6 +136,24 @@ void throw_and_catch() {
     }
 }
 
+/// As compilers at run time do it: written first, or in place.
+bool make_code() {
+    say("code\n");
+    constexpr std::size_t kBytes = 8192;
+    void* const later =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (later == MAP_FAILED) {
+        return false;
+    }
+    say("written\n");
+    const bool is_made = ::mprotect(nullptr, kBytes, PROT_READ | PROT_EXEC) != 0 &&
+                         ::mprotect(later, kBytes / 2, PROT_READ | PROT_EXEC) == 0;
+    void* const once = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return is_made && once != MAP_FAILED && ::munmap(later, kBytes) == 0 &&
+           ::munmap(once, kBytes) == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -146,6 +165,9 @@ int main(int argc, char** argv) {
     void* const library = ::dlopen(TESTS_LIBRARY, RTLD_NOW);
     if (library == nullptr || ::dlclose(library) != 0) {
         return 7;
+    }
+    if (!make_code()) {
+        return 6;
     }
     say("a fork\n");
     const pid_t child = ::fork();

@@ -66,6 +66,9 @@ static void on_library_loaded(void* user, const char* path, uintptr_t start) {
 static void on_library_unloaded(void* user, const char* path, uintptr_t start) {
     say("%sunloaded %s %d", own(user), file_of(path), start != 0);
 }
+static void on_code_made(void* user, const void* start, uint64_t bytes) {
+    say("%scode %d %llu", own(user), start != 0, (unsigned long long)bytes);
+}
 static void on_forked(void* user, int is_child) {
     say("%sforked %s", own(user), is_child != 0 ? "child" : "parent");
 }
@@ -104,6 +107,7 @@ SAMPLE_PROFILER_EXPORT void JOINED(sample_profiler_init_, TOLD_NAME)(const char*
     sample_profiler_set_thread_name_callback(handle, on_thread_name);
     sample_profiler_set_library_loaded_callback(handle, on_library_loaded);
     sample_profiler_set_library_unloaded_callback(handle, on_library_unloaded);
+    sample_profiler_set_code_made_callback(handle, on_code_made);
     sample_profiler_set_forked_callback(handle, on_forked);
     sample_profiler_set_exec_callback(handle, on_exec);
     sample_profiler_set_session_started_callback(handle, on_session_started);
