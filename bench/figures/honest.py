@@ -1,5 +1,6 @@
 """The figures of honest time, one function a row: what a thread, a function, the kernel and a sleep
 get must be what the clocks say. Each function measures, and adds rows to the table."""
+import json
 import os
 import re
 import resource
@@ -71,6 +72,33 @@ def lockstep(bench, table):
             table.row(bench.named("  and samples of those asked for"),
                       "%.2f to %.2f %%" % (100 * min(rates), 100 * max(rates)), "within 1 %",
                       0.99 <= min(rates) and max(rates) <= 1.01, len(rates))
+
+
+def lockstep_default(bench, table):
+    """Two halves of a loop of a fixed period, at the default frequency; and what diff says of two such runs."""
+    runs = bench.count(10, 2)
+    deviations, differences = [], 0
+    for turn_us in (500, 1000, 2000, 5000):
+        before = None
+        for number in range(runs):
+            _, seen = bench.record([bench.target("lockstep"), str(bench.seconds(4)), str(turn_us)], "1k")
+            halves = {thread: [seen.below_us(thread, name) for name in ("fifty", "thirty", "twenty")]
+                      for thread in ("main", "later")}
+            found = [100 * one[0] / sum(one) for one in halves.values()]
+            note("  %d us: first half %s" % (turn_us, " ".join("%.2f" % one for one in found)))
+            deviations += [abs(one - 50) for one in found]
+            kept = bench.file("turns%d.utrace" % (number % 2))
+            os.replace(seen.path, kept)
+            if before:
+                said = json.loads(bench.sample("diff", "--json", before, "--", kept))
+                differences += any(one["self"]["verdict"] in ("worse", "better")
+                                   for one in said["functions"])
+            before = kept
+    off = max(deviations)
+    table.row(bench.named("two halves in step, at the default: the worst"), "%.2f points off" % off,
+              "within 2", off <= 2, 4 * runs)
+    table.row(bench.named("  pairs of runs called different"), str(differences), "0",
+              differences == 0, 4 * (runs - 1))
 
 
 def in_reads_us(seen):
@@ -293,6 +321,7 @@ def sleepers(bench, table):
 
 
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
+       "lockstep-default": lockstep_default,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
        "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling}

@@ -36,6 +36,7 @@ constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::atomic<bool> g_is_withdrawn{false};
 constinit std::atomic<SampleHit> g_sample_hit{nullptr};
+constinit std::atomic<std::uint64_t> g_look_period_ns{0};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -138,6 +139,14 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     return true;
 }
 
+/// Of a sample that came by this signal.
+Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
+                    const siginfo_t& info) noexcept {
+    const bool is_look = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
+    return weigh(area.header, thread, ticks,
+                 is_look ? g_look_period_ns.load(std::memory_order_relaxed) : 0);
+}
+
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,
                        std::uint64_t now) noexcept {
     if (counts_events(header) || spent <= header.period_ticks.load(std::memory_order_relaxed) / 2) {
@@ -147,9 +156,8 @@ void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint6
     }
 }
 
-/// `is_expiry`: of a kernel's timer, of which some are no sample on purpose.
 void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
-                 std::uint64_t ticks, bool is_expiry) noexcept {
+                 std::uint64_t ticks, const siginfo_t& info) noexcept {
     const unwind::Registers registers = unwind::registers_of(context);
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
@@ -160,7 +168,8 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         add_relaxed(thread->slot->lost, std::uint64_t{1});
         return;
     }
-    if (is_expiry && is_skipped(area.header, ticks)) {
+    // Some expiries of a kernel's timer are no sample on purpose.
+    if (info.si_code != SI_QUEUE && is_skipped(area.header, ticks)) {
         ++thread->skipped;
         return;
     }
@@ -185,8 +194,8 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         report_new_libraries(area, *thread, modules,
                              thread->memo.root_first().subspan(thread->memo.kept()));
     }
-    const bool published = publish_sample(area, *thread, weigh(area.header, *thread, ticks), walked,
-                                          reader.allowed(), ticks);
+    const bool published = publish_sample(area, *thread, weigh_sample(area, *thread, ticks, info),
+                                          walked, reader.allowed(), ticks);
     // Acquire pairs with the release in set_sample_hit(): what the callback needs is there.
     if (const SampleHit hit = g_sample_hit.load(std::memory_order_acquire); hit != nullptr) {
         t_thread.hit = &thread->memo;
@@ -254,7 +263,7 @@ void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
         }
         return;
     }
-    take_sample(area, context, reader, ticks, info.si_code != SI_QUEUE);
+    take_sample(area, context, reader, ticks, info);
     __atomic_store_n(&t_thread.busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -323,6 +332,10 @@ unwind::RowCache row_cache() noexcept {
 std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept {
     return static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0) |
            (named ? 0 : kStopUnnamed);
+}
+
+void set_look_period(std::uint64_t ns) noexcept {
+    g_look_period_ns.store(ns, std::memory_order_relaxed);
 }
 
 void set_sample_hit(SampleHit hit) noexcept {

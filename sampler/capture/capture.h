@@ -23,6 +23,8 @@ namespace sample::capture {
 /// What our interruptions carry: perf_event_attr.sig_data, or the value of a timer's or a queued
 /// signal.
 inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01"
+/// siginfo_t::si_errno of the sampling thread's signals: its samples stand for whole periods.
+inline constexpr int kFromSamplingThread = 1;
 /// Samples come by this signal, but for those of the source sigtrap: its default is to be ignored,
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;
@@ -115,6 +117,10 @@ void end_unload() noexcept;
 [[nodiscard]] unwind::RowCache row_cache() noexcept;
 /// SampleRecord::stop. `named`: all libraries on the stack are.
 [[nodiscard]] std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept;
+
+/// Samples of the sampling thread come at moments of their own, each in its period of so long, and
+/// stand for those. Async-signal-safe.
+void set_look_period(std::uint64_t ns) noexcept;
 
 /// What the handler calls with each sample that it has taken: the interrupted pc, and the handler's
 /// ucontext_t.

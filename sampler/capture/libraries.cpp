@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 
 namespace sample::capture {
 namespace {
@@ -25,7 +26,7 @@ struct alignas(64) Counter {
     std::atomic<std::uint64_t> counts{0};
 };
 constexpr unsigned kCounterBits = 6;
-constexpr std::uint32_t kMaxPath = 1023;
+constexpr std::uint32_t kMaxPath = PATH_MAX - 1;
 constinit std::array<Counter, std::size_t{1} << kCounterBits> g_counters{};
 
 constinit std::atomic<std::uint32_t> g_unloads{0};

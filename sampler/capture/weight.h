@@ -54,8 +54,21 @@ inline Weight weigh_event(const AreaHeader& header, const ThreadState& thread) n
     return {now > accounted ? now - accounted : 0, 0, now, pace};
 }
 
-inline Weight weigh(const AreaHeader& header, const ThreadState& thread,
-                    std::uint64_t ticks) noexcept {
+/// Of CPU time that is due, what a sample of the sampling thread stands for: the periods that are
+/// over. Its moments are even in the periods, the time between two of them is not: samples late in
+/// a period would weigh more than early ones, and what a program does there in step with it. What
+/// is left, less than a period and what a signal may be late, is the next sample's. Of a thread
+/// that lags behind its periods, all.
+inline std::uint64_t in_periods(std::uint64_t due_ns, std::uint64_t period_ns) noexcept {
+    if (due_ns < period_ns) {
+        return due_ns;
+    }
+    return due_ns < 2 * period_ns + period_ns / 8 ? period_ns : due_ns - due_ns % period_ns;
+}
+
+/// `look_period_ns`: of the sampling thread, where the sample is of its; else 0.
+inline Weight weigh(const AreaHeader& header, const ThreadState& thread, std::uint64_t ticks,
+                    std::uint64_t look_period_ns = 0) noexcept {
     if (counts_events(header)) {
         return weigh_event(header, thread);
     }
@@ -70,6 +83,10 @@ inline Weight weigh(const AreaHeader& header, const ThreadState& thread,
         return {0, 0, accounted};
     }
     const std::uint64_t elapsed = now - accounted;
+    if (look_period_ns != 0) {
+        const std::uint64_t paid = in_periods(elapsed, look_period_ns);
+        return {paid, 0, accounted + paid};
+    }
     if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
         return {regular_ns, elapsed - regular_ns, now};
     }

@@ -83,6 +83,10 @@ private:
     void postpone(control::ControlRequest request);
     /// Carries it out. Returns what to answer.
     [[nodiscard]] std::string carry_out(const ControlCommand& command);
+    [[nodiscard]] bool changes_frequency(const ControlCommand& command) const;
+    /// Does what the command wants if its token owns the session, and answers how that is now.
+    [[nodiscard]] std::string steer(const ControlCommand& command);
+    void change_state(const ControlCommand& command);
     [[nodiscard]] std::string answer_about(const ControlCommand& command);
     void set_state(State state);
     void set_frequency(std::uint32_t hz);

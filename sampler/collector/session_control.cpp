@@ -86,13 +86,11 @@ void Session::postpone(control::ControlRequest request) {
 }
 
 std::string Session::carry_out(const ControlCommand& command) {
-    const bool owns = openers_.owns(command.token);
-    const bool changes_frequency =
-        command.frequency_hz && *command.frequency_hz != pace_.frequency_hz.load();
-    if (changes_frequency && !options_.event.is_clock) {
+    const bool changes = changes_frequency(command);
+    if (changes && !options_.event.is_clock) {
         return "error the session samples an event, which has no frequency";
     }
-    if (changes_frequency && !options_.samples) {
+    if (changes && !options_.samples) {
         return "error the session takes no samples: it was started with --freq off";
     }
     switch (command.verb) {
@@ -113,21 +111,39 @@ std::string Session::carry_out(const ControlCommand& command) {
             openers_.close(command.token);
             return "ok";
         case ControlVerb::open:
-            if (!openers_.open(command.token, command.peer)) {
-                return "error too many share the session";
-            }
-            break;
+            return openers_.open(command.token, command.peer) ? steer(command)
+                                                              : "error too many share the session";
         default:
-            break;
+            return recorder_.has_begun_sampling()
+                       ? steer(command)
+                       : "error sampling has not begun yet: the session was started with a delay";
     }
-    if (!recorder_.has_begun_sampling() && command.verb != ControlVerb::open) {
-        return "error sampling has not begun yet: the session was started with a delay";
-    }
-    const bool may_change = command.verb == ControlVerb::open ? openers_.owns(command.token) : owns;
-    if (changes_frequency && may_change && recorder_.has_begun_sampling()) {
+}
+
+bool Session::changes_frequency(const ControlCommand& command) const {
+    return command.frequency_hz && *command.frequency_hz != pace_.frequency_hz.load();
+}
+
+std::string Session::steer(const ControlCommand& command) {
+    const bool owns = openers_.owns(command.token);
+    if (owns && changes_frequency(command) && recorder_.has_begun_sampling()) {
         set_frequency(*command.frequency_hz);
     }
-    switch (may_change ? command.verb : ControlVerb::open) {
+    if (command.verb == ControlVerb::time && owns && state_ == State::stopped) {
+        return "error sampling is stopped: say start time=DURATION";
+    }
+    if (owns) {
+        change_state(command);
+    }
+    std::string answer = "ok";
+    if (!command.token.empty()) {
+        answer += " token=" + percent_encoded(command.token) + (owns ? " owner=1" : " owner=0");
+    }
+    return answer + " state=" + state_text() + " freq=" + std::to_string(pace_.frequency_hz.load());
+}
+
+void Session::change_state(const ControlCommand& command) {
+    switch (command.verb) {
         case ControlVerb::start:
             if (command.time) {
                 set_countdown(*command.time);
@@ -146,9 +162,6 @@ std::string Session::carry_out(const ControlCommand& command) {
             }
             break;
         case ControlVerb::time:
-            if (state_ == State::stopped) {
-                return "error sampling is stopped: say start time=DURATION";
-            }
             set_countdown(*command.time);
             break;
         case ControlVerb::cancel:
@@ -157,12 +170,6 @@ std::string Session::carry_out(const ControlCommand& command) {
         default:
             break;
     }
-    std::string answer = "ok";
-    if (!command.token.empty()) {
-        answer +=
-            " token=" + percent_encoded(command.token) + (may_change ? " owner=1" : " owner=0");
-    }
-    return answer + " state=" + state_text() + " freq=" + std::to_string(pace_.frequency_hz.load());
 }
 
 std::string Session::answer_about(const ControlCommand& command) {

@@ -53,6 +53,7 @@ void queue_signal(int process, int tid, int signal, std::uint64_t cookie) noexce
     siginfo_t info{};
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
+    info.si_errno = capture::kFromSamplingThread;
     info.si_pid = process;
     info.si_value.sival_ptr = reinterpret_cast<void*>(cookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, process, tid, signal, as_argument(&info));
@@ -165,9 +166,10 @@ bool SamplingThread::is_over() const noexcept {
 
 void SamplingThread::sleep_until_next_tick(std::uint64_t period) noexcept {
     const std::uint64_t now = monotonic_ns();
+    capture::set_look_period(period);
     next_ns_ += period;
-    if (next_ns_ < now) {
-        next_ns_ = now + period;  // behind: ticks are left out, time is not
+    if (next_ns_ + period < now) {
+        next_ns_ = now;  // the whole period is over: ticks are left out, time is not
     }
     // Anywhere in the period, so as not to keep step with what the program repeats; and evenly so,
     // which chance alone takes many more samples for: steps of the golden ratio, from a random
@@ -193,6 +195,7 @@ bool SamplingThread::can_rest() noexcept {
 void SamplingThread::rest(std::uint64_t most_ns) noexcept {
     rests.store(true);  // before the orders are looked at: pairs with wake()
     if (orders.load() == look_on && may_rest.load()) {
+        capture::set_look_period(0);  // a sample stands for all since the last one
         start_timer(timer_, job.period_ns / 2, 0);
         const timespec most = to_timespec(most_ns);
         raw_syscall(SYS_rt_sigtimedwait, as_argument(&kRestSignals), 0, as_argument(&most),

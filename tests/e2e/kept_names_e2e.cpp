@@ -51,6 +51,17 @@ TEST_F(KeptNames, travel_with_the_recording) {
     expect_unnamed(shown({"--resymbolize"}));
 }
 
+TEST_F(KeptNames, are_found_by_paths_as_long_as_any) {
+    fs::path folder = file("deep");
+    while (folder.native().size() < 3000) {
+        folder /= std::string(100, 'd');
+    }
+    fs::create_directories(folder);
+    fs::copy_file(target("three_leaves"), folder / "app");
+    ASSERT_EQ(record({folder / "app", "0.3"}).exit_code, 0);
+    expect_named(shown());
+}
+
 TEST_F(KeptNames, are_left_out_when_asked) {
     copy_app();
     ASSERT_EQ(sample({"--quiet", "--no-symbols", "--freq", "10k", "-o", recording(), "--",

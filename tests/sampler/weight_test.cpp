@@ -48,5 +48,29 @@ TEST(Weight, what_happened_while_sampling_was_off_is_in_no_sample) {
     EXPECT_GE(sampled(), 100U);
 }
 
+TEST(Weight, samples_anywhere_in_their_periods_stand_for_a_period_each) {
+    constexpr std::uint64_t kLook = 1'000'000;
+    // By turns late and early in the periods: what passes in between is not even.
+    std::uint64_t accounted = 0;
+    for (std::uint64_t period = 1; period < 10; ++period) {
+        const std::uint64_t place = period % 2 == 0 ? kLook / 10 : kLook * 9 / 10;
+        const std::uint64_t paid = in_periods(period * kLook + place - accounted, kLook);
+        EXPECT_EQ(paid, kLook) << period;
+        accounted += paid;
+    }
+}
+
+TEST(Weight, a_sample_that_comes_late_in_the_next_period_stands_for_its_own) {
+    EXPECT_EQ(in_periods(2'050, 1'000), 1'000U);
+}
+
+TEST(Weight, a_thread_that_missed_periods_is_given_them_and_the_rest_stays_for_the_next_sample) {
+    EXPECT_EQ(in_periods(5'300, 1'000), 5'000U);
+}
+
+TEST(Weight, a_thread_that_had_less_than_a_period_is_given_all_of_it) {
+    EXPECT_EQ(in_periods(300, 1'000), 300U);
+}
+
 }  // namespace
 }  // namespace sample::capture
