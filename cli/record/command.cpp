@@ -287,7 +287,7 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
 }
 
 void LaunchedCommand::start_unprofiled(int order) noexcept {
-    static const Order kEmpty{};
+    static constexpr Order kEmpty{};
     static_cast<void>(!::write(order, &kEmpty, sizeof kEmpty));
 }
 

@@ -14,9 +14,11 @@
 #include "sampler/agent/signals/signals.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +38,10 @@ namespace {
 void set_up_process_state() noexcept {
     g_process_state.set_up();
     capture::set_up_for_forks();
+    constexpr unsigned long kFsGsBase = 2;  // HWCAP2_FSGSBASE, which glibc has no name for
+    if ((getauxval(AT_HWCAP2) & kFsGsBase) != 0) {
+        capture::read_thread_base_by_instruction();
+    }
     process_state().signals_owner.store(capture::raw_syscall(SYS_getpid));
 }
 

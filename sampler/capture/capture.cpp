@@ -2,6 +2,7 @@
 
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/libraries.h"
 #include "sampler/capture/raw_syscall.h"
@@ -56,22 +57,30 @@ bool is_perf_descriptor(int fd) noexcept {
                0;
 }
 
-bool carries_cookie(const siginfo_t& info) noexcept {
-    return reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
+bool is_from_descriptor(const siginfo_t& info) noexcept {
+    return info.si_signo == kAsyncSignal && info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
 }
 
-bool is_sample(const siginfo_t& info) noexcept {
+bool carries_cookie(const siginfo_t& info) noexcept {
     if (info.si_code == kTrapPerf && info.si_signo == SIGTRAP) {
         std::uint64_t cookie = 0;
         __builtin_memcpy(&cookie, reinterpret_cast<const char*>(&info) + kPerfDataOffset,
                          sizeof cookie);
         return cookie == kSampleCookie;
     }
-    if (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) {
-        return carries_cookie(info);
-    }
-    return info.si_signo == kAsyncSignal && info.si_code >= POLL_IN && info.si_code <= POLL_HUP &&
-           is_perf_descriptor(info.si_fd);
+    return (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) &&
+           reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
+}
+
+bool is_sample(const siginfo_t& info) noexcept {
+    return carries_cookie(info) || (is_from_descriptor(info) && is_perf_descriptor(info.si_fd));
+}
+
+/// Where the process may queue no more signals (RLIMIT_SIGPENDING), the kernel drops the words of
+/// whoever sends one. Source: Linux kernel/signal.c, collect_signal.
+bool has_lost_its_words(const siginfo_t& info) noexcept {
+    return info.si_signo == kAsyncSignal && info.si_code == SI_USER && info.si_pid == 0 &&
+           info.si_uid == 0;
 }
 
 /// An event, not time, that happened while SIGTRAP was blocked, as it is in the handler alone: its
@@ -80,19 +89,6 @@ bool is_own_event(const AreaHeader& header, const siginfo_t& info) noexcept {
     std::uint32_t flags = 0;
     __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof flags);
     return counts_events(header) && info.si_signo == SIGTRAP && (flags & kPerfFlagAsync) != 0;
-}
-
-/// Whether thread-local storage lies where compiled code expects it: libc's thread control block
-/// points at itself, twice. What a bare clone was given in its place may have nothing below it.
-/// Source: glibc sysdeps/x86_64/nptl/tls.h, tcbhead_t.
-bool has_thread_locals() noexcept {
-    std::uint64_t block = 0;
-    std::uint64_t self = 0;
-    asm volatile(
-        "movq %%fs:0, %0\n\t"
-        "movq %%fs:16, %1"
-        : "=r"(block), "=r"(self));
-    return block != 0 && block == self;
 }
 
 /// Of the calling thread, so far: they are not the next sample's.
@@ -390,7 +386,17 @@ bool report_module(const ModuleDescription& module) noexcept {
     return done;
 }
 
+bool is_anybodys_sample(const siginfo_t& info) noexcept {
+    return carries_cookie(info) || is_from_descriptor(info);
+}
+
 void on_signal(int signal, siginfo_t* info, void* context) noexcept {
+    allow_misaligned_access();
+    if (has_lost_its_words(*info) && may_be_interrupted()) {
+        info->si_code = SI_QUEUE;
+        info->si_errno = kFromSamplingThread;
+        info->si_value.sival_ptr = reinterpret_cast<void*>(kSampleCookie);
+    }
     if (!is_sample(*info)) {
         const ForeignSignal foreign = g_foreign.load(std::memory_order_relaxed);
         if (foreign != nullptr) {

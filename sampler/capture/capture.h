@@ -149,6 +149,10 @@ struct ModuleDescription {
 };
 bool report_module(const ModuleDescription& module) noexcept;
 
+/// Whether a sample of some process, with these words, was sent to one of its threads; perf's are
+/// believed to be, as only their process knows its descriptors. Async-signal-safe.
+[[nodiscard]] bool is_anybodys_sample(const siginfo_t& info) noexcept;
+
 /// The signal handler (SA_SIGINFO | SA_ONSTACK | SA_RESTART, all signals blocked).
 ///
 /// No allocation, no lock; of libc only what allowed_symbols.txt lists. No system call while

@@ -1,10 +1,13 @@
 #include "sampler/capture/interrupted_call.h"
 
+#include "sampler/capture/calls_that_go_on.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -47,8 +50,14 @@ bool may_wait(const gregset_t& regs) noexcept {
     switch (regs[REG_RAX]) {
         case SYS_read:
         case SYS_readv:
+        case SYS_pread64:
+        case SYS_preadv:
+        case SYS_preadv2:
         case SYS_write:
         case SYS_writev:
+        case SYS_pwrite64:
+        case SYS_pwritev:
+        case SYS_pwritev2:
         case SYS_accept:
         case SYS_accept4:
         case SYS_connect:
@@ -67,6 +76,8 @@ bool may_wait(const gregset_t& regs) noexcept {
             return !flag_of(regs[REG_R10], WNOHANG);
         case SYS_fcntl:
             return regs[REG_RSI] == F_SETLKW || regs[REG_RSI] == F_OFD_SETLKW;
+        case SYS_flock:
+            return !flag_of(regs[REG_RSI], LOCK_NB);
         case SYS_splice:
             return !flag_of(regs[REG_R9], SPLICE_F_NONBLOCK);
         case SYS_tee:
@@ -74,24 +85,14 @@ bool may_wait(const gregset_t& regs) noexcept {
             return !flag_of(regs[REG_R10], SPLICE_F_NONBLOCK);
         case SYS_sendfile:
             return waits_for_others(regs[REG_RDI]) || waits_for_others(regs[REG_RSI]);
-        case SYS_open:
-        case SYS_openat:
-        case SYS_openat2:
-        case SYS_creat:
-        case SYS_ioctl:
         case SYS_getrandom:
-        case SYS_copy_file_range:
-        case SYS_fallocate:
-        case SYS_flock:
-        case SYS_mq_timedsend:
-        case SYS_mq_timedreceive:
-            return true;
+            return !flag_of(regs[REG_RDX], GRND_NONBLOCK);
         case SYS_futex: {
             const auto operation = static_cast<int>(regs[REG_RSI]) & FUTEX_CMD_MASK;
             return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
         }
         default:
-            return false;
+            return !goes_on(regs[REG_RAX]);
     }
 }
 

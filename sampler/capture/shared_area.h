@@ -91,6 +91,7 @@ enum class Confinement : std::uint32_t {
     stopped = 3,            ///< Sampling is over as well.
     no_ticks = 4,           ///< It is, as the time stamp counter may not be read.
     traced = 5,             ///< It is, as the process asked to be traced by its parent.
+    dispatches = 6,         ///< It is, as the program takes a thread's system calls itself.
 };
 
 /// Process-wide part. Plain fields are written by the collector before the agent sees the area; the

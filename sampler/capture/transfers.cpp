@@ -88,10 +88,10 @@ bool is_in_transfer(const ThreadState& thread) noexcept {
 
 Interruption ask_to_interrupt(ThreadState& thread) noexcept {
     std::uintptr_t seen = kNone;
-    if (thread.transfer.compare_exchange_strong(seen, kSignalComes) || seen == kSignalComes) {
+    if (thread.transfer.compare_exchange_strong(seen, kSignalComes)) {
         return Interruption::comes;
     }
-    if ((seen & kSampleDue) != 0) {
+    if (seen == kSignalComes || (seen & kSampleDue) != 0) {
         return Interruption::was_owed;
     }
     // If the call has ended meanwhile, the next look finds that.
@@ -102,6 +102,15 @@ Interruption ask_to_interrupt(ThreadState& thread) noexcept {
 
 void interrupt_all_the_same(ThreadState& thread) noexcept {
     thread.transfer.store(kSignalComes);
+}
+
+bool may_be_interrupted() noexcept {
+    if (!g_is_watched.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    const ThreadState* const state = find_thread_state(nullptr, tid);
+    return state == nullptr || state->transfer.load(std::memory_order_relaxed) == kSignalComes;
 }
 
 void note_interruption() noexcept {

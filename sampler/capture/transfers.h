@@ -37,7 +37,7 @@ void watch_transfers(bool wanted) noexcept;
 enum class Interruption : std::uint8_t {
     comes,     ///< The thread expects a signal now: it is to be sent.
     is_owed,   ///< Newly: the thread will take the sample by itself.
-    was_owed,  ///< The same, and it has not yet.
+    was_owed,  ///< It has not yet, or the last signal has not come yet: one more would be lost.
 };
 /// The sampling thread is about to interrupt the thread. Async-signal-safe.
 [[nodiscard]] Interruption ask_to_interrupt(ThreadState& thread) noexcept;
@@ -46,5 +46,8 @@ void interrupt_all_the_same(ThreadState& thread) noexcept;
 
 /// In the handler: the signal has come.
 void note_interruption() noexcept;
+/// Whether the sampling thread has sent the calling thread a signal, or may have, as nothing is
+/// known of the thread yet.
+[[nodiscard]] bool may_be_interrupted() noexcept;
 
 }  // namespace sample::capture

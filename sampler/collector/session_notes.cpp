@@ -30,6 +30,9 @@ const char* describe_confinement(capture::Confinement confinement) {
         case capture::Confinement::traced:
             return " had itself traced by its parent, which each sample would have stopped it for, "
                    "and was not sampled from then on";
+        case capture::Confinement::dispatches:
+            return " takes a thread's system calls itself (PR_SET_SYSCALL_USER_DISPATCH), those of "
+                   "samples, too, and was not sampled from then on";
     }
     return " confined itself";
 }

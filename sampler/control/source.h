@@ -27,11 +27,11 @@ inline constexpr auto kSources = std::to_array<SourceDescription>({
      ""},
     {"perf", "who called into the kernel; threads that were not made by pthread_create", ""},
     {"thread", "where inside a system call time went: it shows at the call's end",
-     "has one more thread, which uses CPU time of its own; a few blocking calls return EINTR, some "
-     "long reads come back short"},
+     "has one more thread, which uses CPU time of its own; a few blocking calls return EINTR; long "
+     "reads and writes past libc come back short"},
     {"timer", "as perf and thread do",
-     "sleeping calls return EINTR at every sample: a program that does not expect that fails, so "
-     "auto never takes it"},
+     "sleeping calls return EINTR at every sample, and blocking reads and writes come back short: "
+     "a program that does not expect that fails or loses data, so auto never takes it"},
 });
 inline constexpr std::size_t kSourceCount = kSources.size();
 

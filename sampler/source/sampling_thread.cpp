@@ -274,7 +274,7 @@ bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
         return false;
     }
     const capture::Interruption answer = capture::ask_to_interrupt(*thread.state);
-    if (answer == capture::Interruption::is_owed) {
+    if (answer != capture::Interruption::was_owed) {
         thread.owes_since_ns = thread.choice.cpu_ns();
     }
     if (answer == capture::Interruption::was_owed &&

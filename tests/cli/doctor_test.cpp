@@ -54,10 +54,10 @@ source perf                 works, but not for time inside the kernel
   misses                    who called into the kernel; threads that were not made by pthread_create
 source thread               works
   misses                    where inside a system call time went: it shows at the call's end
-  disturbs the program      has one more thread, which uses CPU time of its own; a few blocking calls return EINTR, some long reads come back short
+  disturbs the program      has one more thread, which uses CPU time of its own; a few blocking calls return EINTR; long reads and writes past libc come back short
 source timer                works
   misses                    as perf and thread do
-  disturbs the program      sleeping calls return EINTR at every sample: a program that does not expect that fails, so auto never takes it
+  disturbs the program      sleeping calls return EINTR at every sample, and blocking reads and writes come back short: a program that does not expect that fails or loses data, so auto never takes it
 --source auto takes         sigtrap
 kept names                  /home/me/.cache/sample: 3 modules, 1.5 MB
 )");

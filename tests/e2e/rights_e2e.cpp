@@ -53,6 +53,19 @@ TEST_P(Rights, to_the_time_stamp_counter_end_the_sampling_only) {
     }
 }
 
+TEST_P(Rights, to_system_calls_end_the_sampling_only) {
+    for (const char* way : {"prctl", "number", "thread"}) {
+        SCOPED_TRACE(way);
+        if (expect_same({target("dispatches"), way}).exit_code == 77) {
+            GTEST_SKIP() << "the kernel hands no system calls to programs";
+        }
+        const Recording seen = recorded();
+        EXPECT_GT(seen.total_us("before_dispatch"), 0);
+        EXPECT_EQ(seen.total_us("after_dispatch"), 0);
+        EXPECT_NE(stats_text().find("takes a thread's system calls itself"), std::string::npos);
+    }
+}
+
 TEST_P(Rights, to_the_cpuid_instruction_are_not_needed) {
     expect_same({target("ticks"), "cpuid"});
     expect_sampled_on("before_ticks", "after_ticks");

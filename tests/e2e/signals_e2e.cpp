@@ -45,6 +45,11 @@ TEST_P(Signals, what_was_set_is_read_back) {
     expect_same_with_our_signal("sigtrap_user", "ignored");
 }
 
+TEST_P(Signals, no_sample_passes_for_a_signal_where_none_can_be_queued) {
+    expect_same({target("wordless_signals")});
+    expect_sampled();
+}
+
 TEST_P(Signals, a_handler_may_leave_by_a_jump) {
     expect_same_with_our_signal("signal_user", "jump");
 }

@@ -102,6 +102,28 @@ TEST_P(Threads, without_libcs_thread_control_block_live_on) {
     EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
 }
 
+TEST_P(Threads, may_have_any_thread_register) {
+    for (const char* way : {"fs-null", "fs-odd", "fs-unmapped", "fs-far", "fs-alone"}) {
+        SCOPED_TRACE(way);
+        const Outcome outcome = expect_same({target("processor_state"), way});
+        if (outcome.exit_code == 77) {
+            continue;  // the processor has no instruction for it
+        }
+        const Recording seen{recording()};
+        EXPECT_EQ(seen.total_us("state_work"), 0);
+        EXPECT_GT(seen.stat("lost"), 0);
+        EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
+    }
+}
+
+TEST_P(Threads, may_have_any_state_of_the_processor) {
+    for (const char* way : {"ac", "df", "mxcsr", "x87", "gs"}) {
+        SCOPED_TRACE(way);
+        expect_same({target("processor_state"), way});
+        EXPECT_GT(recorded().total_us("state_work"), 0);
+    }
+}
+
 TEST_P(Threads, of_openmp_are_sampled) {
     if (run_here({target("thread_kinds"), "openmp", "0.01"}).exit_code == 77) {
         GTEST_SKIP() << "this compiler has no OpenMP";

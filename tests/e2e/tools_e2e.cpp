@@ -98,20 +98,20 @@ TEST_P(Tool, valgrind_runs_its_program_unprofiled) {
 TEST_P(Tool, a_program_that_traces_its_children_sees_no_stop_of_ours) {
     for (const char* way : {"traceme", "traceme-exec", "seize", "seize-exec", "attach"}) {
         SCOPED_TRACE(way);
-        if (std::string{GetParam()} == "timer" &&
-            std::string{way}.find("traceme") == std::string::npos) {
-            continue;  // a timer is its thread's own: nobody else can stop it
-        }
-        // A sample that was taken just before the tracer came can stop its thread still: once.
-        const bool comes_later = std::string{GetParam()} == "sigtrap" &&
-                                 std::string{way}.find("traceme") == std::string::npos;
-        const Outcome outcome = comes_later ? record_by_source({target("tracing"), way})
-                                            : expect_same({target("tracing"), way});
-        EXPECT_LE(told(outcome.out, "stops"), comes_later ? 1 : 0);
+        const Outcome outcome = expect_same({target("tracing"), way});
+        EXPECT_EQ(told(outcome.out, "stops"), 0);
         EXPECT_EQ(told(outcome.out, "exit"), 3);
         if (std::string{way}.find("exec") != std::string::npos) {
             EXPECT_NE(stats_text().find("another profiled process traces it"), std::string::npos);
         }
+    }
+}
+
+TEST_P(Tool, a_debugger_steps_past_samples_that_were_on_their_way) {
+    for (const char* way : {"waitpid", "wait", "wait4", "waitid", "number"}) {
+        SCOPED_TRACE(way);
+        const Outcome outcome = expect_same({target("steps_through"), "40", way});
+        EXPECT_EQ(told(outcome.out, "wrong"), 0);
     }
 }
 

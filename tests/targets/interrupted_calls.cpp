@@ -2,19 +2,25 @@
 //
 //     interrupted_calls N
 //
-// Stats: a thread calls N times each read, recv, waitid and sem_wait, and sigsuspend, ppoll and
-// pselect with a mask that lets the signal through. Once it sleeps in one, it is sent a signal
+// Stats: a thread calls N times each read, recv, waitid, sem_wait, preadv2, splice, sendfile and
+// open (of a pipe with a name), and sigsuspend, ppoll and pselect with a mask that lets the signal
+// through. Once it sleeps in one, it is sent a signal
 // whose handler asks for EINTR. `KIND=` calls that then returned with EINTR after one run of the
 // handler: all of them. One that did not within ten seconds is `stuck=KIND`, and the program ends
 // with 1. Source: signal(7), Interruption of system calls; proc_pid_stat(5).
 #include "work.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +39,11 @@ struct Waits {
     pid_t child = fork();
     sem_t semaphore{};
     sigset_t none{};
+    std::array<int, 2> empty{};
+    std::array<int, 2> full{};
+    int file = memfd_create("interrupted_calls", MFD_CLOEXEC);
+    std::string folder = "/tmp/interrupted_callsXXXXXX";
+    std::string fifo;
 
     Waits() {
         sigemptyset(&none);
@@ -42,12 +53,23 @@ struct Waits {
             _exit(0);
         }
         if (child < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
-            sem_init(&semaphore, 0, 0) != 0) {
+            sem_init(&semaphore, 0, 0) != 0 || pipe2(empty.data(), O_CLOEXEC) != 0 ||
+            pipe2(full.data(), O_CLOEXEC | O_NONBLOCK) != 0 || mkdtemp(folder.data()) == nullptr) {
             std::perror("interrupted_calls");
             std::exit(1);
         }
+        fifo = folder + "/fifo";
+        mkfifo(fifo.c_str(), 0600);
+        const std::array<char, 4096> block{};
+        ssize_t written = write(file, block.data(), block.size());
+        while (written > 0) {
+            written = write(full[1], block.data(), block.size());
+        }
+        fcntl(full[1], F_SETFL, 0);
     }
     ~Waits() {
+        unlink(fifo.c_str());
+        rmdir(folder.c_str());
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
     }
@@ -80,6 +102,25 @@ constexpr Kind kKinds[] = {
      }},
     {"sem_wait", SIGUSR1,
      [](Waits& waits) { return static_cast<long>(sem_wait(&waits.semaphore)); }},
+    {"preadv2", SIGUSR1,
+     [](Waits& waits) {
+         char byte = 0;
+         const iovec part{&byte, 1};
+         return static_cast<long>(preadv2(waits.empty[0], &part, 1, -1, 0));
+     }},
+    {"splice", SIGUSR1,
+     [](Waits& waits) {
+         return static_cast<long>(splice(waits.empty[0], nullptr, waits.full[1], nullptr, 1, 0));
+     }},
+    {"sendfile", SIGUSR1,
+     [](Waits& waits) {
+         off_t start = 0;
+         return static_cast<long>(sendfile(waits.full[1], waits.file, &start, 1));
+     }},
+    {"open", SIGUSR1,
+     [](Waits& waits) {
+         return static_cast<long>(open(waits.fifo.c_str(), O_RDONLY | O_CLOEXEC));
+     }},
     {"sigsuspend", SIGUSR2,
      [](Waits& waits) { return static_cast<long>(sigsuspend(&waits.none)); }},
     {"ppoll", SIGUSR2,

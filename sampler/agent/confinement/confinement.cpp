@@ -3,6 +3,8 @@
 #include "sampler/agent/confinement/seccomp_filter.h"
 #include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/processes/gate.h"
+#include "sampler/agent/signals/alternate_stack.h"
+#include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/interrupted_call.h"
@@ -26,6 +28,10 @@ using capture::raw_syscall;
 /// Every image of this process starts without us; otherwise the one process id for which that
 /// holds.
 constexpr long kEveryImage = -1;
+
+// Newer than some headers.
+constexpr long kSetSyscallUserDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH
+constexpr long kDispatchOff = 0;              // PR_SYS_DISPATCH_OFF
 
 constinit std::atomic<bool> g_may_join{true};
 constinit std::atomic<bool> g_may_look{true};
@@ -131,6 +137,8 @@ Confining::Confining(const NumberedCall& call) noexcept {
         if (call.b == PR_TSC_SIGSEGV && raw_syscall(SYS_getpid) == g_own_pid) {
             stop_sampling(Confinement::no_ticks);
         }
+    } else if (is_prctl && call.a == kSetSyscallUserDispatch) {
+        prepare_for_dispatch(call.b);
     } else if (is_prctl && call.a == PR_SET_SECCOMP) {
         if (call.b == SECCOMP_MODE_STRICT) {
             prepare_for_strict_mode();
@@ -144,6 +152,16 @@ Confining::Confining(const NumberedCall& call) noexcept {
             prepare_for_filter(call.c);
         }
     }
+}
+
+void Confining::prepare_for_dispatch(long mode) noexcept {
+    if (mode == kDispatchOff || raw_syscall(SYS_getpid) != g_own_pid) {
+        return;
+    }
+    stop_sampling(Confinement::dispatches);
+    // Handlers of the program are entered by a system call where they are relayed.
+    end_relaying();
+    give_alternate_stack_back();
 }
 
 void Confining::prepare_for_strict_mode() noexcept {

@@ -5,7 +5,9 @@
 // asked in advance what it says of them (seccomp_filter.h). Without the handler's
 // calls sampling stops before the filter is set; without those of a joining process the children of
 // this one are left alone, as a filter is inherited by forks and execs. Strict mode allows none of
-// them, and a thread that may not read the time stamp counter can take no sample. A filter that is
+// them, and a thread that may not read the time stamp counter can take no sample. A thread whose
+// system calls become signals for the program's handler (PR_SET_SYSCALL_USER_DISPATCH) cannot even
+// return from ours. A filter that is
 // not known to be harmless, as it looks at what only the run tells, is taken for harmful.
 //
 // Source: seccomp(2), prctl(2), Linux kernel/seccomp.c.
@@ -27,6 +29,7 @@ public:
     void done(bool succeeded) const noexcept;
 
 private:
+    static void prepare_for_dispatch(long mode) noexcept;
     void prepare_for_strict_mode() noexcept;
     void prepare_for_filter(long where) noexcept;
     bool confines_ = false;

@@ -4,6 +4,7 @@
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signals.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/signal_stacks.h"
 
@@ -171,7 +172,7 @@ std::uint64_t mask_at_delivery(const void* context) noexcept {
     // processor's manual.
     constexpr std::uint64_t kMostOfTheCallsFrames = 1024;
     if (registers[REG_RAX] == -EINTR && registers[REG_RCX] == registers[REG_RIP] &&
-        t_temporary_mask.sp - sp < kMostOfTheCallsFrames) {
+        capture::has_thread_locals() && t_temporary_mask.sp - sp < kMostOfTheCallsFrames) {
         t_temporary_mask.sp = 0;
         return t_temporary_mask.mask;
     }
@@ -302,6 +303,19 @@ void begin_relaying() noexcept {
     }
 }
 
+void end_relaying() noexcept {
+    if (!g_relays.exchange(false)) {
+        return;
+    }
+    for (int signal = 1; signal <= kSignals; ++signal) {
+        struct sigaction action {};
+        if (next_sigaction(signal, nullptr, &action) == 0 && is_relay(action)) {
+            put(g_handlers.get(signal), action);
+            next_sigaction(signal, &action, nullptr);
+        }
+    }
+}
+
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old,
                       ActionCall* real) noexcept {
     if (!g_relays.load(std::memory_order_relaxed)) {
@@ -389,6 +403,7 @@ void run_programs_handler(int signal, void* context, const struct sigaction& act
 /// Makes `entry` of what the kernel wrote for the relay.
 void sample_place_relayed(void* kernels_frame, void* entry, int signal) noexcept {
     using namespace sample::agent;  // NOLINT(google-build-using-namespace)
+    sample::capture::allow_misaligned_access();
     auto& frame = *static_cast<KernelFrame*>(kernels_frame);
     Handler handler = g_handlers.get(signal);
     handler.mask |= mask_at_delivery(frame.context.data());

@@ -21,6 +21,8 @@ void note_handlers() noexcept;
 
 /// From now on handlers with SA_ONSTACK are relayed, those that are installed already as well.
 void begin_relaying() noexcept;
+/// The kernel calls the program's handlers itself again, for good. There is no session any more.
+void end_relaying() noexcept;
 
 /// sigaction(2) as the program sees it, of a signal from 1 to 64; `real` is the call itself.
 /// Async-signal-safe.

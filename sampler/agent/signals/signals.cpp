@@ -4,6 +4,7 @@
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <ucontext.h>
@@ -88,7 +89,11 @@ bool is_forced(int signal, const siginfo_t& info) noexcept {
 
 /// Behind the program's handler of our signal, which may have left it by a jump as well.
 void end_programs_handler(bool nested) noexcept {
+    capture::allow_misaligned_access();
     change_mask(SIG_SETMASK, ~std::uint64_t{0});
+    if (!capture::has_thread_locals()) {
+        return;
+    }
     t_program_blocks = false;
     t_in_programs_handler = nested;
     deliver_pending();
@@ -192,10 +197,13 @@ void note_jump() noexcept {
 
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction action = g_view.action();
-    if ((t_program_blocks || action.sa_handler == SIG_IGN) && is_forced(signal, *info)) {
+    // Else nobody knows: it is as if it were not blocked.
+    const bool has_locals = capture::has_thread_locals();
+    const bool is_blocked = has_locals && t_program_blocks;
+    if ((is_blocked || action.sa_handler == SIG_IGN) && is_forced(signal, *info)) {
         die_by(signal);
     }
-    if (t_program_blocks) {
+    if (is_blocked) {
         g_view.pend(*info);
         return;
     }
@@ -213,8 +221,11 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
         reset.sa_handler = SIG_DFL;
         g_view.set_action(reset);
     }
-    const bool nested = std::exchange(t_in_programs_handler, true);
-    t_program_blocks = (action.sa_flags & SA_NODEFER) == 0;
+    bool nested = false;
+    if (has_locals) {
+        nested = std::exchange(t_in_programs_handler, true);
+        t_program_blocks = (action.sa_flags & SA_NODEFER) == 0;
+    }
     run_programs_handler(signal, context, action, {end_programs_handler, nested});
 }
 

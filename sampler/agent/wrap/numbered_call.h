@@ -23,6 +23,11 @@ long make(const NumberedCall& call) noexcept;
 /// prctl, seccomp, or what changes the caller's rights, see wrap/rights.cpp.
 long confine_by_number(const NumberedCall& call) noexcept;
 
+/// ptrace, wait4 and waitid, see wrap/ptrace.cpp.
+long trace_by_number(const NumberedCall& call) noexcept;
+long wait4_by_number(const NumberedCall& call) noexcept;
+long waitid_by_number(const NumberedCall& call) noexcept;
+
 /// fork, clone or clone3 with memory and a stack of the child's own, see wrap/processes.cpp.
 long fork_by_number(const NumberedCall& call) noexcept;
 

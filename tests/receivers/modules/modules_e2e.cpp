@@ -19,7 +19,10 @@ namespace {
 using Lines = std::vector<std::string>;
 using Words = std::vector<std::string>;
 
-const std::string kFolder = TEST_MODULES "/";
+/// A program beside the tests' modules.
+std::string target(const std::string& name) {
+    return TEST_MODULES "/" + name;
+}
 
 Lines lines_of(const std::string& text) {
     Lines lines;
@@ -73,8 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Compilers, ToldModule, testing::Values(TOLD_MODULES),
 
 TEST_P(ToldModule, is_told_of_each_event_in_order) {
     const std::string name = GetParam();
-    const Outcome ran =
-        record({"--module", name + ":a,b:c"}, {kFolder + "modules_program", "exec"});
+    const Outcome ran = record({"--module", name + ":a,b:c"}, {target("modules_program"), "exec"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     Lines told = lines_of(ran.out);
     // The two sides of the fork run at once.
@@ -102,7 +104,7 @@ TEST_P(ToldModule, is_told_of_each_event_in_order) {
 }
 
 TEST_P(ToldModule, is_cleaned_up_at_the_end) {
-    const Outcome ran = record({"--module", GetParam()}, {kFolder + "modules_program"});
+    const Outcome ran = record({"--module", GetParam()}, {target("modules_program")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const Lines told = lines_of(ran.out);
     ASSERT_GT(told.size(), 3U);
@@ -161,7 +163,7 @@ TEST_F(Modules, may_set_wall_time_where_the_session_has_it) {
 
 TEST_F(Modules, are_told_of_samples_and_allocations_with_stacks) {
     const Outcome ran = record({"--freq", "1k", "--trace", "memory", "--module", "sampled"},
-                               {kFolder + "works_program"});
+                               {target("works_program")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(lines_of(ran.out),
               (Lines{"sampling 1 allocations 1", "samples 1 wrong 0 shallow 0 main 1 outside 0",
@@ -180,7 +182,7 @@ TEST_F(Modules, cannot_enable_what_the_program_was_not_started_with) {
 TEST_F(Modules, are_loaded_once_and_from_the_variable_too) {
     const Outcome ran =
         record({"--module", "told_gcc_c:first", "--module", "told_gcc_c:second"},
-               {kFolder + "modules_program"}, {{"SAMPLE_MODULE", "told_gcc_cpp:x;;told_gcc_cpp"}});
+               {target("modules_program")}, {{"SAMPLE_MODULE", "told_gcc_cpp:x;;told_gcc_cpp"}});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const Lines told = lines_of(ran.out);
     EXPECT_EQ(count_of(told, "init told_gcc_cpp:x"), 1) << ran.out;
@@ -193,7 +195,7 @@ TEST_F(Modules, are_loaded_once_and_from_the_variable_too) {
 }
 
 TEST_F(Modules, of_an_embedder_are_found_inside_the_program) {
-    const Outcome ran = record({"--freq", "1k"}, {kFolder + "embedder"});
+    const Outcome ran = record({"--freq", "1k"}, {target("embedder")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(lines_of(ran.out),
               (Lines{"init inside:with arguments", "enabled 1", "load 1", "again 1", "not there 0",
@@ -204,7 +206,7 @@ TEST_F(Modules, of_an_embedder_are_found_inside_the_program) {
 }
 
 TEST_F(Modules, of_an_embedder_do_nothing_without_an_agent) {
-    const Outcome ran = run({kFolder + "embedder"});
+    const Outcome ran = run({target("embedder")});
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_EQ(lines_of(ran.out),
               (Lines{"load 0", "again 0", "not there 0", "no name 0", "sampled 0",
@@ -215,7 +217,7 @@ TEST_F(Modules, of_an_embedder_do_nothing_without_an_agent) {
 TEST_F(Modules, that_are_not_there_or_of_another_version_are_named) {
     const Outcome ran = record({"--module", "not_there", "--module", "of_tomorrow", "--module",
                                 "without_header", "--module", "lacks", "--module", "told_gcc_c"},
-                               {kFolder + "modules_program"});
+                               {target("modules_program")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const Lines said = lines_of(ran.err);
     ASSERT_EQ(said.size(), 4U) << ran.err;
@@ -255,7 +257,7 @@ TEST_F(Modules, that_take_long_in_their_init_are_named) {
 }
 
 TEST_F(Modules, may_close_all_descriptors) {
-    const Outcome ran = record({"--module", "closes"}, {kFolder + "works_program"});
+    const Outcome ran = record({"--module", "closes"}, {target("works_program")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(ran.err, "");
     expect_whole_recording();
@@ -263,7 +265,7 @@ TEST_F(Modules, may_close_all_descriptors) {
 
 TEST_F(Modules, may_replace_their_callbacks_in_a_storm_of_threads) {
     const Outcome ran =
-        record({"--freq", "10k", "--module", "replaced"}, {kFolder + "storm_program"});
+        record({"--freq", "10k", "--module", "replaced"}, {target("storm_program")});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(lines_of(ran.out), (Lines{"enabled 1 1 1", "wrong 0 called 1 1"})) << ran.err;
     expect_whole_recording();
@@ -271,15 +273,15 @@ TEST_F(Modules, may_replace_their_callbacks_in_a_storm_of_threads) {
 
 TEST_F(Modules, stay_when_the_program_closes_their_library) {
     const Outcome ran = record({"--freq", "10k", "--module", "replaced"},
-                               {kFolder + "storm_program", "libsample-profiler-replaced.so"});
+                               {target("storm_program"), "libsample-profiler-replaced.so"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(lines_of(ran.out), (Lines{"enabled 1 1 1", "wrong 0 called 1 1"})) << ran.err;
 }
 
 TEST_F(Modules, of_a_library_that_is_closed_again_stay) {
-    const Outcome ran = record({"--freq", "10k", "--module", "lacks"},
-                               {kFolder + "storm_program", "libsample-profiler-sampled.so",
-                                "sample_profiler_init_sampled"});
+    const Outcome ran = record(
+        {"--freq", "10k", "--module", "lacks"},
+        {target("storm_program"), "libsample-profiler-sampled.so", "sample_profiler_init_sampled"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_TRUE(has(ran.out, "sampling 1 allocations 0")) << ran.out;
     EXPECT_TRUE(has(ran.out, "samples 1 wrong 0 shallow 0")) << ran.out;
@@ -301,19 +303,19 @@ TEST_F(Modules, of_the_examples_say_what_they_have_seen) {
         words.insert(words.end(), command.begin(), command.end());
         return run(words, {.settings = {{"LD_LIBRARY_PATH", EXAMPLE_MODULES}}});
     };
-    Outcome ran = with_examples({"--module", "waits_and_throws"}, {kFolder + "modules_program"});
+    Outcome ran = with_examples({"--module", "waits_and_throws"}, {target("modules_program")});
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_EQ(
         lines_of(ran.err),
         (Lines{"mutex: waited 2 times, 1 in vain", "read lock: waited 1 times, 0 in vain",
                "write lock: waited 1 times, 0 in vain", "condition: waited 2 times, 1 in vain",
                "exceptions: 2 thrown, 2 caught", "  St13runtime_error: 1"}));
-    ran = with_examples({"--module", "leaves:quiet"}, {kFolder + "works_program"});
+    ran = with_examples({"--module", "leaves:quiet"}, {target("works_program")});
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_TRUE(ran.err.starts_with("leaves: ")) << ran.err;
     EXPECT_TRUE(has(ran.err, "works")) << ran.err;
     ran = with_examples({"--trace", "memory", "--module", "big_blocks:50000"},
-                        {kFolder + "works_program"});
+                        {target("works_program")});
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_TRUE(has(ran.err, "big_blocks: 54321 bytes at 0x")) << ran.err;
     EXPECT_TRUE(has(ran.err, "big_blocks: 65432 bytes at 0x")) << ran.err;

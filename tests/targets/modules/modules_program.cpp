@@ -29,7 +29,7 @@ void await_sleep(pid_t tid) {
     for (;;) {
         char path[64];
         std::snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-        std::FILE* const file = std::fopen(path, "r");
+        std::FILE* const file = std::fopen(path, "re");
         char text[256] = {};
         if (file == nullptr || std::fgets(text, sizeof text, file) == nullptr) {
             std::_Exit(8);
