@@ -179,6 +179,8 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     std::uint64_t count = 0;
     std::uint64_t sum_ns = 0;
     std::uint64_t p99_ns = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t way_ns = 0;
     for (const RecordedProcess& process : recording.processes()) {
         if (!process.end) {
             continue;
@@ -186,6 +188,9 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
         const trace::ProcessEnd& end = *process.end;
         stats.lost += end.lost;
         stats.agent_cpu_ns += end.agent_cpu_ns;
+        sent += end.sent;
+        way_ns += end.way_ns;
+        stats.late_samples += end.late;
         if (end.handler_count != 0) {
             // One process's is nobody else's: of several, the session's end has to tell.
             p99_ns = count == 0 ? end.handler_p99_ns : 0;
@@ -201,6 +206,9 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
                 std::max(stats.unwind_table_bytes.value_or(0), end.unwind_table_bytes);
         }
     }
+    if (sent != 0) {
+        stats.signal_ns_mean = static_cast<double>(way_ns) / static_cast<double>(sent);
+    }
     if (count != 0) {
         stats.handler_ns_mean = static_cast<double>(sum_ns) / static_cast<double>(count);
         if (recording.end() && recording.end()->handler_p99_ns != 0) {
@@ -209,6 +217,27 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
         if (p99_ns != 0) {
             stats.handler_ns_p99 = p99_ns;
         }
+    }
+}
+
+/// What a sample has cost: the signal as it was measured on the machine, and the handler.
+void fill_price(Profile& profile, const Recording& recording) {
+    Stats& stats = profile.stats;
+    if (!recording.end() || recording.end()->signal_cost_ns == 0 || !stats.handler_ns_mean) {
+        return;
+    }
+    const trace::SessionEnd& end = *recording.end();
+    const auto with_handler = [&](std::uint64_t signal_ns) {
+        return static_cast<double>(signal_ns) + *stats.handler_ns_mean;
+    };
+    stats.sample_cost_ns = with_handler(end.signal_cost_ns);
+    stats.sample_cost_low_ns = with_handler(end.signal_cost_low_ns);
+    stats.sample_cost_high_ns = with_handler(end.signal_cost_high_ns);
+    if (profile.is_time() && stats.clock == "cpu") {
+        const std::uint64_t now = stats.sampled + stats.booked;
+        profile.is_net = recording.taken_out().has_value();
+        stats.gross = now + recording.taken_out().value_or(0);
+        stats.net = profile.is_net ? now : now - recording.sampling_time(*stats.sample_cost_ns);
     }
 }
 
@@ -254,6 +283,9 @@ void fill_stats(Profile& profile, const Recording& recording, MetricId metric) {
     fill_threads(profile, recording);
     fill_processes(profile, recording, add_weights(profile, recording, metric));
     fill_agent_figures(profile.stats, recording);
+    if (metric == trace::kSessionMetric) {
+        fill_price(profile, recording);
+    }
     if (metric == trace::kSessionMetric && profile.stats.sampling == Sampling::on) {
         fill_achieved_hz(profile.stats, profile.is_time());
     }

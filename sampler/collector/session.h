@@ -19,6 +19,7 @@
 #include "sampler/collector/process/live_processes.h"
 #include "sampler/collector/process/unprofiled_clocks.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/sampling_price.h"
 #include "sampler/collector/session_notes.h"
 #include "sampler/collector/session_options.h"
 
@@ -130,6 +131,7 @@ private:
     std::uint64_t before_delay_ = 0;  ///< Of Recorder::earlier(), what the delay has left out.
     std::string frequencies_;         ///< That came after the first one, for people.
     std::uint32_t changes_ = 0;
+    SamplingPrice price_;
     bool over_ = false;
     std::uint64_t drains_ = 0;
 };
