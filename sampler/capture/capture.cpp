@@ -139,12 +139,29 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     return true;
 }
 
-/// Of a sample that came by this signal.
+/// How far the thread has come since the sampling thread sent for this sample.
+void count_way(ThreadSlot& slot, int sent, std::uint64_t cpu_ns, std::uint64_t period_ns) noexcept {
+    constexpr std::uint64_t kPartOfPeriod = 10;
+    const auto way = static_cast<std::int32_t>(static_cast<std::uint32_t>(clock_when_sent(cpu_ns)) -
+                                               static_cast<std::uint32_t>(sent));
+    const std::uint64_t way_ns = way > 0 ? static_cast<std::uint64_t>(way) : 0;
+    add_relaxed(slot.sent, std::uint64_t{1});
+    add_relaxed(slot.way_ns, way_ns);
+    add_relaxed(slot.late, std::uint64_t{way_ns > period_ns / kPartOfPeriod ? 1U : 0U});
+}
+
+/// Of a sample that came by this signal. The way of one that the sampling thread sent for is
+/// counted.
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
-    const bool is_look = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
-    return weigh(area.header, thread, ticks,
-                 is_look ? g_look_period_ns.load(std::memory_order_relaxed) : 0);
+    const bool is_look = info.si_code == SI_QUEUE && info.si_errno != 0;
+    const std::uint64_t look_period_ns =
+        is_look ? g_look_period_ns.load(std::memory_order_relaxed) : 0;
+    const Weight weight = weigh(area.header, thread, ticks, look_period_ns);
+    if (is_look && weight.cpu_ns != 0) {
+        count_way(*thread.slot, info.si_errno, weight.cpu_ns, look_period_ns);
+    }
+    return weight;
 }
 
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,

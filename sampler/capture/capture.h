@@ -23,8 +23,11 @@ namespace sample::capture {
 /// What our interruptions carry: perf_event_attr.sig_data, or the value of a timer's or a queued
 /// signal.
 inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01"
-/// siginfo_t::si_errno of the sampling thread's signals: its samples stand for whole periods.
-inline constexpr int kFromSamplingThread = 1;
+/// siginfo_t::si_errno of the sampling thread's signals, which no other has: the last bits of their
+/// thread's CPU clock when they were sent, in nanoseconds.
+constexpr int clock_when_sent(std::uint64_t cpu_ns) noexcept {
+    return static_cast<int>(static_cast<std::uint32_t>(cpu_ns) | 1);
+}
 /// Samples come by this signal, but for those of the source sigtrap: its default is to be ignored,
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;

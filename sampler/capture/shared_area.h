@@ -176,6 +176,11 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost;         ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> lost_zones;   ///< That the thread wanted to write,
     std::atomic<std::uint64_t> lost_others;  ///< and other records.
+    /// Samples that the sampling thread sent for, the CPU time that the thread used from sending to
+    /// sample, and those of more than a tenth of a period.
+    std::atomic<std::uint64_t> sent;
+    std::atomic<std::uint64_t> way_ns;
+    std::atomic<std::uint64_t> late;
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
 };

@@ -27,6 +27,7 @@ struct Weight {
     std::uint64_t unseen_ns = 0;
     std::uint64_t accounted_ns = 0;  ///< The thread's new value, once the sample is published.
     std::uint32_t pace = 0;          ///< The same.
+    std::uint64_t cpu_ns = 0;        ///< The thread's clock, if it was read.
 };
 
 /// Whether this expiry is to be no sample, so that the others can come at the rate that was asked
@@ -85,7 +86,7 @@ inline Weight weigh(const AreaHeader& header, const ThreadState& thread, std::ui
     const std::uint64_t elapsed = now - accounted;
     if (look_period_ns != 0) {
         const std::uint64_t paid = in_periods(elapsed, look_period_ns);
-        return {paid, 0, accounted + paid};
+        return {paid, 0, accounted + paid, 0, now};
     }
     if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
         return {regular_ns, elapsed - regular_ns, now};

@@ -101,10 +101,11 @@ private:
     void look_at_all() noexcept;
     void look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
-    [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
+    /// The thread's clock now; 0: it may not be interrupted.
+    [[nodiscard]] std::uint64_t clock_if_awake(const WatchedThread& thread) const noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
-    void interrupt(int tid) const noexcept;
+    void interrupt(int tid, std::uint64_t cpu_ns) const noexcept;
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
     [[nodiscard]] bool is_over() const noexcept;
@@ -204,16 +205,18 @@ bool SamplingThread::list_threads() noexcept {
            (count == kExpectedAtLeast && state_letter(folder_, table_.threads()[0].tid) != 'Z');
 }
 
-bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
-    if (cpu_ns_of(thread.tid) > thread.choice.cpu_ns()) {
-        return true;
+std::uint64_t SamplingThread::clock_if_awake(const WatchedThread& thread) const noexcept {
+    if (const std::uint64_t now = cpu_ns_of(thread.tid); now > thread.choice.cpu_ns()) {
+        return now;
     }
     if (thread.choice.must_be_running()) {
-        return false;
+        return 0;
     }
     const TaskState state = task_state(folder_, thread.tid);
-    return state.kind == TaskState::Kind::awake ||
-           (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+    const bool is_awake =
+        state.kind == TaskState::Kind::awake ||
+        (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+    return is_awake ? thread.choice.cpu_ns() : 0;
 }
 
 bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
@@ -233,11 +236,11 @@ bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
     return answer != capture::Interruption::comes;
 }
 
-void SamplingThread::interrupt(int tid) const noexcept {
+void SamplingThread::interrupt(int tid, std::uint64_t cpu_ns) const noexcept {
     siginfo_t info{};
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
-    info.si_errno = capture::kFromSamplingThread;
+    info.si_errno = capture::clock_when_sent(cpu_ns);
     info.si_pid = process_;
     info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, signal, as_argument(&info));
@@ -247,12 +250,14 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
     }
-    if (thread.choice.is_due(job.period_ns) &&
-        job.area->header.traced.load(std::memory_order_relaxed) == 0 &&
-        may_be_interrupted(thread)) {
+    if (!thread.choice.is_due(job.period_ns) ||
+        job.area->header.traced.load(std::memory_order_relaxed) != 0) {
+        return;
+    }
+    if (const std::uint64_t cpu_ns = clock_if_awake(thread); cpu_ns != 0) {
         thread.choice.interrupted();
         if (!moves_data(thread)) {
-            interrupt(thread.tid);
+            interrupt(thread.tid, cpu_ns);
         }
     }
 }

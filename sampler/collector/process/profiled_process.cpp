@@ -145,6 +145,9 @@ void ProfiledProcess::end(trace::EndKind kind, int code, const ProcessCounts& co
     end.handler_count = totals.samples;
     end.handler_sum_ns = clock_.ns_of(totals.ticks);
     end.handler_p99_ns = clock_.ns_of(percentile_99(totals.histogram));
+    end.sent = totals.sent;
+    end.way_ns = totals.way_ns;
+    end.late = totals.late;
     add_to(recorder_.handler_times(), totals.histogram);
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
     end.unwind_table_bytes = table_bytes_;
