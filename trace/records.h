@@ -282,7 +282,7 @@ inline constexpr auto kType<SessionEnd> = record_type(
     number("SignalCost", &SessionEnd::signal_cost_ns),
     number("SignalCostLow", &SessionEnd::signal_cost_low_ns),
     number("SignalCostHigh", &SessionEnd::signal_cost_high_ns),
-    text("OtherSource", &SessionEnd::other_source), number("OtherCost", &SessionEnd::other_cost_ns),
+    number("OtherCost", &SessionEnd::other_cost_ns), text("OtherSource", &SessionEnd::other_source),
     text("Note", &SessionEnd::note, kMaxPathBytes));
 
 /// Any record but nodes and samples, of which there are so many that they travel by themselves.

@@ -12,8 +12,8 @@
 namespace sample::source {
 
 struct SignalCost {
-    std::uint64_t ns = 0;       ///< The median of the tries.
-    std::uint64_t low_ns = 0;   ///< Of 100 such medians 95 lie between these.
+    std::uint64_t ns = 0;      ///< The median of the tries.
+    std::uint64_t low_ns = 0;  ///< Of 100 such medians 95 lie between these.
     std::uint64_t high_ns = 0;
 };
 
