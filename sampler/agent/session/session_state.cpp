@@ -139,6 +139,13 @@ void ring_doorbell() noexcept {
     raw_syscall(SYS_futex, as_argument(&g_page->doorbell), FUTEX_WAKE, 1);
 }
 
+/// The session's loop may be busy for longer; the others answer at once, or not at all.
+static void give_up(AnsweredBy by) noexcept {
+    if (by != AnsweredBy::session) {
+        leave_word();
+    }
+}
+
 bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, std::uint64_t most_ns,
               AnsweredBy by) noexcept {
     const auto collector = static_cast<int>(g_collector_pid);
@@ -167,9 +174,7 @@ bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, std::uint64
             return false;
         }
         if (may_look ? !patience.goes_on() : counted_ns >= quiet_ns) {
-            if (!by_loop) {
-                leave_word();
-            }
+            give_up(by);
             return false;
         }
     }
