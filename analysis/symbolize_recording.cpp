@@ -4,7 +4,6 @@
 #include "analysis/load_profile.h"
 #include "core/option_values.h"
 #include "core/regular_file.h"
-#include "core/text.h"
 #include "trace/packed.h"
 #include "trace/records.h"
 #include "trace/symbol_codec.h"
@@ -188,11 +187,7 @@ symbolize::ModuleIdentity module_identity(const trace::Module& module, const Mod
         file.kind = symbolize::CodeKind::kernel;
     }
     if (const auto other = files.find(module.id); other != files.end()) {
-        if (other->second.empty()) {
-            file.path = std::string{without_deleted(module.path)}.append(kDeleted);
-        } else {
-            file.other_paths.push_back(other->second);
-        }
+        file.other_paths.push_back(other->second);
     }
     return file;
 }

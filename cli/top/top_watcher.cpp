@@ -24,12 +24,16 @@ constexpr int kRest = 20;
 constexpr int kTickMs = 200;
 
 std::uint64_t now_ns() {
-    return read_kernel_clock_ns(CLOCK_MONOTONIC);
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                          std::chrono::steady_clock::now().time_since_epoch())
+                                          .count());
 }
 
 /// Of the thread that calls.
 std::chrono::nanoseconds thread_cpu() {
-    return std::chrono::nanoseconds{read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
 analysis::LiveNaming naming_of(const TopOptions& options) {

@@ -15,7 +15,6 @@
 #include "cli/top/top_signals.h"
 #include "cli/top/top_state.h"
 #include "core/fd.h"
-#include "core/kernel_clock.h"
 #include "core/result.h"
 
 #include <atomic>
@@ -48,7 +47,7 @@ public:
     int finish(bool shows_end);
 
 private:
-    using Clock = KernelClock;
+    using Clock = std::chrono::steady_clock;
 
     TopWatcher(const TopOptions& options, std::unique_ptr<analysis::RecordQueue> queue, Fd over);
 

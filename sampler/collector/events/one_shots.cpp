@@ -1,6 +1,5 @@
 #include "sampler/collector/events/one_shots.h"
 
-#include "core/kernel_clock.h"
 #include "sampler/capture/capture.h"
 #include "sampler/collector/events/gatekeeper.h"
 #include "sampler/collector/process/area_mapping.h"
@@ -63,7 +62,10 @@ TaskClocks read_clocks(const Fd& schedstat) {
 }
 
 std::uint64_t own_cpu_ns() {
-    return read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+           static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 /// Of a thread of another process.
@@ -98,7 +100,7 @@ void OneShots::watch(pid_t pid, std::shared_ptr<AreaMapping> image) {
     const std::lock_guard lock{mutex_};
     Process& process = processes_.emplace_back();
     process.image = std::move(image);
-    process.folder = open_task_folder(pid);
+    process.folder = Fd{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (processes_.size() == 1) {
         changed_.notify_all();
     }
@@ -131,7 +133,7 @@ bool OneShots::switches_often(const TaskClocks& done) const {
 }
 
 void OneShots::run() {
-    auto next_look = KernelClock::now() + kLookAround;
+    auto next_look = std::chrono::steady_clock::now() + kLookAround;
     std::unique_lock lock{mutex_};
     while (!stopping_) {
         if (processes_.empty()) {
@@ -143,7 +145,7 @@ void OneShots::run() {
                         [](const Process& each) { return each.by_one_shots; })) {
             const std::uint64_t interval = interval_ns();
             wake = std::min(
-                wake, KernelClock::now() +
+                wake, std::chrono::steady_clock::now() +
                           std::chrono::nanoseconds{interval / 4 + random_below(interval / 2)});
         }
         changed_.wait_until(lock, wake);
@@ -155,9 +157,9 @@ void OneShots::run() {
                 }
             }
         });
-        if (KernelClock::now() >= next_look) {
+        if (std::chrono::steady_clock::now() >= next_look) {
             visit_some([this](Process& process) { look_at(process); });
-            next_look = KernelClock::now() + kLookAround;
+            next_look = std::chrono::steady_clock::now() + kLookAround;
         }
     }
 }
