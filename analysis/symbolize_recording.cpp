@@ -4,6 +4,7 @@
 #include "analysis/load_profile.h"
 #include "core/option_values.h"
 #include "core/regular_file.h"
+#include "core/text.h"
 #include "trace/packed.h"
 #include "trace/records.h"
 #include "trace/symbol_codec.h"
@@ -187,7 +188,11 @@ symbolize::ModuleIdentity module_identity(const trace::Module& module, const Mod
         file.kind = symbolize::CodeKind::kernel;
     }
     if (const auto other = files.find(module.id); other != files.end()) {
-        file.other_paths.push_back(other->second);
+        if (other->second.empty()) {
+            file.path = std::string{without_deleted(module.path)}.append(kDeleted);
+        } else {
+            file.other_paths.push_back(other->second);
+        }
     }
     return file;
 }

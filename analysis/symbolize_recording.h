@@ -18,7 +18,7 @@
 
 namespace sample::analysis {
 
-/// As collector::Recorder::module_files() gives them.
+/// As collector::Recorder::module_files() gives them: empty where what ran is nowhere any more.
 using ModuleFiles = std::map<ModuleId, std::string>;
 /// As collector::Recorder::readers() gives them.
 using ModuleReaders = std::map<ModuleId, std::shared_ptr<const FileRights>>;

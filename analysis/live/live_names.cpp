@@ -1,12 +1,11 @@
 #include "analysis/live/live_names.h"
 
 #include "core/file_rights.h"
-#include "core/units.h"
+#include "core/kernel_clock.h"
 #include "symbolize/symbolizer.h"
 
 #include <sys/resource.h>
 
-#include <ctime>
 #include <utility>
 
 namespace sample::analysis {
@@ -17,10 +16,7 @@ constexpr std::chrono::seconds kBetweenRounds{1};
 
 /// Of the thread that calls.
 std::uint64_t thread_cpu_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
-           static_cast<std::uint64_t>(time.tv_nsec);
+    return read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace

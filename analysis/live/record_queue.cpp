@@ -1,18 +1,17 @@
 #include "analysis/live/record_queue.h"
 
+#include "core/kernel_clock.h"
+
 #include <sys/eventfd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <variant>
 
 namespace sample::analysis {
 namespace {
 
 std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
+    return read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 }  // namespace

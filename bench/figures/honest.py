@@ -2,10 +2,13 @@
 get must be what the clocks say. Each function measures, and adds rows to the table."""
 import json
 import os
+import re
+import resource
+import shutil
 import statistics
 import time
 
-from harness import Failed, note, run, sysctl, told, told_all
+from harness import Bench, Failed, note, run, sysctl, told, told_all
 
 HZ = {"1k": 1_000, "10k": 10_000}
 UNSEEN = "[kernel, caller unseen]"
@@ -282,8 +285,43 @@ def throttling(bench, table):
                   "said" if throttled else "not said", said == throttled, 1)
 
 
+def sleepers(bench, table):
+    """Processes that sleep, and more of them than processors: what is spent on them."""
+    def spent_s(action):
+        """CPU time of everything that it started."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        action()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    seconds = "%g" % max(1, bench.seconds(4))
+    _, seen = bench.record(["sleep", seconds])
+    sources_note(bench, seen)
+    share = seen.stats["agent_cpu_us"] / seen.stats["wall_us"]
+    table.row(bench.named("one process that sleeps, 10 kHz: of a core"), "%.3f %%" % (100 * share),
+              "<= 1 %", share <= 0.01, 1)
+    sleeping = ["sh", "-c", "for i in $(seq 100); do sleep %s & done; wait" % seconds]
+    ours = spent_s(lambda: bench.record(sleeping, "1k", report=False))
+    sigtrap = Bench(bench.build, bench.sample_path, bench.agent_path, bench.quick, "sigtrap")
+    theirs = spent_s(lambda: sigtrap.record(sleeping, "1k", report=False))
+    table.row(bench.named("100 processes that sleep %s s: CPU above sigtrap's" % seconds),
+              "%.2f s" % (ours - theirs), "<= 0.3 s", ours - theirs <= 0.3, 1)
+    if not shutil.which("hackbench"):
+        raise Failed("install rt-tests for hackbench")
+    rounds = bench.count(7, 1)
+    took = {"bare": [], "sampled": []}
+    for _ in range(rounds):
+        for variant, list_of in took.items():
+            command = ["hackbench", "-g", "5"]
+            done = run(command) if variant == "bare" else bench.record(command, "1k")[0]
+            list_of.append(float(re.search(rb"^Time: ([0-9.]+)", done.stdout, re.M).group(1)))
+    ratio = statistics.median(took["sampled"]) / statistics.median(took["bare"])
+    table.row(bench.named("hackbench -g 5 at 1 kHz / bare"), "%.2f" % ratio, "<= 1.3", ratio <= 1.3,
+              rounds)
+
+
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
        "lockstep-default": lockstep_default,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
-       "exec-cost": exec_cost, "throttling": throttling}
+       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling}

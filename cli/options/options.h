@@ -167,8 +167,9 @@ struct TraceOptions {
 };
 
 inline constexpr const char* kControlActions =
-    "status, start, stop, pause, resume, freq, time, cancel, dump, data";
+    "status, start, stop, pause, resume, freq, time, cancel, channels, dump, data";
 inline constexpr const char* kStatusAction = "status";
+inline constexpr const char* kChannelsAction = "channels";
 inline constexpr const char* kDumpAction = "dump";
 inline constexpr const char* kDataAction = "data";
 
@@ -210,6 +211,11 @@ void declare_debug_folders(OptionParser& parser, std::vector<std::string>& folde
 /// --from, which also says what a foreign file is, --to, --between, --in-frames, --in-zone, --by
 /// and --zones.
 void declare_labels(OptionParser& parser, analysis::ProfileChoice& choice);
+
+/// The channels that `text`, the value of `option`, names: separated by commas, presets replaced by
+/// what they stand for.
+[[nodiscard]] Result<std::string> parse_channels(const std::string& option,
+                                                 const std::string& text);
 
 /// Text for standard output: --help and --version.
 struct Text {

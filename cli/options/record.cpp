@@ -87,7 +87,8 @@ constexpr ChannelName kChannels[] = {
 constexpr Preset kPresets[] = {
     {"default", "each of them but memory", "cpu,frame,bookmark,region,counter,log"},
     {"light", "what is rare: no zones and no counters", "frame,bookmark,region,log"},
-    {"all", "every channel, those that the program declares, too", capture::kAllChannels}};
+    {"all", "every channel, those that the program declares, too", capture::kAllChannels},
+    {"none", "none of them, until sample control PID channels names some", capture::kNoChannels}};
 
 std::string list_of_channels() {
     std::string text = "channels of every program:\n";
@@ -115,27 +116,14 @@ std::string_view channels_of(std::string_view name) {
 }
 
 Read channels(std::string& target) {
-    return {[&](const std::string& option, const std::string& text) -> Result<void> {
-                target.clear();
-                for (std::size_t begin = 0; begin <= text.size();) {
-                    const std::size_t end = std::min(text.find(',', begin), text.size());
-                    const std::string name = text.substr(begin, end - begin);
-                    if (name.empty()) {
-                        return refuse(
-                            "{} '{}' has an empty name: write channels, separated by "
-                            "commas, e.g. default,physics",
-                            option, text);
-                    }
-                    target.append(target.empty() ? "" : ",").append(channels_of(name));
-                    begin = end + 1;
-                }
-                if (target.size() >= capture::kMostWantedBytes) {
-                    return refuse("{}: too many channels", option);
-                }
-                return {};
-            },
-            "default, light, all, cpu, frame, bookmark, region, counter, log, memory, itt, nvtx, "
-            "openmp"};
+    return {
+        [&](const std::string& option, const std::string& text) -> Result<void> {
+            SAMPLE_TRY(names, parse_channels(option, text));
+            target = std::move(names);
+            return {};
+        },
+        "default, light, all, none, cpu, frame, bookmark, region, counter, log, memory, itt, nvtx, "
+        "openmp"};
 }
 
 Read duration(std::optional<std::chrono::nanoseconds>& target) {
@@ -432,6 +420,26 @@ void declare_names(OptionParser& parser, RecordOptions& options) {
 }
 
 }  // namespace
+
+Result<std::string> parse_channels(const std::string& option, const std::string& text) {
+    std::string all;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const std::string name = text.substr(begin, end - begin);
+        if (name.empty()) {
+            return refuse(
+                "{} '{}' has an empty name: write channels, separated by commas, e.g. "
+                "default,physics",
+                option, text);
+        }
+        all.append(all.empty() ? "" : ",").append(channels_of(name));
+        begin = end + 1;
+    }
+    if (all.size() >= capture::kMostWantedBytes) {
+        return refuse("{}: too many channels", option);
+    }
+    return all;
+}
 
 void declare(OptionParser& parser, RecordOptions& options) {
     using control::Source;

@@ -536,6 +536,7 @@ void declare(OptionParser& parser, ControlOptions& options) {
                     "  pause, resume       The same, but a countdown goes on\n"
                     "  freq 10k            Sample more often, or less\n"
                     "  time 1m, cancel     Stop by itself after that; do not\n"
+                    "  channels default,physics   What programs say: as --trace, or none\n"
                     "  dump FILE           The recording so far, as a file\n"
                     "  data                The callgraph so far, as JSON",
                     R"(
@@ -553,8 +554,8 @@ Examples:
         }
         const Words<bool> actions{{"status", false}, {"start", true},   {"stop", false},
                                   {"pause", false},  {"resume", false}, {"freq", true},
-                                  {"time", true},    {"cancel", false}, {"dump", true},
-                                  {"data", false}};
+                                  {"time", true},    {"cancel", false}, {"channels", true},
+                                  {"dump", true},    {"data", false}};
         SAMPLE_TRY(takes_words, find_word(actions, "sample control", (*words)[1]));
         options.target = (*words)[0];
         options.action = (*words)[1];
@@ -564,6 +565,13 @@ Examples:
         }
         if (options.action == kDumpAction && options.arguments.size() != 1) {
             return refuse("write sample control PID|NAME dump FILE");
+        }
+        if (options.action == kChannelsAction) {
+            if (options.arguments.size() != 1) {
+                return refuse("write sample control PID|NAME channels NAME,NAME,...");
+            }
+            SAMPLE_TRY(channels, parse_channels("channels", options.arguments.front()));
+            options.arguments.front() = std::move(channels);
         }
         return {};
     });

@@ -87,7 +87,7 @@ std::string why_not(const std::string& path) {
     if (!facts.is_x86_64) {
         return path + " is not a 64-bit x86 program";
     }
-    if (facts.interpreter.empty()) {
+    if (facts.interpreter.empty() && !facts.is_loader) {
         return path + " is statically linked: no library can be preloaded into it";
     }
     if (facts.interpreter.find("ld-musl") != std::string::npos) {

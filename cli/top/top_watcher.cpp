@@ -24,16 +24,12 @@ constexpr int kRest = 20;
 constexpr int kTickMs = 200;
 
 std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
+    return read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
 /// Of the thread that calls.
 std::chrono::nanoseconds thread_cpu() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+    return std::chrono::nanoseconds{read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID)};
 }
 
 analysis::LiveNaming naming_of(const TopOptions& options) {

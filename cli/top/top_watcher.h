@@ -15,6 +15,7 @@
 #include "cli/top/top_signals.h"
 #include "cli/top/top_state.h"
 #include "core/fd.h"
+#include "core/kernel_clock.h"
 #include "core/result.h"
 
 #include <atomic>
@@ -47,7 +48,7 @@ public:
     int finish(bool shows_end);
 
 private:
-    using Clock = std::chrono::steady_clock;
+    using Clock = KernelClock;
 
     TopWatcher(const TopOptions& options, std::unique_ptr<analysis::RecordQueue> queue, Fd over);
 

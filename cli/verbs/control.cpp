@@ -18,8 +18,6 @@
 namespace sample::cli {
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
 std::string value_of(const ControlReply& reply, const std::string& key) {
     const auto at = reply.find(key);
     return at != reply.end() ? at->second : std::string{};
@@ -36,6 +34,22 @@ std::string sampling_text(const ControlReply& reply) {
     return fmt::format("{} at {} Hz", value_of(reply, "state"), grouped(number_of(reply, "freq")));
 }
 
+std::string switched_text(const ControlReply& reply) {
+    std::string text =
+        fmt::format("channels that are on: {}\n", printable(value_of(reply, "channels")));
+    if (reply.contains("unknown")) {
+        text += fmt::format("no program of the session has this channel yet: {}\n",
+                            printable(value_of(reply, "unknown")));
+    }
+    if (const std::uint64_t left = number_of(reply, "left"); left != 0) {
+        text += fmt::format(
+            "{} did not follow: its memory may not be written to, or it loads a "
+            "library just now and follows then\n",
+            counted(left, "process"));
+    }
+    return text;
+}
+
 std::string status_text(const ControlReply& reply) {
     std::string text = fmt::format(
         "{}\n  collector  {}\n  command    {} (pid {})\n  since      {} ago\n",
@@ -44,11 +58,32 @@ std::string status_text(const ControlReply& reply) {
     if (reply.contains("left_ms")) {
         text += fmt::format("  stops in   {}\n", session_length(number_of(reply, "left_ms")));
     }
+    if (reply.contains("channels")) {
+        text += fmt::format("  channels   {}\n", printable(value_of(reply, "channels")));
+    }
     if (reply.contains("file")) {
         text += fmt::format("  recording  {}, {} bytes so far\n",
                             printable(value_of(reply, "file")), grouped(number_of(reply, "bytes")));
     }
     return text;
+}
+
+/// The file of a dump is ours to write.
+std::string request_line(const ControlOptions& options) {
+    std::string line = options.action;
+    if (options.action != kDumpAction) {
+        for (const std::string& argument : options.arguments) {
+            line += " " + argument;
+        }
+    }
+    return line;
+}
+
+std::string reply_text(const std::string& action, const ControlReply& reply) {
+    if (action == kStatusAction) {
+        return status_text(reply);
+    }
+    return action == kChannelsAction ? switched_text(reply) : sampling_text(reply) + "\n";
 }
 
 struct Running {
@@ -72,25 +107,16 @@ std::vector<Running> running_sessions() {
 
 Result<int> run(const ControlOptions& options) {
     SAMPLE_TRY(client, find_session(options.target));
-    std::string line = options.action;
-    if (options.action != kDumpAction) {
-        for (const std::string& argument : options.arguments) {
-            line += " " + argument;
-        }
-    }
-    SAMPLE_TRY(reply, client.ask(line));
-    if (options.action == kDumpAction) {
-        SAMPLE_CHECK(write_file_atomically(
-            options.arguments.front(),
-            [&client, bytes = number_of(reply, "bytes")](int fd) {
-                return client.copy_recording(fd, bytes);
-            },
-            options.force));
-    } else if (options.action == kDataAction) {
+    SAMPLE_TRY(reply, client.ask(request_line(options)));
+    if (options.action == kDataAction) {
         SAMPLE_CHECK(client.copy_json(STDOUT_FILENO));
+    } else if (options.action != kDumpAction) {
+        SAMPLE_CHECK(write_to_stdout(reply_text(options.action, reply)));
     } else {
-        SAMPLE_CHECK(write_to_stdout(
-            options.action == kStatusAction ? status_text(reply) : sampling_text(reply) + "\n"));
+        const auto copy = [&client, bytes = number_of(reply, "bytes")](int fd) {
+            return client.copy_recording(fd, bytes);
+        };
+        SAMPLE_CHECK(write_file_atomically(options.arguments.front(), copy, options.force));
     }
     return kExitOk;
 }

@@ -142,7 +142,8 @@ struct sample_trace_listener {
     void (*memory_alloc)(const struct sample_trace_allocation* allocation);
 };
 
-/* All of them but listen: async-signal-safe, thread-safe, without a lock. */
+/* All of them but listen, add_channel and remove_channel: async-signal-safe, without a lock. All
+ * are thread-safe. */
 struct sample_trace_functions {
     uint32_t version;
     uint32_t bytes;

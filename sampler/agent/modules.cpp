@@ -5,6 +5,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/ring_records.h"
 #include "sampler/source/own_descriptors.h"
+#include "sampler/source/tasks.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -44,6 +45,7 @@ constinit std::size_t g_count = 0;
 constinit std::array<unwind::ModuleTable, 4> g_tables{};
 constinit std::uint64_t g_generation = 0;
 constinit std::array<char, PATH_MAX> g_executable{};
+constinit const char* g_executable_link = nullptr;  ///< That leads to it, whatever its name.
 
 void index_module(const dl_phdr_info& info, const char* path, unwind::Module& module,
                   unwind::cfi::FrameIndex& index) noexcept {
@@ -59,6 +61,31 @@ void index_module(const dl_phdr_info& info, const char* path, unwind::Module& mo
         if (fd >= 0 && unwind::build_index(static_cast<int>(fd), source, g_index_budget, index) ==
                            unwind::IndexResult::built) {
             module.index = &index;
+        }
+    });
+    errno = saved_errno;
+}
+
+/// The path of the program's file, as the kernel has it, to open and to tell.
+void find_executable() noexcept {
+    constexpr const char* kOwnFile = "/proc/thread-self/exe";
+    const auto read_link = [](const char* link) noexcept {
+        capture::raw_syscall(SYS_readlink, capture::as_argument(link),
+                             capture::as_argument(g_executable.data()), g_executable.size() - 1);
+    };
+    g_executable_link = kOwnFile;
+    if (!is_run_by_loader()) {
+        read_link(kOwnFile);
+        return;
+    }
+    g_executable_link = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const int saved_errno = errno;
+    source::with_own_descriptors([&]() noexcept {
+        const long fd =
+            capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(g_executable_link),
+                                 O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd >= 0) {
+            read_link((source::ShortPath{"/proc/thread-self/fd/"} << static_cast<int>(fd)).c_str());
         }
     });
     errno = saved_errno;
@@ -109,8 +136,7 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     description.path = info->dlpi_name;
     const std::uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
     if (g_count == 0) {
-        capture::raw_syscall(SYS_readlink, capture::as_argument("/proc/self/exe"),
-                             capture::as_argument(g_executable.data()), g_executable.size() - 1);
+        find_executable();
         description.path = g_executable.data();
     } else if (vdso != 0 && module.span.contains(vdso)) {
         description.path = "[vdso]";
@@ -125,7 +151,7 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     description.build_id_bytes = build_id.size();
     unwind::cfi::FrameIndex& index = g_indexes[g_count];
     if (g_count == 0) {
-        index_module(*info, "/proc/self/exe", module, index);
+        index_module(*info, g_executable_link, module, index);
     } else if (description.flags == 0 &&
                unwind::may_need_index(module.local_tables(), module.code.end - module.code.begin)) {
         index_module(*info, description.path, module, index);
@@ -154,6 +180,11 @@ void begin_unload() noexcept {
     unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
     next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
     capture::begin_unload(&next);
+}
+
+bool is_run_by_loader() noexcept {
+    // The kernel has loaded no other file beside the one that it runs. Source: getauxval(3).
+    return getauxval(AT_BASE) == 0;
 }
 
 const unwind::IndexBudget& index_budget() noexcept {

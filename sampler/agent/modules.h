@@ -30,6 +30,10 @@ void begin_unload() noexcept;
 /// Writes one record a module into the area. Safe in a forked child.
 void report_modules() noexcept;
 
+/// Whether the program was run by naming the loader (`ld-linux-x86-64.so.2 PROGRAM`). Then the
+/// process's file is the loader's, and the program's is what the loader says. Async-signal-safe.
+[[nodiscard]] bool is_run_by_loader() noexcept;
+
 /// Whether `address` lies in a module that Go's linker made.
 ///
 /// In a program with libc (cgo, c-shared) Go's runtime sets its handlers by libc's sigaction, but

@@ -45,13 +45,13 @@ Fd open_code(pid_t pid, const Mapping& mapping) {
         return mapped;
     }
     if (collector::executable_of(pid) == mapping.path) {
-        return open_regular(collector::proc_path(pid, "exe"));
+        return open_regular(collector::living_path(pid, "exe"));
     }
     if (mapping.path.ends_with(kDeleted)) {
         return {};
     }
     const Fd root{
-        ::open(collector::proc_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+        ::open(collector::living_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     return root.is_open() ? open_regular(collector::open_in(root, mapping.path.c_str(), O_PATH))
                           : open_regular(mapping.path);
 }

@@ -17,6 +17,7 @@
 namespace sample::attach {
 namespace {
 
+using collector::living_path;
 using collector::proc_path;
 
 std::string name_in_words(pid_t pid) {
@@ -96,6 +97,11 @@ Result<void> check_target(pid_t pid) {
             ErrorCode::invalid_argument,
             "process " + std::to_string(pid) + " is sample itself: name the process to record");
     }
+    if (!collector::has_own_proc()) {
+        return unexpected(ErrorCode::unsupported,
+                          "/proc shows another pid namespace, with other numbers: mount this one's "
+                          "(mount -t proc proc /proc, or unshare --mount-proc)");
+    }
     const std::string status = collector::status_of(pid);
     const char state = state_in(status);
     if (state == '\0') {
@@ -121,7 +127,7 @@ Result<void> check_target(pid_t pid) {
             name_in_words(pid) +
                 " is a thread of the kernel, which runs no program: name another one");
     }
-    const collector::ElfFacts program = collector::read_elf_facts(proc_path(pid, "exe"));
+    const collector::ElfFacts program = collector::read_elf_facts(living_path(pid, "exe"));
     if (program.is_elf && !program.is_x86_64) {
         return unexpected(ErrorCode::unsupported,
                           name_in_words(pid) +

@@ -10,6 +10,7 @@
 // in it until the child has copied what it has to its own (instrument/definitions.h).
 #pragma once
 
+#include "sampler/capture/channel_table.h"
 #include "sampler/capture/lane_records.h"
 
 #include <array>
@@ -52,8 +53,6 @@ inline constexpr std::size_t kMostDefinitionBytes = 640;
 inline constexpr std::size_t kMostDefinitions = std::size_t{1} << 16U;
 static_assert(kMostDefinitions <= std::size_t{1} << (kTickBits - kNearTickBits));
 inline constexpr std::size_t kMostWantedBytes = 2048;
-/// Among the wanted channels: every one is wanted.
-inline constexpr const char* kAllChannels = "all";
 
 /// One frame of a call stack, and below it its caller's entry. Its place in the table is its
 /// number.
@@ -74,8 +73,8 @@ constexpr std::uint64_t call_stack_root(std::uint64_t generation, std::uint32_t 
 }
 
 struct DefinitionStore {
-    /// Names of the channels that are on from the beginning, separated by commas. By the collector,
-    /// before the agent sees it.
+    /// Names of the channels that are on, separated by commas. By the collector, which holds the
+    /// channels when it changes them.
     std::array<char, kMostWantedBytes> wanted{};
 
     std::atomic<std::uint32_t> next;       ///< Number that is given out next, less one: 0 is none.
@@ -88,6 +87,11 @@ struct DefinitionStore {
     /// What threads wanted to say that have no slot, or had said good-bye.
     std::atomic<std::uint64_t> lost_zones;
     std::atomic<std::uint64_t> lost_others;
+
+    // See channel_table.h.
+    std::atomic<std::uint32_t> channels_holder;  ///< A futex, which nobody wakes.
+    std::atomic<std::uint64_t> channels;         ///< Where the ChannelTable is; 0: not known yet.
+    std::atomic<std::uint64_t> channels_token;
 
     /// Where in `text`, in words and plus one.
     alignas(4096) std::array<std::atomic<std::uint32_t>, kMostDefinitions> places;

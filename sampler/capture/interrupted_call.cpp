@@ -139,7 +139,8 @@ long number_before(const gregset_t& regs) noexcept {
     const iovec here{code.data(), code.size()};
     const iovec there{reinterpret_cast<void*>(regs[REG_RIP] - static_cast<greg_t>(code.size())),
                       code.size()};
-    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), as_argument(&here), 1,
+    // By the thread's own id: the process's is its first thread's, which may have left.
+    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
                     as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
         code[5] != 0x0f || code[6] != 0x05) {
         return -1;

@@ -71,6 +71,37 @@ void wait_until(const Done& done) noexcept {
     }
 }
 
+/// Of the library that is mapped there, as it lies in memory: its file may be another one by now.
+/// Empty if it has none, or that cannot be read. Source: gABI, Note Section.
+std::span<const std::uint8_t> build_id_at(std::uint64_t start, std::uint64_t end,
+                                          std::uint64_t bias) noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    constexpr std::uint32_t kGnu = 0x00554e47;
+    constexpr std::uint64_t kHeadBytes = sizeof(ElfW(Nhdr)) + sizeof kGnu;
+    for (const ElfW(Phdr) & header : unwind::mapped_headers(start)) {
+        std::uint64_t at = bias + header.p_vaddr;
+        const std::uint64_t notes_end = at + header.p_memsz;
+        if (header.p_type != PT_NOTE || header.p_memsz > kPage || at < start || notes_end > end ||
+            !unwind::readable_page(at) || !unwind::readable_page(notes_end - 1)) {
+            continue;
+        }
+        while (at + kHeadBytes <= notes_end) {
+            const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+            const std::uint64_t bytes = at + sizeof *note + ((note->n_namesz + 3ULL) & ~3ULL);
+            const std::uint64_t next = bytes + ((note->n_descsz + 3ULL) & ~3ULL);
+            if (next > notes_end) {
+                break;
+            }
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof kGnu &&
+                *reinterpret_cast<const std::uint32_t*>(note + 1) == kGnu) {
+                return {reinterpret_cast<const std::uint8_t*>(bytes), note->n_descsz};
+            }
+            at = next;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 LibraryReader::LibraryReader() noexcept : index_{index_by(this)} {
@@ -195,6 +226,9 @@ void report_new_libraries(Area& area, ThreadState& thread, const unwind::ModuleT
             module.bias = found.dlfo_link_map->l_addr;
             module.flags = kModulePlugin;
             module.path = found.dlfo_link_map->l_name;
+            const auto build_id = build_id_at(module.start, module.end, module.bias);
+            module.build_id = build_id.data();
+            module.build_id_bytes = build_id.size();
             write_module(area, thread, module);
         }
     }

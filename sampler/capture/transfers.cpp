@@ -82,6 +82,10 @@ ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {
     return nullptr;
 }
 
+bool is_in_transfer(const ThreadState& thread) noexcept {
+    return thread.transfer.load(std::memory_order_relaxed) > kSignalComes;
+}
+
 Interruption ask_to_interrupt(ThreadState& thread) noexcept {
     std::uintptr_t seen = kNone;
     if (thread.transfer.compare_exchange_strong(seen, kSignalComes)) {

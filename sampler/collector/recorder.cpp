@@ -19,6 +19,9 @@ constexpr std::array<const char*, kPseudoCount> kPseudoModules{
     trace::kWaitNotSeen,    trace::kTooManyThreads,
 };
 
+/// Of a module's file, which may be written to when it is looked for.
+constexpr std::uint8_t kMostTries = 4;
+
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
 
@@ -108,9 +111,28 @@ void Recorder::note_reader(ModuleId module) {
     readers_.try_emplace(module, std::move(reader));
 }
 
-ModuleId Recorder::module(const trace::Module& module) {
+FileIdentity identity_at(const char* path, int folder) {
+    // Not fstat(), which tells of other times at each call where clocks are faked.
+    struct statx info = {};
+    constexpr unsigned kWanted = STATX_INO | STATX_SIZE | STATX_MTIME;
+    if (::statx(folder, path, AT_EMPTY_PATH, kWanted, &info) != 0) {
+        return {};
+    }
+    return {std::uint64_t{info.stx_dev_major} << 32U | info.stx_dev_minor, info.stx_ino,
+            info.stx_size, info.stx_mtime.tv_sec * 1'000'000'000 + info.stx_mtime.tv_nsec};
+}
+
+FileIdentity identity_of(const Fd& file) {
+    return file.is_open() ? identity_at("", file.get()) : FileIdentity{};
+}
+
+Recorder::ModuleKey Recorder::key_of(const trace::Module& module, const FileIdentity& file) {
+    return {module.path, module.build_id, module.build_id.empty() ? file : FileIdentity{}};
+}
+
+ModuleId Recorder::module(const trace::Module& module, const FileIdentity& file) {
     auto& known = modules_[module.plugin ? 1 : 0];
-    auto at = known.find({module.path, module.build_id});
+    auto at = known.find(key_of(module, file));
     if (at == known.end()) {
         if (!has_room_for(module)) {
             return pseudo(Pseudo::unknown_code);
@@ -118,15 +140,18 @@ ModuleId Recorder::module(const trace::Module& module) {
         trace::Module named = module;
         named.id = ModuleId{next_module_++};
         sink_.record(named);
-        at = known.emplace(std::pair{module.path, module.build_id}, named.id).first;
+        at = known.emplace(key_of(module, file), named.id).first;
+        if (module.build_id.empty() && file != FileIdentity{}) {
+            without_id_.emplace(named.id, FileWithoutId{module.path, file});
+        }
     }
     note_reader(at->second);
     return at->second;
 }
 
-ModuleId Recorder::known_module(const trace::Module& module) const {
+ModuleId Recorder::known_module(const trace::Module& module, const FileIdentity& file) const {
     const auto& known = modules_[module.plugin ? 1 : 0];
-    const auto at = known.find({module.path, module.build_id});
+    const auto at = known.find(key_of(module, file));
     return at == known.end() ? ModuleId{} : at->second;
 }
 
@@ -168,10 +193,10 @@ bool Recorder::wants_file(ModuleId module) {
         return false;
     }
     asked_files_.resize(std::max<std::size_t>(asked_files_.size(), std::size_t{module.value} + 1));
-    if (asked_files_[module.value]) {
+    if (asked_files_[module.value] == kMostTries || kept_files_.contains(module)) {
         return false;
     }
-    asked_files_[module.value] = true;
+    ++asked_files_[module.value];
     return has_room_for_file();
 }
 
@@ -199,6 +224,7 @@ void Recorder::keep_copy(ModuleId module, std::span<const FilePart> parts, const
         }
         if (is_whole && (last == nullptr || append(copy, *last, last_bytes))) {
             copied_bytes_ += bytes;
+            copies_.insert(module);
             keep_file(module, std::move(copy));
             return;
         }
@@ -211,6 +237,15 @@ std::map<ModuleId, std::string> Recorder::module_files() const {
     std::map<ModuleId, std::string> files;
     for (const auto& [module, file] : kept_files_) {
         files.emplace(module, "/proc/self/fd/" + std::to_string(file.get()));
+    }
+    for (const auto& [module, file] : without_id_) {
+        // Nothing else would tell that it is not what ran.
+        const auto kept = kept_files_.find(module);
+        const FileIdentity now =
+            kept != kept_files_.end() ? identity_of(kept->second) : identity_at(file.path.c_str());
+        if (now != file.identity && !copies_.contains(module)) {
+            files[module].clear();
+        }
     }
     return files;
 }

@@ -16,13 +16,17 @@
 #include "trace/node_table.h"
 #include "trace/record_sink.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,6 +53,17 @@ struct Beyond {
     std::uint64_t said = 0;     ///< and other things that they wanted to say.
     std::uint64_t notes = 0;
 };
+
+/// Which file it is, and as it was when it was changed last; all 0: that is not known.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t changed_ns = 0;
+    auto operator<=>(const FileIdentity&) const = default;
+};
+[[nodiscard]] FileIdentity identity_of(const Fd& file);
+[[nodiscard]] FileIdentity identity_at(const char* path, int folder = AT_FDCWD);
 
 /// Pseudo modules, in the order of their ids.
 enum class Pseudo : std::uint8_t {
@@ -91,12 +106,13 @@ public:
     ProcessId add_process(trace::Process process);
     ThreadId add_thread(trace::Thread thread);
     [[nodiscard]] bool has_room_for_threads() const { return next_thread_ <= kMostThreads; }
-    /// The id of a file of code; the same for the same path, build-id and flag; unknown code's
-    /// where there is no room. Its files are to be read as whom this thread acts as (ActingAs), or
-    /// as ourselves once that was so.
-    ModuleId module(const trace::Module& module);
+    /// The id of a file of code; the same for the same path, build-id, flag and, where there is no
+    /// build-id, file; unknown code's where there is no room. Its files are to be read as whom this
+    /// thread acts as (ActingAs), or as ourselves once that was so.
+    ModuleId module(const trace::Module& module, const FileIdentity& file = {});
     /// The id that such a module has already; none if it has none.
-    [[nodiscard]] ModuleId known_module(const trace::Module& module) const;
+    [[nodiscard]] ModuleId known_module(const trace::Module& module,
+                                        const FileIdentity& file = {}) const;
     /// The id of a module that is nobody else's, whatever its path.
     ModuleId own_module(trace::Module module);
     /// As whom else than ourselves to read a module's files.
@@ -113,7 +129,7 @@ public:
     /// The node below `parent`; none if it is new and there is no room. Hot.
     NodeId node(NodeId parent, ModuleId module, std::uint64_t address);
 
-    /// True once for each module, as long as there is room for more files.
+    /// True a few times for each module, until it is kept, as long as there is room for more files.
     bool wants_file(ModuleId module);
     /// Where a module can be read once the process and its files are gone. The first file counts.
     void keep_file(ModuleId module, Fd file);
@@ -123,8 +139,8 @@ public:
     /// Keeps `parts`, one behind the other, and behind them what `last`, which may be nullptr, has.
     void keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last);
     [[nodiscard]] const std::map<ModuleId, Fd>& kept_files() const { return kept_files_; }
-    /// Paths under which modules can be read whose own files may be gone or have changed: those
-    /// of code made at run time. As long as this lives.
+    /// Paths under which modules can be read whose own files may be gone or have changed: as long
+    /// as this lives. Empty: what ran can be read nowhere any more.
     [[nodiscard]] std::map<ModuleId, std::string> module_files() const;
 
     /// A line that a person should see with the recording. Said once.
@@ -166,14 +182,22 @@ private:
     std::optional<Error> failure_;
     std::uint32_t next_process_ = 1;
     std::uint32_t next_thread_ = 1;
-    std::map<std::pair<std::string, std::vector<std::uint8_t>>, ModuleId> modules_[2];
+    using ModuleKey = std::tuple<std::string, std::vector<std::uint8_t>, FileIdentity>;
+    static ModuleKey key_of(const trace::Module& module, const FileIdentity& file);
+    std::map<ModuleKey, ModuleId> modules_[2];
     std::uint32_t next_module_ = 1;
     std::optional<ModuleId> kernel_;
     std::size_t module_bytes_ = 0;
     std::map<ModuleId, std::shared_ptr<const FileRights>> readers_;
     std::vector<std::shared_ptr<const FileRights>> rights_;  ///< All that are in it.
     std::map<ModuleId, Fd> kept_files_;
-    std::vector<bool> asked_files_;  ///< By id.
+    struct FileWithoutId {
+        std::string path;
+        FileIdentity identity;
+    };
+    std::map<ModuleId, FileWithoutId> without_id_;
+    std::vector<std::uint8_t> asked_files_;  ///< How often, by id.
+    std::set<ModuleId> copies_;
     std::uint64_t copied_bytes_ = 0;
     std::vector<std::string> notes_;
     Beyond beyond_;

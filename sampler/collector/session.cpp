@@ -1,6 +1,7 @@
 #include "sampler/collector/session.h"
 
 #include "core/text.h"
+#include "sampler/capture/channel_table.h"
 #include "sampler/collector/own_limits.h"
 #include "sampler/collector/process/proc_files.h"
 
@@ -28,7 +29,7 @@ Session::Session(SessionOptions options, std::unique_ptr<trace::RecordSink> sink
       throttling_{options_.frequency_hz},
       finish_event_{std::move(finish_event)},
       request_event_{std::move(request_event)},
-      pace_{options_.frequency_hz},
+      pace_{options_.frequency_hz, options_.channels},
       gatekeeper_{std::move(gatekeeper)},
       one_shots_{*gatekeeper_, options_.expiry_period()},
       unprofiled_{recorder_},
@@ -242,6 +243,10 @@ std::string Session::note_on_channels() {
     bool some_known = options_.channels.empty();
     std::istringstream channels{options_.channels};
     for (std::string name; std::getline(channels, name, ',');) {
+        if (name == capture::kNoChannels) {
+            some_known = true;
+            continue;
+        }
         // Every program that has channels has this one.
         const std::string wanted = name == capture::kAllChannels ? "cpu" : name;
         const bool is_known = recorder_.names().knows_channel(wanted);

@@ -90,6 +90,7 @@ private:
     [[nodiscard]] std::string answer_about(const ControlCommand& command);
     void set_state(State state);
     void set_frequency(std::uint32_t hz);
+    [[nodiscard]] std::string switch_channels(const std::string& channels);
     void set_countdown(std::chrono::nanoseconds time);
     void cancel_countdown();
     [[nodiscard]] std::string state_text() const;
@@ -134,6 +135,8 @@ private:
     std::uint64_t before_delay_ = 0;  ///< Of Recorder::earlier(), what the delay has left out.
     std::string frequencies_;         ///< That came after the first one, for people.
     std::uint32_t changes_ = 0;
+    std::string switches_;  ///< Channels that were on after the first ones, the same.
+    std::uint32_t changes_of_channels_ = 0;
     bool over_ = false;
     std::uint64_t drains_ = 0;
 };

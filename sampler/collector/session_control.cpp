@@ -2,6 +2,7 @@
 // session's part of docs/control.md.
 #include "core/option_values.h"
 #include "core/text.h"
+#include "sampler/capture/channel_table.h"
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/session.h"
 
@@ -10,13 +11,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace sample::collector {
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-/// Changes of the frequency that the note lists.
+/// Changes of the frequency, or of the channels, that the note lists.
 constexpr std::uint32_t kMostListed = 8;
 
 std::string ms_text(std::uint64_t ns) {
@@ -107,6 +109,8 @@ std::string Session::carry_out(const ControlCommand& command) {
             processes_.drain(false);
             recorder_.flush(trace::FlushMode::everything);
             return "ok";
+        case ControlVerb::channels:
+            return switch_channels(command.channels);
         case ControlVerb::close:
             openers_.close(command.token);
             return "ok";
@@ -181,6 +185,9 @@ std::string Session::answer_about(const ControlCommand& command) {
     if (countdown_) {
         answer += " left_ms=" + ms_text(countdown_->end_ns - std::min(now, countdown_->end_ns));
     }
+    if (const std::string channels = pace_.channels(); !channels.empty()) {
+        answer += " channels=" + percent_encoded(channels);
+    }
     struct stat info {};
     if (!options_.recording.empty() && ::stat(options_.recording.c_str(), &info) == 0) {
         answer += " bytes=" + std::to_string(info.st_size) +
@@ -234,6 +241,36 @@ void Session::set_frequency(std::uint32_t hz) {
     }
 }
 
+std::string Session::switch_channels(const std::string& channels) {
+    if (options_.channels.empty()) {
+        return "error the session records nothing that programs say: begin one with --trace, or "
+               "with --trace none to have all channels off at first";
+    }
+    if (recorder_.has_begun()) {
+        processes_.drain(false);  // what was said before
+    }
+    pace_.switch_channels(channels);
+    const unsigned left = processes_.switch_channels();
+    recorder_.names().switch_channels(channels);
+    const std::uint64_t now = monotonic_ns();
+    if (++changes_of_channels_ <= kMostListed) {
+        switches_ += (switches_.empty() ? "" : "; ") + channels + " from " +
+                     short_duration(now - std::min(now, start_ns_)) + " on";
+    }
+    std::string unknown;
+    std::istringstream names{channels};
+    for (std::string name; std::getline(names, name, ',');) {
+        if (name != capture::kAllChannels && name != capture::kNoChannels &&
+            !recorder_.names().knows_channel(name)) {
+            unknown += (unknown.empty() ? "" : ",") + name;
+        }
+    }
+    return "ok state=" + state_text() + " freq=" + std::to_string(pace_.frequency_hz.load()) +
+           " channels=" + percent_encoded(channels) +
+           (unknown.empty() ? "" : " unknown=" + percent_encoded(unknown)) +
+           (left == 0 ? "" : " left=" + std::to_string(left));
+}
+
 void Session::set_countdown(std::chrono::nanoseconds time) {
     countdown_ = Countdown{monotonic_ns() + static_cast<std::uint64_t>(time.count())};
 }
@@ -267,6 +304,11 @@ std::string Session::note_on_control() const {
         note += (note.empty() ? "" : "\n") + std::string{"the frequency was changed, as asked: "} +
                 std::to_string(options_.frequency_hz) + " Hz at first, " + frequencies_ +
                 (changes_ > kMostListed ? ", …" : "");
+    }
+    if (changes_of_channels_ != 0) {
+        note += (note.empty() ? "" : "\n") + std::string{"channels were switched, as asked: "} +
+                options_.channels + " at first; " + switches_ +
+                (changes_of_channels_ > kMostListed ? "; …" : "");
     }
     return note;
 }

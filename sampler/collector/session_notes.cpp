@@ -94,6 +94,9 @@ std::string SessionNotes::text(bool root_ended) const {
                                    "frequency: it kept the one before"
                                  : " times the events of a process could not be changed to another "
                                    "frequency: it kept the one before");
+    all.add(kept_channels_,
+            std::string{kept_channels_ == 1 ? " time" : " times"} +
+                " the memory of a process could not be written to: it kept its channels");
     all.add(lines_);
     return all.lines_;
 }

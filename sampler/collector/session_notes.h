@@ -28,6 +28,8 @@ public:
     void handed_over() { ++handed_over_; }
     /// A process's events could not be changed to another frequency.
     void kept_frequency() { ++kept_frequency_; }
+    /// A process's channels could not be switched.
+    void kept_channels() { ++kept_channels_; }
     /// A process's samples do not see the kernel.
     void kernel_excluded() { kernel_excluded_ = true; }
     [[nodiscard]] bool is_kernel_excluded() const { return kernel_excluded_; }
@@ -48,6 +50,7 @@ private:
     unsigned confined_ = 0;
     unsigned handed_over_ = 0;
     unsigned kept_frequency_ = 0;
+    unsigned kept_channels_ = 0;
     bool kernel_excluded_ = false;
     bool was_traced_ = false;
 };

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace sample::collector {
 
@@ -29,8 +31,9 @@ struct SessionOptions {
     source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     KernelFrames kernel = KernelFrames::automatic;
-    bool samples = true;   ///< False: only what programs say is recorded.
-    std::string channels;  ///< Of what programs say: that are on, separated by commas.
+    bool samples = true;  ///< False: only what programs say is recorded.
+    /// Of what programs say: that are on at first, separated by commas; empty: nobody asks.
+    std::string channels;
     bool children = true;
     std::chrono::nanoseconds delay{0};             ///< The recording begins so late.
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself so long after it began.
@@ -71,11 +74,29 @@ struct SessionOptions {
     }
 };
 
-/// How a session samples right now. Written by its loop alone, read by any thread.
+/// How a session samples right now, and which channels are on. Written by its loop alone, read by
+/// any thread.
 struct Pace {
-    explicit Pace(std::uint32_t hz) : frequency_hz{hz} {}
+    Pace(std::uint32_t hz, std::string channels)
+        : frequency_hz{hz}, channels_{std::move(channels)} {}
     std::atomic<bool> is_on{true};
     std::atomic<std::uint32_t> frequency_hz;
+    std::atomic<std::uint32_t> switches{0};  ///< Of channels.
+
+    /// As SessionOptions::channels.
+    [[nodiscard]] std::string channels() const {
+        const std::lock_guard lock{mutex_};
+        return channels_;
+    }
+    void switch_channels(std::string channels) {
+        const std::lock_guard lock{mutex_};
+        channels_ = std::move(channels);
+        ++switches;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::string channels_;  // guarded by mutex_
 };
 
 }  // namespace sample::collector

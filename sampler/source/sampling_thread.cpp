@@ -1,11 +1,14 @@
 #include "sampler/source/sampling_thread.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/transfers.h"
 #include "sampler/source/futex_lock.h"
 #include "sampler/source/own_descriptors.h"
+#include "sampler/source/pace.h"
+#include "sampler/source/posix_timer.h"
 #include "sampler/source/raw_thread.h"
 #include "sampler/source/tasks.h"
 #include "sampler/source/thread_table.h"
@@ -14,9 +17,11 @@
 #include <linux/futex.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <limits>
 
 namespace sample::source {
 namespace {
@@ -33,19 +38,27 @@ constexpr std::uint32_t kMostIdleChecks = 16;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 /// How often one that stands by looks whether it is wanted.
 constexpr std::uint64_t kStandByNs = 20'000'000;
-/// It spends at most this part of what the program spends, unless its period is as often doubled
-/// as it may be: of a program that waits for others it looks at threads which did nothing.
-constexpr std::uint64_t kOwnShare = 10;
-constexpr unsigned kMostDoublings = 3;
-constexpr std::uint64_t kJudgedNs = 50'000'000;
 /// A call that moves data for longer is interrupted: it may have been left by a jump.
 constexpr std::uint64_t kMostOwedNs = 100'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 
 enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
 
+constexpr std::uint64_t kRestSignals = std::uint64_t{1} << (kRestSignal - 1);
+constexpr TimerId kNoTimerYet = std::numeric_limits<TimerId>::min();
+
 std::uint64_t monotonic_ns() noexcept {
-    return capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    return read_kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+void queue_signal(int process, int tid, int signal, std::uint64_t cookie) noexcept {
+    siginfo_t info{};
+    info.si_signo = signal;
+    info.si_code = SI_QUEUE;
+    info.si_errno = capture::kFromSamplingThread;
+    info.si_pid = process;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(cookie);
+    raw_syscall(SYS_rt_tgsigqueueinfo, process, tid, signal, as_argument(&info));
 }
 
 /// struct sched_attr as of its first version. Source: sched_setattr(2).
@@ -79,6 +92,8 @@ void ask_for_prompt_scheduling() noexcept {
 class SamplingThread {
 public:
     void run() noexcept;
+    /// After what it looks at has changed.
+    void wake() const noexcept;
     /// Tells that the program goes on without it.
     void say_lost() const noexcept;
 
@@ -92,6 +107,8 @@ public:
     std::atomic<int> last_status{0};  ///< Of the program's thread that ended last.
     std::atomic<std::uint32_t> has_dropped_rights{0};
     std::atomic<std::uint32_t> orders{wait_for_orders};
+    std::atomic<bool> rests{false};  ///< A signal wakes it, and not the orders.
+    std::atomic<bool> may_rest{true};
 
 private:
     /// Else it stands by.
@@ -101,20 +118,24 @@ private:
     }
     void follow_frequency() noexcept;
     void take_over_if_told() noexcept;
-    void look_at_all() noexcept;
-    void look_at(WatchedThread& thread) noexcept;
+    /// How long the program's threads ran since the last look.
+    std::uint64_t look_at_all() noexcept;
+    std::uint64_t look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
     [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
-    void interrupt(int tid) const noexcept;
     /// False: nobody but us is left.
     [[nodiscard]] bool list_threads() noexcept;
     [[nodiscard]] bool is_over() const noexcept;
     /// Says so if the program has fewer rights than the thread, which then may not.
     [[nodiscard]] bool may_go_on() const noexcept;
-    void sleep_until_next_tick() noexcept;
-    void set_pace() noexcept;
+    void note_look(std::uint64_t ran_ns) noexcept;
+    void wait() noexcept;
+    void sleep_until_next_tick(std::uint64_t period) noexcept;
+    [[nodiscard]] bool can_rest() noexcept;
+    /// Until the program has run for half a period, there are orders, or `most_ns` are over.
+    void rest(std::uint64_t most_ns) noexcept;
     [[nodiscard]] std::uint32_t random() noexcept;
     void begin() noexcept;
 
@@ -126,11 +147,9 @@ private:
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
     std::uint32_t place_ = 0;  ///< Of 2^32: where in its period a tick comes.
-    unsigned doublings_ = 0;   ///< Of the period between two ticks.
-    std::uint64_t next_pace_ns_ = 0;
-    std::uint64_t paced_own_ns_ = 0;      ///< CPU time of this thread when that was last settled,
-    std::uint64_t paced_process_ns_ = 0;  ///< and of the process.
-    std::uint64_t spent_before_ns_ = 0;   ///< By those that ended for a while.
+    Pace pace_;
+    TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
+    std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.
     TaskRights rights_;
     WaitWatch waits_;
     ThreadTable table_;
@@ -148,9 +167,8 @@ bool SamplingThread::is_over() const noexcept {
            raw_syscall(SYS_kill, job.collector_pid, 0) == -ESRCH;
 }
 
-void SamplingThread::sleep_until_next_tick() noexcept {
+void SamplingThread::sleep_until_next_tick(std::uint64_t period) noexcept {
     const std::uint64_t now = monotonic_ns();
-    const std::uint64_t period = is_at_work() ? job.period_ns << doublings_ : kStandByNs;
     capture::set_look_period(period);
     next_ns_ += period;
     if (next_ns_ + period < now) {
@@ -162,27 +180,60 @@ void SamplingThread::sleep_until_next_tick() noexcept {
     constexpr std::uint32_t kGoldenStep = 0x9e3779b9;
     constexpr std::uint64_t kEvenSteps = 64;
     place_ = tick_ % kEvenSteps == 0 ? random() : place_ + kGoldenStep;
-    const std::uint64_t wake = next_ns_ + (period * place_ >> 32U);
-    const timespec until{static_cast<time_t>(wake / kSecondNs),
-                         static_cast<long>(wake % kSecondNs)};
+    const timespec until = to_timespec(next_ns_ + (period * place_ >> 32U));
     raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, look_on,
                 as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
 }
 
-/// Samples say what they stand for, so that nothing depends on how many there are.
-void SamplingThread::set_pace() noexcept {
-    next_pace_ns_ = next_ns_ + kJudgedNs;
-    const std::uint64_t own_ns = capture::thread_cpu_ns();
-    const std::uint64_t process_ns = capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    const std::uint64_t spent = (own_ns - paced_own_ns_) * kOwnShare;
-    const std::uint64_t programs = process_ns - paced_process_ns_ - (own_ns - paced_own_ns_);
-    paced_own_ns_ = own_ns;
-    paced_process_ns_ = process_ns;
-    if (spent > programs && doublings_ < kMostDoublings) {
-        ++doublings_;
-    } else if (spent * 4 < programs && doublings_ > 0) {
-        --doublings_;
+bool SamplingThread::can_rest() noexcept {
+    if (!may_rest.load(std::memory_order_relaxed)) {
+        return false;
     }
+    if (timer_ == kNoTimerYet) {
+        timer_ = create_thread_timer(self_, kRestSignal, 0, CLOCK_PROCESS_CPUTIME_ID);
+    }
+    return timer_ >= 0;
+}
+
+void SamplingThread::rest(std::uint64_t most_ns) noexcept {
+    rests.store(true);  // before the orders are looked at: pairs with wake()
+    if (orders.load() == look_on && may_rest.load()) {
+        capture::set_look_period(0);  // a sample stands for all since the last one
+        start_timer(timer_, job.period_ns / 2, 0);
+        const timespec most = to_timespec(most_ns);
+        raw_syscall(SYS_rt_sigtimedwait, as_argument(&kRestSignals), 0, as_argument(&most),
+                    sizeof kRestSignals);
+    }
+    rests.store(false);
+    next_ns_ = monotonic_ns();
+    tick_ += kMostIdleChecks;  // all threads are looked at
+}
+
+void SamplingThread::wait() noexcept {
+    const std::uint64_t period = is_at_work() ? pace_.wait_ns(job.period_ns) : kStandByNs;
+    if (pace_.rest_ns() <= period || !can_rest()) {
+        sleep_until_next_tick(period);
+    } else if (pace_.rest_ns() < Pace::kTickNs) {
+        sleep_until_next_tick(pace_.rest_ns());
+    } else {
+        rest(pace_.rest_ns());
+    }
+}
+
+void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
+    const std::uint64_t own_ns = capture::thread_cpu_ns();
+    job.area->header.observer_cpu_ns.store(spent_before_ns_ + own_ns, std::memory_order_relaxed);
+    if (job.reports_waits) {
+        return;  // where threads sleep is what it looks for
+    }
+    // Of threads that run on other processors the process's clock is as old as the last tick there.
+    // Who stands by has time for that.
+    const std::uint64_t program_ns =
+        read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
+    pace_.looked(
+        {next_ns_, own_ns, program_ns,
+         is_at_work() ? ran_ns : program_ns - std::min(program_ns, pace_.last().program_ns)},
+        job.period_ns);
 }
 
 bool SamplingThread::list_threads() noexcept {
@@ -197,7 +248,8 @@ bool SamplingThread::list_threads() noexcept {
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
     table_.begin_listing();
     for_each_number(folder_, [&](int tid) {
-        if (is_apart(tid)) {
+        // The first thread stays listed when it has left, as long as there are others.
+        if (is_apart(tid) || (tid == process_ && state_letter(folder_, tid) == 'Z')) {
             return true;
         }
         ++count;
@@ -206,15 +258,16 @@ bool SamplingThread::list_threads() noexcept {
     table_.end_listing(gone);
     const std::uint64_t now = monotonic_ns();
     next_listing_ns_ = now + (now - start) * kListingShare;
-    return count > kExpectedAtLeast ||
-           (count == kExpectedAtLeast && state_letter(folder_, table_.threads()[0].tid) != 'Z');
+    return count >= kExpectedAtLeast;
 }
 
 bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
     if (cpu_ns_of(thread.tid) > thread.choice.cpu_ns()) {
         return true;
     }
-    if (thread.choice.must_be_running()) {
+    // Whoever moves data takes the sample itself, so that nothing is cut short.
+    if (thread.choice.must_be_running() &&
+        (thread.state == nullptr || !capture::is_in_transfer(*thread.state))) {
         return false;
     }
     const TaskState state = task_state(folder_, thread.tid);
@@ -223,7 +276,6 @@ bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexc
 }
 
 bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
-    thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
     if (thread.state == nullptr) {
         return false;
     }
@@ -239,36 +291,30 @@ bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
     return answer != capture::Interruption::comes;
 }
 
-void SamplingThread::interrupt(int tid) const noexcept {
-    siginfo_t info{};
-    info.si_signo = signal;
-    info.si_code = SI_QUEUE;
-    info.si_errno = capture::kFromSamplingThread;
-    info.si_pid = process_;
-    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
-    raw_syscall(SYS_rt_tgsigqueueinfo, process_, tid, signal, as_argument(&info));
-}
-
 void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
     }
-    if (thread.choice.is_due(job.period_ns) &&
-        job.area->header.traced.load(std::memory_order_relaxed) == 0 &&
-        may_be_interrupted(thread)) {
+    if (!thread.choice.is_due(job.period_ns) ||
+        job.area->header.traced.load(std::memory_order_relaxed) != 0) {
+        return;
+    }
+    thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
+    if (may_be_interrupted(thread)) {
         thread.choice.interrupted();
         if (!moves_data(thread)) {
-            interrupt(thread.tid);
+            queue_signal(process_, thread.tid, signal, capture::kSampleCookie);
         }
     }
 }
 
-void SamplingThread::look_at(WatchedThread& thread) noexcept {
+std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
     // Before the clock is read: what the thread does in between is not taken for waiting.
     const std::uint64_t ticks = capture::read_ticks();
+    const std::uint64_t before_ns = thread.choice.cpu_ns();
     const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
     if (cpu_ns == 0) {
-        return;  // gone; the next listing knows
+        return 0;  // gone; the next listing knows
     }
     const bool ran = thread.choice.check(cpu_ns);
     if (ran) {
@@ -285,6 +331,7 @@ void SamplingThread::look_at(WatchedThread& thread) noexcept {
     if (table_.threads().size() > kManyThreads) {
         thread.next_check = tick_ + thread.idle_checks;
     }
+    return cpu_ns - std::min(cpu_ns, before_ns);
 }
 
 void SamplingThread::follow_frequency() noexcept {
@@ -305,12 +352,14 @@ void SamplingThread::take_over_if_told() noexcept {
     job.area->header.kernel_excluded.store(0, std::memory_order_relaxed);
 }
 
-void SamplingThread::look_at_all() noexcept {
+std::uint64_t SamplingThread::look_at_all() noexcept {
+    std::uint64_t ran_ns = 0;
     for (WatchedThread& thread : table_.threads()) {
         if (thread.next_check <= tick_) {
-            look_at(thread);
+            ran_ns += look_at(thread);
         }
     }
+    return ran_ns;
 }
 
 void SamplingThread::begin() noexcept {
@@ -318,16 +367,26 @@ void SamplingThread::begin() noexcept {
     self_ = static_cast<int>(raw_syscall(SYS_gettid));
     process_ = static_cast<int>(raw_syscall(SYS_getpid));
     tick_ = 0;
-    doublings_ = 0;
     next_ns_ = monotonic_ns();
+    timer_ = kNoTimerYet;
     next_listing_ns_ = 0;
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
     table_.clear();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
+    const std::uint64_t own_ns = capture::thread_cpu_ns();
+    pace_ = Pace{
+        {next_ns_, own_ns, read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns, 0}};
     if (job.reports_waits) {
         waits_.begin(*job.area, folder_);
+    }
+}
+
+void SamplingThread::wake() const noexcept {
+    raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAKE_PRIVATE, 1);
+    if (rests.load()) {
+        queue_signal(owner, id, kRestSignal, 0);
     }
 }
 
@@ -364,21 +423,14 @@ void SamplingThread::run() noexcept {
     if (folder_ < 0 || !is_harmless) {
         say_lost();
     }
-    std::uint64_t next_look_around_ns = 0;
+    std::uint64_t next_look_around_ns = next_ns_ + kSecondNs / 10;
     while (folder_ >= 0 && is_harmless && orders.load(std::memory_order_relaxed) == look_on) {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
         take_over_if_told();
         follow_frequency();
-        if (is_at_work()) {
-            look_at_all();
-        }
-        job.area->header.observer_cpu_ns.store(spent_before_ns_ + capture::thread_cpu_ns(),
-                                               std::memory_order_relaxed);
-        if (next_ns_ >= next_pace_ns_ && interrupts && !job.reports_waits) {
-            set_pace();
-        }
+        note_look(is_at_work() ? look_at_all() : 0);
         if (next_ns_ >= next_look_around_ns) {
             if (!may_go_on()) {
                 break;
@@ -386,7 +438,10 @@ void SamplingThread::run() noexcept {
             next_look_around_ns = next_ns_ + kSecondNs / 10;
         }
         ++tick_;
-        sleep_until_next_tick();
+        wait();
+    }
+    if (timer_ >= 0) {
+        delete_timer(timer_);
     }
     raw_syscall(SYS_close, folder_);
 }
@@ -436,6 +491,7 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept {
     g_thread.has_ended.store(0, std::memory_order_relaxed);
     g_thread.orders.store(wait_for_orders, std::memory_order_relaxed);
     g_thread.has_dropped_rights.store(0, std::memory_order_relaxed);
+    g_thread.rests.store(false, std::memory_order_relaxed);
     g_thread.id = start_raw_thread(run_thread, &g_thread, kStackBytes, g_thread.lives);
     if (g_thread.id < 0) {
         g_thread.has_ended.store(1, std::memory_order_relaxed);
@@ -451,8 +507,8 @@ void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept 
     g_thread.interrupts = interrupts;
     capture::watch_transfers(begins && interrupts);
     g_thread.signal = signal;
-    g_thread.orders.store(begins ? look_on : end_thread, std::memory_order_release);
-    raw_syscall(SYS_futex, as_argument(&g_thread.orders), FUTEX_WAKE_PRIVATE, 1);
+    g_thread.orders.store(begins ? look_on : end_thread);
+    g_thread.wake();
 }
 
 bool end_sampling_thread() noexcept {
@@ -494,6 +550,11 @@ void resume_sampling_thread() noexcept {
     } else {
         g_thread.say_lost();
     }
+}
+
+void keep_sampling_thread_awake() noexcept {
+    g_thread.may_rest.store(false);
+    g_thread.wake();
 }
 
 void forget_sampling_thread() noexcept {

@@ -14,7 +14,8 @@
 //
 // Its own CPU time is the process's too, and is told in AreaHeader::observer_cpu_ns. It ends when
 // the session stops, when the collector is gone, and when no other thread is left. Where there are
-// many threads, idle ones are looked at less often.
+// many threads, idle ones are looked at less often. While none runs it rests (pace.h), until a
+// timer of the process's CPU clock says that one does.
 #pragma once
 
 #include "sampler/capture/area.h"
@@ -22,6 +23,10 @@
 #include <cstdint>
 
 namespace sample::source {
+
+/// Wakes it from its rest. A signal that only libc sends, to a single thread each time: who waits
+/// for one is handed the process's, too, and none of the program's must be taken.
+inline constexpr int kRestSignal = 33;
 
 struct SamplingThreadJob {
     capture::Area* area = nullptr;
@@ -37,6 +42,9 @@ int start_sampling_thread(const SamplingThreadJob& job) noexcept;
 /// Lets it begin, or end without having begun. `interrupts`: threads that ran, as the source
 /// `thread`; else it may be told to. `signal`: that they get.
 void release_sampling_thread(bool begins, bool interrupts, int signal) noexcept;
+
+/// From now on it does not rest: a filter of system calls would not let it. Async-signal-safe.
+void keep_sampling_thread_awake() noexcept;
 
 /// Ends it for good and returns when it is gone. False: it is not this process's.
 /// Async-signal-safe.

@@ -115,6 +115,14 @@ std::string_view read_file(int folder, const char* path, std::span<char> buffer)
                      : std::string_view{};
 }
 
+bool has_own_proc() noexcept {
+    std::array<char, 16> text{};
+    const long size = raw_syscall(SYS_readlink, as_argument("/proc/self"), as_argument(text.data()),
+                                  static_cast<long>(text.size()));
+    return size > 0 && number_in({text.data(), static_cast<std::size_t>(size)}) ==
+                           static_cast<std::uint64_t>(raw_syscall(SYS_getpid));
+}
+
 std::uint64_t second_number(std::string_view text) noexcept {
     const std::size_t space = text.find(' ');
     std::uint64_t value = 0;

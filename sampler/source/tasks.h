@@ -5,6 +5,7 @@
 // clock_getcpuclockid(3).
 #pragma once
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 
@@ -47,6 +48,10 @@ inline int open_folder(const char* path) noexcept {
 inline int open_task_folder() noexcept {
     return open_folder("/proc/self/task");
 }
+
+/// Whether the numbers in /proc are those that this process knows: in a new pid namespace it may
+/// still be the outer one's. Source: pid_namespaces(7), /proc and PID namespaces.
+[[nodiscard]] bool has_own_proc() noexcept;
 
 /// Calls `visit` with every entry that is a number, which returns false to end the listing.
 /// `folder` is read from its start.
@@ -94,7 +99,7 @@ inline clockid_t thread_clock(int tid) noexcept {
 
 /// CPU time of a thread of this process; 0 if it is gone.
 inline std::uint64_t cpu_ns_of(int tid) noexcept {
-    return capture::read_kernel_clock_ns(thread_clock(tid));
+    return read_kernel_clock_ns(thread_clock(tid));
 }
 
 /// What a thread does: runs or waits for a processor, or sleeps, and where.

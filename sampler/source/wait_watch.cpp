@@ -30,8 +30,9 @@ constexpr std::uint64_t kRepeatPeriods = 100;
 alignas(16) constinit std::array<std::byte, kMostBytes> g_stack{};
 constinit std::array<FrameAddress, capture::kMaxDepth> g_frames{};
 
-/// Copies memory of this process that may not be there. Bytes that were, from `address` on.
-std::size_t copy_memory(int process, std::uint64_t address, std::span<std::byte> out) noexcept {
+/// Copies memory of this process that may not be there. Bytes that were, from `address` on. `self`:
+/// the calling thread, as the process's id is its first thread's, which may have left.
+std::size_t copy_memory(int self, std::uint64_t address, std::span<std::byte> out) noexcept {
     constexpr std::uint64_t kPage = 4096;
     // A piece a page, since a piece is copied whole or not at all.
     std::array<iovec, kMostBytes / kPage + 1> pieces;
@@ -43,7 +44,7 @@ std::size_t copy_memory(int process, std::uint64_t address, std::span<std::byte>
         at = end;
     }
     const iovec local{out.data(), out.size()};
-    const long copied = raw_syscall(SYS_process_vm_readv, process, as_argument(&local), 1,
+    const long copied = raw_syscall(SYS_process_vm_readv, self, as_argument(&local), 1,
                                     as_argument(pieces.data()), static_cast<long>(count), 0);
     return copied > 0 ? static_cast<std::size_t>(copied) : 0;
 }
@@ -53,7 +54,7 @@ std::size_t copy_memory(int process, std::uint64_t address, std::span<std::byte>
 void WaitWatch::begin(capture::Area& area, int task_folder) noexcept {
     area_ = &area;
     folder_ = task_folder;
-    process_ = static_cast<int>(raw_syscall(SYS_getpid));
+    self_ = static_cast<int>(raw_syscall(SYS_gettid));
     slot_ = capture::claim_observer_slot(area);
     if (slot_ != nullptr) {
         area.header.observer_slot_plus_one.store(slot_->slot_index + 1);
@@ -112,7 +113,7 @@ void WaitWatch::take_stack(WatchedThread& thread) noexcept {
     registers.value[unwind::Registers::kPc] = state.pc;
     registers.value[unwind::Registers::kSp] = state.sp;
     const std::uint64_t low = state.sp - kRedZone;
-    const std::size_t copied = copy_memory(process_, low, g_stack);
+    const std::size_t copied = copy_memory(self_, low, g_stack);
     const WaitSighting seen{static_cast<std::uint32_t>(thread.tid), ticks, thread.choice.cpu_ns(),
                             processor_wait_ns(folder_, thread.tid)};
     if (cpu_ns_of(thread.tid) != seen.cpu_ns) {

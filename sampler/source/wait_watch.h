@@ -37,7 +37,7 @@ private:
     capture::Area* area_ = nullptr;
     capture::ThreadState* slot_ = nullptr;
     int folder_ = 0;
-    int process_ = 0;
+    int self_ = 0;
     std::size_t max_depth_ = 0;
     std::uint64_t repeat_ticks_ = 0;  ///< A wait that goes on is reported this often.
 };

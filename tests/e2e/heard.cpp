@@ -139,7 +139,11 @@ public:
                     other(group.thread, 0, "group " + group.name);
                 },
                 [&](const trace::Channel& channel) {
+                    channel_names_[channel.id.value] = channel.name;
                     heard_.channels[channel.name] = channel.is_enabled;
+                },
+                [&](const trace::ChannelToggle& toggle) {
+                    heard_.channels[channel_names_.at(toggle.channel.value)] = toggle.is_enabled;
                 },
                 [&](const trace::InstrumentationLoss& loss) {
                     heard_.threads.at(loss.thread.value).lost_zones += loss.zones;
@@ -284,6 +288,7 @@ private:
     int pause_;
     Lines suspended_;
     std::map<std::uint64_t, std::string> regions_;
+    std::map<std::uint32_t, std::string> channel_names_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include <array>
+#include <chrono>
 #include <ostream>
 
 namespace sample::e2e {
@@ -177,6 +178,18 @@ TEST_P(EachSource, a_sleep_is_no_work_by_the_wall_clock) {
 
 INSTANTIATE_TEST_SUITE_P(, EachSource, testing::Values("sigtrap", "perf", "thread", "timer"),
                          [](const auto& source) { return std::string{source.param}; });
+
+TEST_F(HonestTime, is_the_kernels_whatever_libcs_clocks_say) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome =
+        record({target("three_leaves"), "3"}, {{}, {{"LD_PRELOAD", SAMPLE_FAKE_CLOCK}}, {}});
+    const std::chrono::duration<double, std::micro> wall = std::chrono::steady_clock::now() - start;
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_LE(seen.used_us(), outcome.cpu_us);
+    EXPECT_LE(seen.stat("wall_us"), wall.count());
+    EXPECT_GT(seen.total_us("leaf_"), 0.5 * seen.roots_us());
+}
 
 /// The share of blocking calls that a source may end with EINTR.
 struct Interruption {

@@ -63,6 +63,13 @@ TEST_F(Jit, a_perf_map_may_be_written_at_the_very_end) {
     expect_map_shares(Recording{recording()});
 }
 
+TEST_F(Jit, a_perf_map_names_code_though_the_first_thread_has_left) {
+    const Outcome outcome = record({target("jit_map"), "left", "0.7"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    remove_map(outcome);
+    expect_map_shares(Recording{recording()});
+}
+
 TEST_F(Jit, each_image_of_a_process_has_the_map_that_it_wrote) {
     const Outcome outcome = record({target("jit_map"), "exec", "0.4"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -124,6 +124,44 @@ TEST_F(KeptNames, of_a_program_that_is_replaced_while_it_runs) {
     EXPECT_NE(summary.out.find("its build-id differs"), std::string::npos) << summary.out;
 }
 
+TEST_F(KeptNames, of_two_builds_at_one_path_are_each_ones_own) {
+    for (const char* id : {"", "_without_id"}) {
+        for (const char* way : {"in-place", "rename"}) {
+            SCOPED_TRACE(std::string{way} + id);
+            const std::string suffix = std::string{id} + ".so";
+            const Outcome outcome =
+                sample({"--quiet", "--force", "--freq", "10k", "-o", recording(), "--",
+                        target("hot_reload"), target("reload_first" + suffix),
+                        target("reload_second" + suffix), way, "1"});
+            ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+            const Recording seen{recording()};
+            EXPECT_NEAR(seen.total_us("hot_first") / (told(outcome.out, "first_ns") / 1000), 1,
+                        0.1);
+            EXPECT_NEAR(seen.total_us("hot_second") / (told(outcome.out, "second_ns") / 1000), 1,
+                        0.1);
+        }
+    }
+}
+
+// Without a build-id only the file itself tells which build ran.
+TEST_F(KeptNames, of_a_program_that_is_built_anew_under_its_name_while_a_session_lasts) {
+    const auto run_both = [this](const std::string& put) {
+        const std::string command = put + target("three_leaves_without_id") + " app; ./app 0.2; " +
+                                    put + target("ten_functions_without_id") + " app; ./app 0.2";
+        const Outcome outcome = sample(
+            {"--quiet", "--force", "--freq", "10k", "-o", recording(), "--", "sh", "-c", command});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return Recording{recording()};
+    };
+    const double half = 0.5 * 200'000;
+    const Recording replaced = run_both("cp --remove-destination ");
+    EXPECT_GT(replaced.total_us("leaf_"), half);
+    EXPECT_GT(replaced.total_us("equal_"), half);
+    const Recording overwritten = run_both("cp ");
+    EXPECT_EQ(overwritten.total_us("leaf_"), 0) << "these bytes are nowhere any more";
+    EXPECT_GT(overwritten.total_us("app+0x"), half);
+}
+
 TEST_F(KeptNames, are_found_again_in_the_cache) {
     copy_app();
     const RunOptions with_cache{{}, {{"XDG_CACHE_HOME", file("home")}, {"SAMPLE_CACHE", "on"}}, {}};

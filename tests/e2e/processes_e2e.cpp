@@ -187,6 +187,25 @@ TEST_F(Processes, the_loader_as_a_program_is_profiled) {
     EXPECT_EQ(seen.stat("processes"), 2);
 }
 
+TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
+    const std::string loader = file("renamed");
+    std::filesystem::copy_file("/lib64/ld-linux-x86-64.so.2", loader);
+    for (const char* program : {"three_leaves", "three_leaves_without_id"}) {
+        for (const Words& how :
+             {Words{loader}, Words{"sh", "-c", "exec \"$0\" --argv0 other \"$@\"", loader}}) {
+            Words words{"--quiet", "--force", "--freq", "10k", "-o", recording(), "--"};
+            words.insert(words.end(), how.begin(), how.end());
+            words.insert(words.end(), {target(program), "0.2"});
+            const Outcome outcome = sample(words);
+            SCOPED_TRACE(program + outcome.err);
+            ASSERT_EQ(outcome.exit_code, 0);
+            const Recording seen{recording()};
+            EXPECT_GT(seen.total_us("leaf_fifty"), 0.4 * told(outcome.out, "work_cpu_ns") / 1000);
+            EXPECT_EQ(seen.stats()["process_list"].back()["executable"], target(program));
+        }
+    }
+}
+
 TEST_F(Processes, a_setuid_program_is_listed_as_not_profiled) {
     const std::string program = file("setuid_program");
     std::filesystem::copy_file(target("exit_code"), program);
@@ -262,6 +281,30 @@ TEST_F(Processes, a_pid_namespace_is_recorded) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_GT(Recording{recording()}.total_us("leaf_"),
               0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+}
+
+// The numbers in such a /proc are other processes'.
+TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
+    const auto record_inside = [this](const Words& options) {
+        Words words{"unshare", "--pid",  "--fork", sample_path(), "--quiet",
+                    "--force", "--freq", "10k",    "-o",          recording()};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", target("threads"), "2", "0.3"});
+        return run_here(words);
+    };
+    if (run_here({"unshare", "--pid", "--fork", "true"}).exit_code != 0) {
+        GTEST_SKIP() << "unshare --pid needs CAP_SYS_ADMIN";
+    }
+    const Outcome outcome = record_inside({});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_EQ(seen.stats()["process_list"][0]["executable"], target("threads"));
+    EXPECT_EQ(seen.stat("threads"), 3);
+    EXPECT_EQ(seen.exported().dump().find("kthreadd"), std::string::npos);
+    // This source reads there which threads there are.
+    EXPECT_EQ(record_inside({"--source", "thread"}).exit_code, 0);
+    const std::string notes = Recording{recording()}.stats()["notes"].dump();
+    EXPECT_NE(notes.find("there is no /proc"), std::string::npos) << notes;
 }
 
 /// exit(0), as the 32-bit x86 machine writes it.

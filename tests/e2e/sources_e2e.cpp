@@ -201,5 +201,16 @@ INSTANTIATE_TEST_SUITE_P(Each, Source,
                                          SourceKind{"timer", {}, true}),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
+using RestingThread = Session;
+
+TEST_F(RestingThread, wakes_for_work_and_for_orders_and_hardly_else) {
+    const Outcome outcome = sample({"--quiet", "--freq", "10k", "--source", "thread", "--force",
+                                    "-o", recording(), "--", target("rests"), "300"});
+    EXPECT_LT(told(outcome.out, "wakes"), 16) << outcome.err;
+    EXPECT_EQ(told(outcome.out, "agents"), 1);
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("after_rest"), 0.7 * told(outcome.out, "after_rest_us"));
+}
+
 }  // namespace
 }  // namespace sample::e2e

@@ -112,6 +112,19 @@ TEST_F(WallClock, work_and_sleep_have_their_shares) {
 }
 
 // The sampling thread works on the side of the program, and is none of it.
+TEST_F(WallClock, a_first_thread_that_has_left_waits_no_more_and_others_have_stacks) {
+    const Outcome outcome = observe({target("first_leaves"), "1"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    const double alone_us = told(outcome.out, "alone_ns") / 1000;
+    const double first_us = told(outcome.out, "first_ns") / 1000;
+    EXPECT_NEAR(seen.total_us("waits_alone") / alone_us, 1, 0.1);
+    EXPECT_LE(seen.stat("incomplete_us"), 0.01 * seen.roots_us());
+    EXPECT_NEAR(life_us(seen.exported(), "stays") / (first_us + alone_us), 1, 0.1);
+    EXPECT_LE(life_us(seen.exported(), "main"), first_us + 0.1 * alone_us);
+    EXPECT_EQ(seen.stat("threads"), 2);
+}
+
 TEST_F(WallClock, the_main_thread_lives_as_long_as_the_process) {
     const Outcome outcome = observe({target("threads"), "2", "0.3"});
     const Recording seen{recording()};

@@ -2,6 +2,7 @@
 
 #include "tests/sampler/child_process.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -35,6 +36,22 @@ TEST(ProcFiles, names_this_program) {
     ASSERT_NE(::realpath("/proc/self/exe", path.data()), nullptr);
     EXPECT_EQ(executable_of(::getpid()), path.data());
     EXPECT_NE(command_line_of(::getpid()).find("sampler_collector_test"), std::string::npos);
+}
+
+TEST(ProcFiles, knows_a_process_that_its_first_thread_has_left) {
+    Child child{[] {
+        pthread_t thread{};
+        ::pthread_create(
+            &thread, nullptr, [](void*) -> void* { return ::pause(), nullptr; }, nullptr);
+        ::syscall(SYS_exit, 0);  // as pthread_exit() would in the end
+    }};
+    while (status_of(child.pid()).find("State:\tZ") == std::string::npos) {
+        ::usleep(1'000);
+    }
+    EXPECT_EQ(executable_of(child.pid()), executable_of(::getpid()));
+    EXPECT_EQ(command_line_of(child.pid()), command_line_of(::getpid()));
+    EXPECT_FALSE(mappings_of(child.pid()).empty());
+    EXPECT_EQ(::access(living_path(child.pid(), "root/proc").c_str(), F_OK), 0);
 }
 
 TEST(ProcFiles, separates_arguments_by_spaces) {

@@ -4,6 +4,7 @@
 
 #include "core/fd.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 #include "tests/sampler/child_process.h"
 
@@ -248,6 +249,21 @@ TEST_F(RawThread, is_not_in_a_forked_child) {
         ::_exit(threads == 1 && !has_stack ? 0 : 1);
     }};
     EXPECT_EQ(child.reap(), 0);
+}
+
+TEST(ThreadApart, is_known_while_it_works_and_gone_afterwards) {
+    for (int i = 0; i < 1'000; ++i) {
+        int tid = 0;
+        bool is_known = false;
+        ASSERT_TRUE(with_own_descriptors([&]() noexcept {
+            tid = static_cast<int>(raw_syscall(SYS_gettid));
+            is_known = is_apart(tid);
+        }));
+        ASSERT_NE(tid, ::gettid());
+        ASSERT_TRUE(is_known);
+        ASSERT_FALSE(is_apart(tid));
+        ASSERT_EQ(raw_syscall(SYS_tgkill, ::getpid(), tid, 0), -ESRCH) << "after " << i;
+    }
 }
 
 TEST(RawThreadRefused, says_why) {

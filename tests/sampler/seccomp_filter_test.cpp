@@ -254,8 +254,8 @@ Filter all_but(std::uint32_t number, std::uint32_t action) {
 
 TEST(NeededCalls, pass_a_filter_that_only_logs) {
     const Filter filter = {statement(BPF_RET | BPF_K, SECCOMP_RET_LOG)};
-    for (const Needs needs :
-         {Needs::looking, Needs::sampling, Needs::sampling_thread, Needs::joining}) {
+    for (const Needs needs : {Needs::looking, Needs::sampling, Needs::sampling_thread,
+                              Needs::resting, Needs::joining}) {
         EXPECT_TRUE(permits(filter, needs));
     }
 }
@@ -267,6 +267,8 @@ TEST(NeededCalls, do_not_pass_a_filter_that_does_anything_else_to_one_of_them) {
         EXPECT_FALSE(permits(all_but(SYS_clock_gettime, action), Needs::sampling));
         EXPECT_TRUE(permits(all_but(SYS_socket, action), Needs::sampling));
         EXPECT_FALSE(permits(all_but(SYS_socket, action), Needs::joining));
+        EXPECT_FALSE(permits(all_but(SYS_rt_sigtimedwait, action), Needs::resting));
+        EXPECT_TRUE(permits(all_but(SYS_rt_sigtimedwait, action), Needs::sampling_thread));
         EXPECT_EQ(permits(all_but(SYS_perf_event_open, action), Needs::joining),
                   action == SECCOMP_RET_ERRNO);
     }

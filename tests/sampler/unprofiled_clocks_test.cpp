@@ -2,6 +2,7 @@
 // whoever waits for them.
 #include "sampler/collector/process/unprofiled_clocks.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/process/tick_clock.h"
 #include "tests/sampler/recorder_fixture.h"
@@ -57,8 +58,8 @@ private:
 };
 
 void spend(std::uint64_t ns) {
-    const std::uint64_t end = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + ns;
-    while (read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end) {
+    const std::uint64_t end = read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + ns;
+    while (read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end) {
     }
 }
 

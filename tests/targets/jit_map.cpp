@@ -4,7 +4,8 @@
 //     jit_map MODE SECONDS      MODE: start | end (when the map is written), none,
 //                               exec (start, and then all of it again as another image), fork
 //                               (start, and a child does the work; meanwhile the map gets another
-//                               name for the same code, which is only the parent's)
+//                               name for the same code, which is only the parent's), left (start,
+//                               in another thread, when the first one has left the process)
 //
 // Stats: in every round "compiled three parts" does 3n steps, which is in the map twice: the first
 // name covers both functions, and is wrong; "compiled_one_part" does n.
@@ -12,10 +13,12 @@
 #include "work.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -73,11 +76,7 @@ TARGET_KEEP std::uint64_t calls_compiled(targets::JitFunction function, std::uin
     return function(state, steps, nullptr) + 1;
 }
 
-int main(int argc, char** argv) {
-    if (argc != 3) {
-        return targets::usage("start|end|none|exec|fork SECONDS");
-    }
-    const std::string mode = argv[1];
+static int run(const std::string& mode, char** argv) {
     unsigned char* const memory = targets::jit_memory(2 * kSecond);
     const targets::JitFunction three = targets::compile_to(memory, targets::kJitCode);
     const targets::JitFunction one = targets::compile_to(memory + kSecond, targets::kJitCode);
@@ -107,4 +106,19 @@ int main(int argc, char** argv) {
     }
     rounds.tell_stats();
     return 0;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        return targets::usage("start|end|none|exec|fork|left SECONDS");
+    }
+    const std::string mode = argv[1];
+    if (mode != "left") {
+        return run(mode, argv);
+    }
+    std::thread{[argv] {
+        targets::await_first_threads_end();
+        std::exit(run("start", argv));
+    }}.detach();
+    pthread_exit(nullptr);
 }

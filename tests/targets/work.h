@@ -6,7 +6,9 @@
 // inlined, nor cloned, nor folded into an identical one.
 #pragma once
 
+#include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -72,6 +74,14 @@ TARGET_KEEP inline void burn(std::uint64_t cpu_ns) {
             state = work_unit(state);
         }
         consume(state);
+    }
+}
+
+/// Until the process's first thread has left it: its part of /proc then has no program any more.
+inline void await_first_threads_end() {
+    char first = 0;
+    while (readlink("/proc/self/exe", &first, 1) == 1) {
+        sched_yield();
     }
 }
 

@@ -65,6 +65,7 @@ public:
     void memory(const MemoryEvent& event) override {
         known(event.thread.value, threads_);
         require(event.heap.value <= heaps_ && event.tag.value <= tags_);
+        knows_stacks_ = knows_stacks_ && event.call_stack <= nodes_;
     }
     void attach(const Attachment& attachment) const {
         require(has_ended_ && !attachment.packed.empty());
@@ -72,6 +73,8 @@ public:
             [[maybe_unused]] const auto names = decode_symbols(*bytes);
         }
     }
+    /// The call stacks of all allocations are nodes, as those of foreign files become.
+    [[nodiscard]] bool knows_stacks() const { return knows_stacks_; }
 
 private:
     void check(const SessionStart& /*session*/) { require(!began_++); }
@@ -135,6 +138,7 @@ private:
 
     int began_ = 0;
     bool has_ended_ = false;
+    bool knows_stacks_ = true;
     std::uint32_t metrics_ = 1;
     std::uint32_t processes_ = 0;
     std::uint32_t threads_ = 0;
@@ -160,6 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (outcome) {
         require(outcome->bytes_used <= size);
         require(outcome->whole == outcome->problem.empty());
+        require(!outcome->is_foreign || sink.knows_stacks());
     }
     return 0;
 }

@@ -74,7 +74,9 @@ void say_something(RecordingWriter& writer) {
     }
     writer.instrumentation(HeapSpec{HeapId{1}, "arena"});
     writer.instrumentation(MemoryTagSpec{MemoryTagId{1}, "level"});
-    writer.instrumentation(CallStack{1, {0x401000, 0x402000}});
+    // In the module that is loaded, whole and in part: in a foreign file frames are addresses.
+    writer.instrumentation(CallStack{1, {0x2101, 0x2201, 0x402000}});
+    writer.instrumentation(CallStack{2, {0x2105, 0x2201, 0x402000}});
     for (std::uint32_t i = 0; i < 20; ++i) {
         MemoryEvent event;
         event.thread = ThreadId{1};
@@ -84,7 +86,7 @@ void say_something(RecordingWriter& writer) {
         event.bytes = 16 * i;
         event.heap = HeapId{i / 4 % 2};
         event.tag = MemoryTagId{i / 5 % 2};
-        event.call_stack = 1;
+        event.call_stack = 1 + i % 2;
         writer.memory(event);
     }
     writer.instrumentation(InstrumentationLoss{ThreadId{1}, 9, 1, 2});

@@ -146,6 +146,19 @@ Module describe_module(std::uint64_t bias, std::span<const Elf64_Phdr> headers,
     return module;
 }
 
+std::span<const Elf64_Phdr> mapped_headers(std::uint64_t start) noexcept {
+    if (start % kPage != 0 || !readable_page(start)) {
+        return {};
+    }
+    const auto* elf = reinterpret_cast<const Elf64_Ehdr*>(start);
+    if (!is_elf(*elf) || elf->e_phentsize != sizeof(Elf64_Phdr) ||
+        elf->e_phnum > kMaxProgramHeaders ||
+        elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > kPage) {
+        return {};
+    }
+    return {reinterpret_cast<const Elf64_Phdr*>(start + elf->e_phoff), elf->e_phnum};
+}
+
 bool find_by_loader(Pc pc, Module& out) noexcept {
     dl_find_object found{};
     if (!ask_loader(pc, found)) {
@@ -153,17 +166,7 @@ bool find_by_loader(Pc pc, Module& out) noexcept {
     }
     const auto start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
     const auto end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
-    if (start % kPage != 0 || !readable_page(start)) {
-        return false;
-    }
-    const auto* elf = reinterpret_cast<const Elf64_Ehdr*>(start);
-    if (!is_elf(*elf) || elf->e_phentsize != sizeof(Elf64_Phdr) ||
-        elf->e_phnum > kMaxProgramHeaders ||
-        elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > kPage) {
-        return false;
-    }
-    const std::span headers{reinterpret_cast<const Elf64_Phdr*>(start + elf->e_phoff),
-                            elf->e_phnum};
+    const std::span<const Elf64_Phdr> headers = mapped_headers(start);
     // The first segment is where the mapping begins; that gives the bias without the link map,
     // whose memory a dlclose in another thread may free.
     for (const Elf64_Phdr& header : headers) {

@@ -92,6 +92,11 @@ private:
 [[nodiscard]] Module describe_module(std::uint64_t bias, std::span<const Elf64_Phdr> headers,
                                      std::uint64_t image_delta = 0) noexcept;
 
+/// The program headers of the ELF file that is mapped from `start` on; empty if they are not in its
+/// first page, or that cannot be read. At most one system call (see readable_page()).
+/// Async-signal-safe.
+[[nodiscard]] std::span<const Elf64_Phdr> mapped_headers(std::uint64_t start) noexcept;
+
 /// The module that the loader has at `pc`. False if there is none, or if the C library has no
 /// _dl_find_object. At most one system call (see readable_page()). Async-signal-safe.
 [[nodiscard]] bool find_by_loader(Pc pc, Module& out) noexcept;

@@ -9,6 +9,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/sampling_thread.h"
 
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -54,6 +55,23 @@ bool has_right_to_filter() noexcept {
 void note(Confinement what) noexcept {
     if (capture::Area* area = capture::current_area(); area != nullptr) {
         area->header.confinement.store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
+    }
+}
+
+/// Of what sampling can do without, what the filter would not let pass is left off.
+void do_without(std::span<const sock_filter> filter) noexcept {
+    if (!permits(filter, Needs::growing)) {
+        capture::limit_address_space(0);
+    }
+    capture::Area* const area = capture::current_area();
+    if (area != nullptr && !permits(filter, Needs::pacing)) {
+        area->header.timer_stretch.store(0, std::memory_order_relaxed);
+    }
+    if (!permits(filter, Needs::resting)) {
+        source::keep_sampling_thread_awake();
+    }
+    if (!permits(filter, Needs::answering)) {
+        capture::leave_calls_restarted();
     }
 }
 
@@ -169,15 +187,8 @@ void Confining::prepare_for_filter(long where) noexcept {
         }
         const auto filter = copy.filter();
         const bool threads = !uses_sampling_thread() || permits(filter, Needs::sampling_thread);
-        if (is_own && !permits(filter, Needs::growing)) {
-            capture::limit_address_space(0);
-        }
-        capture::Area* const area = capture::current_area();
-        if (is_own && area != nullptr && !permits(filter, Needs::pacing)) {
-            area->header.timer_stretch.store(0, std::memory_order_relaxed);
-        }
-        if (is_own && !permits(filter, Needs::answering)) {
-            capture::leave_calls_restarted();
+        if (is_own) {
+            do_without(filter);
         }
         samples = !filter.empty() && permits(filter, Needs::sampling) && threads;
         joins = samples && permits(filter, Needs::joining);

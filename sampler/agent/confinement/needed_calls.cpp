@@ -3,6 +3,7 @@
 #include "sampler/agent/confinement/seccomp_filter.h"
 #include "sampler/source/own_descriptors.h"
 #include "sampler/source/raw_thread.h"
+#include "sampler/source/sampling_thread.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -64,7 +65,7 @@ constexpr NeededCall may_fail(NeededCall made) noexcept {
 }
 
 constexpr std::array kLooking{
-    call(SYS_getpid),
+    call(SYS_gettid),
     call(SYS_prctl, {PR_GET_SECCOMP}),
     call(SYS_prctl, {PR_GET_NO_NEW_PRIVS}),
     call(SYS_capget, {kUnknown, kUnknown}),
@@ -147,6 +148,14 @@ constexpr std::array kSamplingThread{
     call(SYS_process_vm_readv, {kUnknown, kUnknown, 1, kUnknown, kUnknown, 0}),
 };
 
+constexpr std::array kResting{
+    may_fail(call(SYS_timer_create, {CLOCK_PROCESS_CPUTIME_ID, kUnknown, kUnknown})),
+    call(SYS_timer_settime, {kUnknown, 0, kUnknown, 0}),
+    call(SYS_timer_delete, {kUnknown}),
+    call(SYS_rt_sigtimedwait, {kUnknown, 0, kUnknown, kSigsetBytes}),
+    call(SYS_rt_tgsigqueueinfo, {kUnknown, kUnknown, source::kRestSignal, kUnknown}),
+};
+
 constexpr std::array kJoining{
     call(SYS_getppid),
     call(SYS_clone, {source::kApartFlags, 0, kUnknown, 0, 0}),
@@ -220,6 +229,8 @@ std::span<const NeededCall> calls_for(Needs needs) noexcept {
             return kGrowing;
         case Needs::sampling_thread:
             return kSamplingThread;
+        case Needs::resting:
+            return kResting;
         case Needs::joining:
             break;
     }

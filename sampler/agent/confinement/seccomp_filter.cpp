@@ -148,7 +148,8 @@ bool carry_out(Machine& machine, std::span<const sock_filter> filter, std::size_
 long copy_checked(long from, void* to, std::size_t bytes) noexcept {
     const iovec source{reinterpret_cast<void*>(from), bytes};
     const iovec target{to, bytes};
-    const long copied = raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid),
+    // By the thread's own id: the process's is its first thread's, which may have left.
+    const long copied = raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid),
                                     as_argument(&target), 1, as_argument(&source), 1, 0);
     return copied < 0 ? copied : copied == static_cast<long>(bytes) ? 0 : -EFAULT;
 }

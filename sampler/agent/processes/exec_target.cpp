@@ -56,7 +56,7 @@ public:
         return got == sizeof value ? std::optional{value} : std::nullopt;
     }
     /// How many bytes of them the file has there, and could be read.
-    [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+    std::size_t read(std::uint64_t offset, std::span<std::byte> out) const noexcept {
         const long got = raw_syscall(SYS_pread64, fd_, as_argument(out.data()),
                                      static_cast<long>(out.size()), static_cast<long>(offset));
         return got > 0 ? static_cast<std::size_t>(got) : 0;
@@ -84,9 +84,63 @@ std::string_view interpreter_of_script(std::string_view text) noexcept {
     return text.substr(0, text.find_first_of(kBlanks));
 }
 
-bool is_loader(std::string_view path) noexcept {
-    path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
-    return path.starts_with("ld-");
+/// Where the file has what is loaded at `address`; 0: nowhere.
+std::uint64_t offset_of(const Head& file, const Elf64_Ehdr& head, std::uint64_t address) noexcept {
+    for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
+        const auto header = file.read<Elf64_Phdr>(head.e_phoff + i * sizeof(Elf64_Phdr));
+        if (header && header->p_type == PT_LOAD && address >= header->p_vaddr &&
+            address - header->p_vaddr < header->p_filesz) {
+            return address - header->p_vaddr + header->p_offset;
+        }
+    }
+    return 0;
+}
+
+using DynamicText = std::array<char, 64>;
+
+/// The text of the first entry of that tag; empty: there is none, or it is longer.
+DynamicText dynamic_text(const Head& file, Elf64_Sxword tag) noexcept {
+    const auto head = file.read<Elf64_Ehdr>(0);
+    std::optional<Elf64_Phdr> dynamic;
+    for (std::uint64_t i = 0; head && i < head->e_phnum && !dynamic; ++i) {
+        dynamic = file.read<Elf64_Phdr>(head->e_phoff + i * sizeof(Elf64_Phdr));
+        dynamic = dynamic && dynamic->p_type == PT_DYNAMIC ? dynamic : std::nullopt;
+    }
+    if (!dynamic) {
+        return {};
+    }
+    std::uint64_t strings = 0;
+    std::optional<std::uint64_t> name;
+    std::array<Elf64_Dyn, 64> entries{};
+    const std::size_t got =
+        file.read(dynamic->p_offset, std::as_writable_bytes(std::span{entries}));
+    for (const Elf64_Dyn& entry : std::span{entries}.first(got / sizeof(Elf64_Dyn))) {
+        if (entry.d_tag == DT_NULL) {
+            break;
+        }
+        if (entry.d_tag == DT_STRTAB) {
+            strings = offset_of(file, *head, entry.d_un.d_ptr);
+        } else if (entry.d_tag == tag && !name) {
+            name = entry.d_un.d_val;
+        }
+    }
+    DynamicText text{};
+    if (strings != 0 && name) {
+        file.read(strings + *name, std::as_writable_bytes(std::span{text}));
+        if (strnlen(text.data(), text.size()) == text.size()) {
+            text = {};
+        }
+    }
+    return text;
+}
+
+/// The library that the file needs first, if that is a sanitizer's runtime. Such a one complains,
+/// or fails, where another library comes before it. Compilers name it first.
+void find_runtime(const Head& file, std::array<char, 64>& out) noexcept {
+    const DynamicText library = dynamic_text(file, DT_NEEDED);
+    if (is_sanitizer_runtime(library.data())) {
+        out = library;
+    }
 }
 
 NotProfiled reason_of_elf(const Head& file, std::string_view path) noexcept {
@@ -112,58 +166,10 @@ NotProfiled reason_of_elf(const Head& file, std::string_view path) noexcept {
     if (path.find("/valgrind/") != path.npos) {
         return NotProfiled::valgrind;
     }
-    return is_loader(path) ? NotProfiled::none : NotProfiled::static_program;
-}
-
-/// Where the file has what is loaded at `address`; 0: nowhere.
-std::uint64_t offset_of(const Head& file, const Elf64_Ehdr& head, std::uint64_t address) noexcept {
-    for (std::uint64_t i = 0; i < head.e_phnum; ++i) {
-        const auto header = file.read<Elf64_Phdr>(head.e_phoff + i * sizeof(Elf64_Phdr));
-        if (header && header->p_type == PT_LOAD && address >= header->p_vaddr &&
-            address - header->p_vaddr < header->p_filesz) {
-            return address - header->p_vaddr + header->p_offset;
-        }
-    }
-    return 0;
-}
-
-/// The library that the file needs first, if that is a sanitizer's runtime. Such a one complains,
-/// or fails, where another library comes before it. Compilers name it first.
-void find_runtime(const Head& file, std::array<char, 64>& out) noexcept {
-    const auto head = file.read<Elf64_Ehdr>(0);
-    std::optional<Elf64_Phdr> dynamic;
-    for (std::uint64_t i = 0; head && i < head->e_phnum && !dynamic; ++i) {
-        dynamic = file.read<Elf64_Phdr>(head->e_phoff + i * sizeof(Elf64_Phdr));
-        dynamic = dynamic && dynamic->p_type == PT_DYNAMIC ? dynamic : std::nullopt;
-    }
-    if (!dynamic) {
-        return;
-    }
-    std::uint64_t strings = 0;
-    std::optional<std::uint64_t> name;
-    std::array<Elf64_Dyn, 64> entries{};
-    const std::size_t got =
-        file.read(dynamic->p_offset, std::as_writable_bytes(std::span{entries}));
-    for (const Elf64_Dyn& entry : std::span{entries}.first(got / sizeof(Elf64_Dyn))) {
-        if (entry.d_tag == DT_NULL) {
-            break;
-        }
-        if (entry.d_tag == DT_STRTAB) {
-            strings = offset_of(file, *head, entry.d_un.d_ptr);
-        } else if (entry.d_tag == DT_NEEDED && !name) {
-            name = entry.d_un.d_val;
-        }
-    }
-    if (strings == 0 || !name) {
-        return;
-    }
-    const auto text = file.read<std::array<char, sizeof out>>(strings + *name);
-    if (text) {
-        const std::string_view library{text->data(), strnlen(text->data(), text->size())};
-        if (library.size() < out.size() && is_sanitizer_runtime(library)) {
-            memcpy(out.data(), library.data(), library.size());
-        }
-    }
+    // The loader runs the program that it is told of.
+    const DynamicText name = dynamic_text(file, DT_SONAME);
+    return std::string_view{name.data()}.starts_with("ld-linux") ? NotProfiled::none
+                                                                 : NotProfiled::static_program;
 }
 
 /// Whether the loader of such a file would run in secure mode. Source: ld.so(8), AT_SECURE.
@@ -191,7 +197,7 @@ void inspect(int fd, const struct stat& info, control::Unprofiled& out) noexcept
 }
 
 source::ShortPath link_of(int fd) noexcept {
-    return source::ShortPath{"/proc/self/fd/"} << fd;
+    return source::ShortPath{"/proc/thread-self/fd/"} << fd;
 }
 
 bool is_regular(int fd, struct stat& info) noexcept {

@@ -1,5 +1,6 @@
 #include "sampler/agent/processes/gate.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/process_state.h"
 #include "sampler/agent/processes/child_environment.h"
@@ -66,7 +67,7 @@ std::uint64_t resident_bytes() noexcept {
     // The second number, in pages. Source: proc(5).
     source::with_own_descriptors([&]() noexcept {
         std::array<char, 128> text{};
-        pages = source::second_number(source::read_file(AT_FDCWD, "/proc/self/statm", text));
+        pages = source::second_number(source::read_file(AT_FDCWD, "/proc/thread-self/statm", text));
     });
     return kPageBytes * pages;
 }
@@ -156,7 +157,7 @@ ClosedGate::ClosedGate() noexcept {
     bool answered = true;
     if (Area* area = capture::current_area(); area != nullptr && is_own_process()) {
         area_ = area;
-        area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        area->header.last_cpu_ns.store(read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
                                        std::memory_order_relaxed);
         if (process_state().gate_is_needed) {
             close_gate(*area);
@@ -242,7 +243,7 @@ void note_exit(int status) noexcept {
         return;
     }
     area->header.exit_status.store(status & 0xff);
-    area->header.last_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    area->header.last_cpu_ns.store(read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     area->header.exit_known.store(1, std::memory_order_release);
     if (area->header.is_root != 0) {
         finish_session(*area);

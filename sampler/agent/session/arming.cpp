@@ -126,9 +126,9 @@ int make_sampling_thread(const control::Welcome& welcome, capture::Area& area) n
     if (process_state().has_sampling_thread) {
         return 0;
     }
-    const int folder = source::open_task_folder();
+    const int folder = source::has_own_proc() ? source::open_task_folder() : -ENOENT;
     if (folder < 0) {
-        return folder;  // no /proc: the thread would see nobody
+        return folder;  // no /proc, or none of ours: the thread would see nobody
     }
     close_descriptor(folder);
     const int tid = source::start_sampling_thread({&area, welcome.period,
@@ -209,7 +209,7 @@ ThreadList list_threads() noexcept {
         list.tids[list.count++] = current_tid();
         return list;
     }
-    const int folder = source::open_task_folder();
+    const int folder = source::has_own_proc() ? source::open_task_folder() : -ENOENT;
     if (folder < 0) {
         list.tids[list.count++] = current_tid();
         return list;

@@ -1,5 +1,6 @@
 #include "sampler/agent/session/patience.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/own_descriptors.h"
@@ -21,6 +22,9 @@ clockid_t cpu_clock_of(int pid) noexcept {
 
 /// A descriptor of /proc/PID/task, or a negative errno.
 int open_tasks_of(int pid) noexcept {
+    if (!source::has_own_proc()) {
+        return -ENOENT;
+    }
     source::ShortPath path{"/proc/"};
     path << pid << "/task";
     return source::open_folder(path.c_str());
@@ -60,11 +64,11 @@ bool is_dead(int pid) noexcept {
 }
 
 std::uint64_t Patience::collector_cpu_ns() const noexcept {
-    return collector_ > 0 ? capture::read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
+    return collector_ > 0 ? read_kernel_clock_ns(cpu_clock_of(collector_)) : 0;
 }
 
 bool Patience::goes_on() noexcept {
-    const std::uint64_t now = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t now = read_kernel_clock_ns(CLOCK_MONOTONIC);
     if (last_ns_ == 0) {
         // The first wait has passed.
         last_ns_ = now;

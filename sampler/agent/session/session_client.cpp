@@ -1,5 +1,6 @@
 #include "sampler/agent/session/session_client.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/late_start.h"
 #include "sampler/agent/modules.h"
@@ -9,6 +10,7 @@
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_state.h"
 #include "sampler/agent/signals/signals.h"
+#include "sampler/agent/trace/channels.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/thread_slots.h"
@@ -17,6 +19,7 @@
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -136,6 +139,9 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
     // Before the first thread's state is mapped.
     capture::attach(&area, modules, deliver_to_program);
     capture::g_attached->definitions.store(g_definitions, std::memory_order_release);
+    if (g_definitions != nullptr) {
+        hand_over_channels(*g_definitions);
+    }
     capture::limit_address_space(affordable_bytes());
     area.header.table_bytes.store(
         capture::kRowCacheBytes + modules->modules().size_bytes() + index_budget().used_bytes,
@@ -144,7 +150,7 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
         capture::add_early_thread(
             {static_cast<std::uint32_t>(threads.tids[i]), source::cpu_ns_of(threads.tids[i])});
     }
-    area.header.start_cpu_ns.store(capture::read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    area.header.start_cpu_ns.store(read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     report_modules();
     if (armed.source != Source::none) {
         take_signal(signal_of(armed.source));
@@ -223,7 +229,7 @@ struct PassedFds {
 /// The collector lists this process as one that is not profiled.
 void decline(int socket, const control::Hello& hello, control::NotProfiled reason,
              Patience& patience) noexcept {
-    constexpr const char* kOwnFile = "/proc/self/exe";
+    constexpr const char* kOwnFile = "/proc/thread-self/exe";
     control::Unprofiled program;
     program.reason = reason;
     program.secret = hello.secret;
@@ -361,6 +367,7 @@ void join_session(JoinKind kind) noexcept {
         hello.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
         hello.parent_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
         hello.forked = kind == JoinKind::after_fork ? 1 : 0;
+        hello.run_by_loader = is_run_by_loader() ? getauxval(AT_PHDR) : 0;
         problem = converse(socket, hello, patience);
         close_descriptor(socket);
     }

@@ -1,5 +1,6 @@
 #include "sampler/agent/session/session_state.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/session/patience.h"
 #include "sampler/capture/clocks.h"
@@ -138,6 +139,13 @@ void ring_doorbell() noexcept {
     raw_syscall(SYS_futex, as_argument(&g_page->doorbell), FUTEX_WAKE, 1);
 }
 
+/// The session's loop may be busy for longer; the others answer at once, or not at all.
+static void give_up(AnsweredBy by) noexcept {
+    if (by != AnsweredBy::session) {
+        leave_word();
+    }
+}
+
 bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, std::uint64_t most_ns,
               AnsweredBy by) noexcept {
     const auto collector = static_cast<int>(g_collector_pid);
@@ -166,9 +174,7 @@ bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, std::uint64
             return false;
         }
         if (may_look ? !patience.goes_on() : counted_ns >= quiet_ns) {
-            if (!by_loop) {
-                leave_word();
-            }
+            give_up(by);
             return false;
         }
     }
@@ -190,7 +196,7 @@ void ask_collector() noexcept {
     if (g_page == nullptr) {
         return;
     }
-    const std::uint64_t now_ns = capture::read_kernel_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t now_ns = read_kernel_clock_ns(CLOCK_MONOTONIC);
     if (now_ns - g_page->answered_ns.load(std::memory_order_relaxed) > kSignLastsNs) {
         const std::uint32_t ping = g_page->pings.fetch_add(1, std::memory_order_acq_rel) + 1;
         ring_doorbell();

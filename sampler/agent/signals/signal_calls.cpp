@@ -1,5 +1,6 @@
 #include "sampler/agent/signals/signal_calls.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
@@ -12,9 +13,9 @@ namespace {
 constexpr long kWaitSliceNs = 20'000'000;
 
 timespec now_monotonic() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now;
+    constexpr std::uint64_t kSecondNs = 1'000'000'000;
+    const std::uint64_t now = read_kernel_clock_ns(CLOCK_MONOTONIC);
+    return {static_cast<time_t>(now / kSecondNs), static_cast<long>(now % kSecondNs)};
 }
 
 bool is_before(const timespec& a, const timespec& b) noexcept {

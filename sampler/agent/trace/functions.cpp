@@ -3,10 +3,10 @@
 // The table is what is shared between builds; all that it leads to is in instrument/. It lies on a
 // page of its own, which is written only when somebody begins or ends to listen (listening.h).
 #include "sample/trace_abi.h"
+#include "sampler/agent/trace/channels.h"
 #include "sampler/agent/trace/listening.h"
 #include "sampler/capture/capture.h"
 #include "sampler/instrument/call_stacks.h"
-#include "sampler/instrument/channels.h"
 #include "sampler/instrument/definitions.h"
 #include "sampler/instrument/events.h"
 #include "sampler/instrument/lane_writer.h"
@@ -105,8 +105,8 @@ constexpr sample_trace_functions kDirect = {
     [](const char* name) { say_text(OtherKind::thread_name, name); },
     [](const char* group) { say_text(OtherKind::thread_group, group); },
     [](std::uint64_t number, std::uint32_t step) { say_number(OtherKind::flow, step, number); },
-    [](const sample_trace_channel* channel) { instrument::add_channel(*channel); },
-    [](const sample_trace_channel* channel) { instrument::remove_channel(*channel); },
+    [](const sample_trace_channel* channel) { add_channel(*channel); },
+    [](const sample_trace_channel* channel) { remove_channel(*channel); },
     [](const sample_trace_event_type* type) { return instrument::define_event_type(*type); },
     [](const sample_trace_event* event) -> std::uint32_t {
         return instrument::raise_event(*event) ? 1 : 0;

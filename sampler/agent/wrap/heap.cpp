@@ -12,9 +12,9 @@
 //
 // Source: malloc(3), posix_memalign(3); glibc manual, "Replacing malloc".
 #include "sampler/agent/hosting/hosting.h"
+#include "sampler/agent/trace/channels.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/instrument/call_stacks.h"
-#include "sampler/instrument/channels.h"
 #include "sampler/instrument/lane_writer.h"
 
 #include <malloc.h>
@@ -143,7 +143,7 @@ void* move_from_arena(const void* block, std::size_t bytes) noexcept {
 }  // namespace
 
 void set_up_heap() noexcept {
-    instrument::add_channel(kChannel);
+    add_channel(kChannel);
 }
 
 bool tells_heap() noexcept {

@@ -105,9 +105,10 @@ void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recor
             module.path = mapping.path;
             module.build_id = facts.build_id;
             // A file that was there at the start and is mapped again is no plug-in.
-            module.plugin = !ranges_.has(recorder.known_module(module));
-            module.id = recorder.module(module);
-            keep_module_file(recorder, module, pid, mapping.start);
+            const FileIdentity file =
+                facts.build_id.empty() ? identity_at(mapping.path.c_str()) : FileIdentity{};
+            module.plugin = !ranges_.has(recorder.known_module(module, file));
+            know_module_file(recorder, module, pid, mapping.start);
             files_.add(mapping.start, {mapping.end, *bias, module.id, false});
             return;
         }

@@ -74,7 +74,8 @@ std::uint64_t offset_of(const ElfFacts& facts, std::uint64_t address) {
     return 0;
 }
 
-std::string first_library_of(Bytes file, Bytes dynamic, const ElfFacts& facts) {
+/// The text of the first entry of that tag.
+std::string dynamic_text(Bytes file, Bytes dynamic, const ElfFacts& facts, std::int64_t tag) {
     std::uint64_t strings = 0;
     std::optional<std::uint64_t> name;
     for (std::uint64_t at = 0; const auto entry = read_at<Elf64_Dyn>(dynamic, at);
@@ -84,7 +85,7 @@ std::string first_library_of(Bytes file, Bytes dynamic, const ElfFacts& facts) {
         }
         if (entry->d_tag == DT_STRTAB) {
             strings = offset_of(facts, entry->d_un.d_ptr);
-        } else if (entry->d_tag == DT_NEEDED && !name) {
+        } else if (entry->d_tag == tag && !name) {
             name = entry->d_un.d_val;
         }
     }
@@ -116,7 +117,9 @@ void read_program_headers(Bytes file, const Elf64_Ehdr& head, ElfFacts& facts) {
             dynamic = slice(file, header->p_offset, header->p_filesz);
         }
     }
-    facts.first_library = first_library_of(file, dynamic, facts);
+    facts.first_library = dynamic_text(file, dynamic, facts, DT_NEEDED);
+    facts.is_loader = facts.interpreter.empty() &&
+                      dynamic_text(file, dynamic, facts, DT_SONAME).starts_with("ld-linux");
 }
 
 bool has_section(Bytes file, const Elf64_Ehdr& head, std::string_view wanted) {
@@ -188,7 +191,7 @@ std::vector<std::uint8_t> read_build_id(const std::string& path) {
 }
 
 bool GoPrograms::is_go(pid_t pid) {
-    const std::string path = proc_path(pid, "exe");
+    const std::string path = living_path(pid, "exe");
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) {
         return false;

@@ -24,8 +24,9 @@ struct ElfSegment {
 struct ElfFacts {
     bool is_elf = false;
     bool is_x86_64 = false;
-    std::string interpreter;    ///< Empty: statically linked.
+    std::string interpreter;    ///< Empty: statically linked, if it is not the loader itself.
     std::string first_library;  ///< The first that it needs.
+    bool is_loader = false;     ///< glibc's, which runs the program that it is told of.
     bool is_go = false;
     std::vector<std::uint8_t> build_id;
     std::vector<ElfSegment> segments;  ///< PT_LOAD

@@ -5,6 +5,7 @@
 #include "sampler/collector/code/elf_facts.h"
 #include "sampler/collector/code/perf_map_place.h"
 #include "sampler/collector/process/proc_files.h"
+#include "sampler/collector/process/tick_clock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,9 +20,10 @@ namespace {
 
 /// Larger files are not copied: their process waits for us.
 constexpr off_t kLargestCopied = off_t{32} << 20;
+constexpr std::int64_t kOfLateNs = std::int64_t{86'400} * 1'000'000'000;
 
 Fd open_in_root_of(pid_t pid, const std::string& path) {
-    const Fd root{::open(proc_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    const Fd root{::open(living_path(pid, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     return root.is_open() ? open_regular(open_in(root, path.c_str(), O_PATH)) : Fd{};
 }
 
@@ -41,7 +43,7 @@ Fd open_executable(const trace::Module& module, pid_t pid) {
     const std::string executable = executable_of(pid);
     const bool is_it = executable == module.path ||
                        executable == std::string{without_deleted(module.path)}.append(kDeleted);
-    return is_it ? open_regular(proc_path(pid, "exe")) : Fd{};
+    return is_it ? open_regular(living_path(pid, "exe")) : Fd{};
 }
 
 bool is_build(const Fd& file, const trace::Module& module) {
@@ -79,18 +81,29 @@ Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start)
     return Fd{};
 }
 
-void keep_module_file(Recorder& recorder, const trace::Module& module, pid_t pid,
-                      std::uint64_t start) {
-    if (module.kind != trace::ModuleKind::elf || !recorder.wants_file(module.id)) {
+void know_module_file(Recorder& recorder, trace::Module& module, pid_t pid, std::uint64_t start) {
+    const bool is_file = module.kind == trace::ModuleKind::elf;
+    Fd file;
+    if (is_file && module.build_id.empty()) {
+        file = open_module_file(module, pid, start);
+    }
+    const FileIdentity identity = identity_of(file);
+    module.id = recorder.module(module, identity);
+    if (!is_file || !recorder.wants_file(module.id)) {
         return;
     }
-    Fd file = open_module_file(module, pid, start);
+    if (!file.is_open()) {
+        file = open_module_file(module, pid, start);
+    }
     struct stat info {};
     struct stat root {};
     if (!file.is_open() || ::fstat(file.get(), &info) != 0 || ::stat("/", &root) != 0) {
         return;
     }
-    if (info.st_dev == root.st_dev) {
+    if (module.plugin && info.st_size <= kLargestCopied &&
+        identity_of(file).changed_ns + kOfLateNs > static_cast<std::int64_t>(realtime_ns())) {
+        recorder.keep_copy(module.id, file);
+    } else if (info.st_dev == root.st_dev) {
         recorder.keep_file(module.id, std::move(file));
     } else if (info.st_size <= kLargestCopied || !leads_to(module.path, info)) {
         recorder.keep_copy(module.id, file);

@@ -22,13 +22,14 @@ namespace sample::collector {
 /// Source: proc(5), openat2(2).
 [[nodiscard]] Fd open_module_file(const trace::Module& module, pid_t pid, std::uint64_t start);
 
-/// Has `recorder` keep the file of `module`, once for each module; other kinds than ELF files have
-/// none. Some 50 µs for a module that is new to the session.
+/// Gives `module` its id, and has `recorder` keep its file, once for each module; other kinds than
+/// ELF files have none. Some 50 µs for a module that is new to the session, or has no build-id:
+/// then its file is what tells it from others that lay at its path.
 ///
 /// A descriptor would keep its filesystem from being unmounted, which the program may be about to
 /// do: only files on the filesystem of our own root are kept open, others are copied, and large
-/// ones left to their paths, unless these do not lead to them.
-void keep_module_file(Recorder& recorder, const trace::Module& module, pid_t pid,
-                      std::uint64_t start);
+/// ones left to their paths, unless these do not lead to them. A library that was loaded later and
+/// has been made of late is copied, too: it may be made again, in place.
+void know_module_file(Recorder& recorder, trace::Module& module, pid_t pid, std::uint64_t start);
 
 }  // namespace sample::collector

@@ -44,7 +44,7 @@ PerfMapPlace::PerfMapPlace(pid_t pid)
         own_pid_ = identity->pid;
         owner_ = identity->user;
     }
-    const std::string root = proc_path(pid, "root");
+    const std::string root = living_path(pid, "root");
     root_ = Fd{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     temporary_ = root_.is_open() ? open_in(root_, kTemporary, O_PATH | O_DIRECTORY)
                                  : Fd{::open(kTemporary, O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -72,10 +72,10 @@ bool PerfMapPlace::is_trusted(const Fd& file) const {
 bool PerfMapPlace::is_stale(const Fd& file) const {
     // The clocks of files and processes tick up to 10 ms apart.
     constexpr std::int64_t kSlackNs = 100'000'000;
-    struct stat info = {};
-    return ::fstat(file.get(), &info) == 0 &&
-           std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec + kSlackNs <
-               started_ns_;
+    // Not fstat(), which tells of faked times where clocks do.
+    struct statx info = {};
+    return ::statx(file.get(), "", AT_EMPTY_PATH, STATX_MTIME, &info) == 0 &&
+           info.stx_mtime.tv_sec * 1'000'000'000 + info.stx_mtime.tv_nsec + kSlackNs < started_ns_;
 }
 
 std::vector<FilePart> PerfMapPlace::snapshot() const {
@@ -89,7 +89,7 @@ std::vector<FilePart> PerfMapPlace::snapshot() const {
 }
 
 std::vector<FilePart> perf_map_of(pid_t pid, pid_t own_pid) {
-    const std::string map = proc_path(pid, "root/tmp/perf-" + std::to_string(own_pid) + ".map");
+    const std::string map = living_path(pid, "root/tmp/perf-" + std::to_string(own_pid) + ".map");
     if (::access(map.c_str(), F_OK) != 0) {
         return {};
     }

@@ -1,6 +1,7 @@
 #include "sampler/collector/control/control_command.h"
 
 #include "core/option_values.h"
+#include "sampler/capture/definition_store.h"
 
 #include <algorithm>
 #include <charconv>
@@ -27,6 +28,7 @@ constexpr Word kWords[] = {
     {"freq", ControlVerb::frequency, true},
     {"time", ControlVerb::time, false, true},
     {"cancel", ControlVerb::cancel},
+    {"channels", ControlVerb::channels},
     {"dump", ControlVerb::dump},
     {"data", ControlVerb::data},
     {"open", ControlVerb::open, true},
@@ -66,6 +68,15 @@ Result<void> take_time(ControlCommand& command, std::string_view text) {
     return {};
 }
 
+Result<void> take_channels(ControlCommand& command, std::string_view text) {
+    if (!command.channels.empty() || text.size() >= capture::kMostWantedBytes) {
+        return wrong("write the channels in one word, separated by commas, of at most " +
+                     std::to_string(capture::kMostWantedBytes - 1) + " characters");
+    }
+    command.channels = text;
+    return {};
+}
+
 /// A word behind the first one.
 Result<void> take(ControlCommand& command, const Word& verb, std::string_view word) {
     const std::size_t equals = word.find('=');
@@ -77,6 +88,9 @@ Result<void> take(ControlCommand& command, const Word& verb, std::string_view wo
     }
     if (equals == std::string_view::npos && verb.verb == ControlVerb::time) {
         return take_time(command, word);
+    }
+    if (equals == std::string_view::npos && verb.verb == ControlVerb::channels) {
+        return take_channels(command, word);
     }
     if (key == "token" && !value.empty() && value.size() <= kMostTokenBytes) {
         command.token = value;
@@ -107,8 +121,8 @@ Result<ControlCommand> parse_control_command(std::string_view line) {
     });
     if (verb == std::end(kWords)) {
         return wrong(
-            "say status, start, stop, pause, resume, freq, time, cancel, dump, data, open or "
-            "close");
+            "say status, start, stop, pause, resume, freq, time, cancel, channels, dump, data, "
+            "open or close");
     }
     ControlCommand command;
     command.verb = verb->verb;
@@ -121,6 +135,9 @@ Result<ControlCommand> parse_control_command(std::string_view line) {
     }
     if (command.verb == ControlVerb::time && !command.time) {
         return wrong(std::string{kDurationHelp});
+    }
+    if (command.verb == ControlVerb::channels && command.channels.empty()) {
+        return wrong("say which channels are to be on, separated by commas, or none");
     }
     if (is_shared && command.token.empty()) {
         return wrong("say token=T, of at most 64 characters");

@@ -24,6 +24,7 @@ enum class ControlVerb : std::uint8_t {
     frequency,
     time,
     cancel,
+    channels,
     dump,
     data,
     open,
@@ -34,6 +35,7 @@ struct ControlCommand {
     ControlVerb verb = ControlVerb::status;
     std::optional<std::uint32_t> frequency_hz;
     std::optional<std::chrono::nanoseconds> time;
+    std::string channels;      ///< That are to be on, separated by commas.
     std::string token;         ///< Of a shared session; empty: the command line's user.
     pid_t about = 0;           ///< status: whether this process belongs to the session.
     pid_t peer = 0;            ///< Who has said it.

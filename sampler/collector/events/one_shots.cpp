@@ -1,5 +1,6 @@
 #include "sampler/collector/events/one_shots.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/capture/capture.h"
 #include "sampler/collector/events/gatekeeper.h"
 #include "sampler/collector/process/area_mapping.h"
@@ -62,10 +63,7 @@ TaskClocks read_clocks(const Fd& schedstat) {
 }
 
 std::uint64_t own_cpu_ns() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
-           static_cast<std::uint64_t>(time.tv_nsec);
+    return read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /// Of a thread of another process.
@@ -100,7 +98,7 @@ void OneShots::watch(pid_t pid, std::shared_ptr<AreaMapping> image) {
     const std::lock_guard lock{mutex_};
     Process& process = processes_.emplace_back();
     process.image = std::move(image);
-    process.folder = Fd{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    process.folder = open_task_folder(pid);
     if (processes_.size() == 1) {
         changed_.notify_all();
     }
@@ -133,7 +131,7 @@ bool OneShots::switches_often(const TaskClocks& done) const {
 }
 
 void OneShots::run() {
-    auto next_look = std::chrono::steady_clock::now() + kLookAround;
+    auto next_look = KernelClock::now() + kLookAround;
     std::unique_lock lock{mutex_};
     while (!stopping_) {
         if (processes_.empty()) {
@@ -145,7 +143,7 @@ void OneShots::run() {
                         [](const Process& each) { return each.by_one_shots; })) {
             const std::uint64_t interval = interval_ns();
             wake = std::min(
-                wake, std::chrono::steady_clock::now() +
+                wake, KernelClock::now() +
                           std::chrono::nanoseconds{interval / 4 + random_below(interval / 2)});
         }
         changed_.wait_until(lock, wake);
@@ -157,9 +155,9 @@ void OneShots::run() {
                 }
             }
         });
-        if (std::chrono::steady_clock::now() >= next_look) {
+        if (KernelClock::now() >= next_look) {
             visit_some([this](Process& process) { look_at(process); });
-            next_look = std::chrono::steady_clock::now() + kLookAround;
+            next_look = KernelClock::now() + kLookAround;
         }
     }
 }

@@ -3,8 +3,6 @@
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/source/tasks.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -30,7 +28,7 @@ std::vector<pid_t> list_threads(const Fd& folder, pid_t except) {
 
 std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
                                                     const source::PerfRequest& request) {
-    const Fd folder{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const Fd folder = open_task_folder(pid);
     if (!folder.is_open()) {
         return std::nullopt;
     }

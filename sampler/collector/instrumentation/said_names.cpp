@@ -1,5 +1,7 @@
 #include "sampler/collector/instrumentation/said_names.h"
 
+#include "sampler/capture/channel_table.h"
+
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -67,11 +69,27 @@ trace::ChannelId SaidNames::channel(trace::Channel channel) {
         if (!has_room(key)) {
             return {};
         }
-        channel.id = trace::ChannelId{next_channel_++};
+        channel.id = trace::ChannelId{static_cast<std::uint32_t>(channels_.size()) + 1};
+        if (!wanted_channels_.empty()) {
+            channel.is_enabled =
+                capture::is_channel_wanted(channel.name.c_str(), wanted_channels_.c_str());
+        }
         sink_.instrumentation(channel);
         at = ids_.emplace(std::move(key), channel.id.value).first;
+        channels_.push_back(std::move(channel));
     }
     return trace::ChannelId{at->second};
+}
+
+void SaidNames::switch_channels(const std::string& wanted) {
+    wanted_channels_ = wanted;
+    for (trace::Channel& channel : channels_) {
+        const bool is_on = capture::is_channel_wanted(channel.name.c_str(), wanted.c_str());
+        if (is_on != channel.is_enabled) {
+            channel.is_enabled = is_on;
+            sink_.instrumentation(trace::ChannelToggle{channel.id, is_on});
+        }
+    }
 }
 
 bool SaidNames::knows_channel(const std::string& name) const {

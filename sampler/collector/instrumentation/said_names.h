@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace sample::collector {
 
@@ -28,6 +29,9 @@ public:
     trace::ZoneId zone(trace::ZoneSpec spec);
     trace::MessageId message(trace::MessageSpec spec);
     trace::ChannelId channel(trace::Channel channel);
+    /// From now on those of `wanted` are on, which are separated by commas, also where a definition
+    /// that was made before says otherwise.
+    void switch_channels(const std::string& wanted);
     [[nodiscard]] bool knows_channel(const std::string& name) const;
     /// A counter that is nobody else's.
     trace::CounterId counter(trace::CounterSpec spec);
@@ -50,11 +54,12 @@ private:
 
     trace::RecordSink& sink_;
     std::unordered_map<std::string, std::uint32_t> ids_;
+    std::vector<trace::Channel> channels_;
+    std::string wanted_channels_;  ///< Empty: they were not switched.
     std::size_t bytes_ = 0;
     std::uint64_t beyond_ = 0;
     std::uint32_t next_zone_ = 1;
     std::uint32_t next_message_ = 1;
-    std::uint32_t next_channel_ = 1;
     std::uint32_t next_counter_ = 1;
     std::uint32_t next_note_ = 1;
     std::uint32_t next_event_type_ = 1;

@@ -1,5 +1,7 @@
 #include "sampler/collector/joining/arrivals.h"
 
+#include "core/kernel_clock.h"
+
 #include <sys/eventfd.h>
 
 #include <utility>
@@ -44,7 +46,7 @@ bool Arrivals::wait_until_done(std::chrono::milliseconds most) {
     wake();
     std::unique_lock lock{mutex_};
     const std::uint64_t wanted = added_;
-    return is_done_.wait_for(lock, most, [&] { return done_ >= wanted; });
+    return is_done_.wait_until(lock, KernelClock::now() + most, [&] { return done_ >= wanted; });
 }
 
 }  // namespace sample::collector

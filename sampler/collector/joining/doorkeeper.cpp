@@ -1,5 +1,6 @@
 #include "sampler/collector/joining/doorkeeper.h"
 
+#include "sampler/collector/process/channel_switch.h"
 #include "sampler/collector/process/proc_files.h"
 
 #include <linux/perf_event.h>
@@ -63,7 +64,7 @@ control::Unprofiled traced_program(pid_t pid) {
     program.sender_pid = program.pid;
     program.parent_pid = static_cast<std::uint32_t>(parent_of(pid));
     struct stat info = {};
-    if (::stat(proc_path(pid, "exe").c_str(), &info) == 0) {
+    if (::stat(living_path(pid, "exe").c_str(), &info) == 0) {
         program.device = info.st_dev;
         program.inode = info.st_ino;
     }
@@ -359,6 +360,9 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
         header.gap_ticks = capture::kCountsEvents;
         header.kernel_count = kernel_count_of(parts_.options.event);
     }
+    if (parts_.pace.switches.load() != 0 && connection.mapping->definitions() != nullptr) {
+        set_wanted_channels(*connection.mapping->definitions(), parts_.pace.channels());
+    }
     const control::Welcome answer = answer_to(connection);
     // Once it has the answer it may be gone at any time.
     connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
@@ -377,7 +381,8 @@ void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hell
     identity.same_pid_namespace = pid == static_cast<pid_t>(hello.pid);
     identity.parent =
         identity.same_pid_namespace ? static_cast<pid_t>(hello.parent_pid) : parent_of(pid);
-    identity.executable = executable_of(pid);
+    identity.executable =
+        hello.run_by_loader != 0 ? file_mapped_at(pid, hello.run_by_loader) : executable_of(pid);
     identity.command_line = command_line_of(pid);
     identity.is_time = parts_.options.event.is_clock;
     Greeted greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0, identity.parent,

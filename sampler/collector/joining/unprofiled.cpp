@@ -19,7 +19,7 @@ enum class Seen { runs, gone, runs_another };
 
 Seen look_at(pid_t pid, std::uint64_t device, std::uint64_t inode) {
     struct stat info = {};
-    if (::stat(proc_path(pid, "exe").c_str(), &info) != 0) {
+    if (::stat(living_path(pid, "exe").c_str(), &info) != 0) {
         // A program with other rights than ours does not let us look: it runs.
         return errno == ENOENT || errno == ESRCH ? Seen::gone : Seen::runs;
     }

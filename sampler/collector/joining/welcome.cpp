@@ -1,6 +1,7 @@
 #include "sampler/collector/joining/welcome.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -11,8 +12,11 @@ namespace {
 /// Who was greeted and never joined is forgotten at some time.
 constexpr std::size_t kMostGreetings = 1024;
 
-std::string errno_text(int value) {
-    return std::generic_category().message(value);
+/// The sampling thread's way to the others is /proc.
+std::string describe_refusal(control::Source source, int value) {
+    return source == control::Source::thread && value == ENOENT
+               ? "there is no /proc of its pid namespace"
+               : std::generic_category().message(value);
 }
 
 std::string describe_refusals(const control::Armed& armed) {
@@ -20,7 +24,8 @@ std::string describe_refusals(const control::Armed& armed) {
     for (std::size_t i = 0; i < armed.refused_errno.size(); ++i) {
         if (const int refusal = armed.refused_errno[i]; refusal != 0) {
             text += std::string{text.empty() ? "" : ", "} + std::string{control::kSources[i].name} +
-                    " was refused (" + errno_text(refusal) + ")";
+                    " was refused (" + describe_refusal(static_cast<control::Source>(i), refusal) +
+                    ")";
         }
     }
     return text;
@@ -82,6 +87,10 @@ void Welcome::join(Joined joined) {
     identity.source = is_off ? trace::kSourceOff : control::describe(joined.armed.source).name;
     if (!refusals.empty()) {
         identity.source_reason += (identity.source_reason.empty() ? "" : "; ") + refusals;
+    }
+    if (joined.armed.waits_errno != 0) {
+        recorder_.add_note("where " + identity.executable + " waits is not known: " +
+                           describe_refusal(control::Source::thread, joined.armed.waits_errno));
     }
     if (joined.armed.kernel_excluded != 0) {
         notes_.kernel_excluded();

@@ -2,6 +2,7 @@
 
 #include "sampler/capture/capture.h"
 #include "sampler/collector/events/rearming.h"
+#include "sampler/collector/process/channel_switch.h"
 #include "sampler/collector/process/proc_files.h"
 
 #include <linux/futex.h>
@@ -84,6 +85,7 @@ void LiveProcesses::add(ProcessIdentity identity, std::shared_ptr<AreaMapping> m
         const auto still = around_.one_shots.hold_still();
         apply_frequency(live);  // it has changed since the process was let in
     }
+    apply_channels(live);  // the same
 }
 
 LiveProcesses::Place LiveProcesses::place_of(pid_t pid) {
@@ -217,6 +219,7 @@ void LiveProcesses::drain(bool is_second) {
         }
         live.process->drain();
         hand_over(live);
+        apply_channels(live);
         if (is_second) {
             live.process->collect_dead_threads();
             live.process->refresh_thread_names();
@@ -339,6 +342,33 @@ void LiveProcesses::apply_frequency(const Live& live) {
     } else {
         around_.notes.kept_frequency();
     }
+}
+
+unsigned LiveProcesses::switch_channels() {
+    unsigned left = 0;
+    for (Live& live : processes_) {
+        left += apply_channels(live) ? 0 : 1;
+    }
+    return left;
+}
+
+bool LiveProcesses::apply_channels(Live& live) {
+    const std::uint32_t switches = around_.pace.switches.load();
+    capture::DefinitionStore* const store = live.mapping->definitions();
+    if (live.has_left || store == nullptr || live.switches == switches) {
+        return true;
+    }
+    const ProcessIdentity& identity = live.process->identity();
+    const SwitchOutcome outcome =
+        collector::switch_channels(*store, identity.pid, live.pidfd.get(),
+                                   identity.rights != nullptr, around_.pace.channels());
+    if (outcome != SwitchOutcome::later) {
+        live.switches = switches;
+    }
+    if (outcome == SwitchOutcome::refused) {
+        around_.notes.kept_channels();
+    }
+    return outcome == SwitchOutcome::done;
 }
 
 void LiveProcesses::give_way_to_tracers() {

@@ -78,6 +78,9 @@ public:
     void go_on_sampling();
     /// The session's pace has another frequency.
     void change_frequency();
+    /// The session's pace has other channels. Returns how many processes do not follow, yet or at
+    /// all.
+    unsigned switch_channels();
     /// A debugger that comes later would stop at each sample, too.
     void give_way_to_tracers();
     /// The session ends before those that are left.
@@ -90,6 +93,7 @@ private:
         Fd pidfd;
         bool has_left = false;
         bool handed_over = false;      ///< To its sampling thread: it has no events any more.
+        std::uint32_t switches = 0;    ///< Of channels, that it has followed: as the pace's.
         std::string module_in_set_up;  ///< A profiler module, at the last look; empty: none.
         unsigned looks_at_module = 0;  ///< That have found the same one.
     };
@@ -103,6 +107,8 @@ private:
     [[nodiscard]] ProcessCounts counts_of(const Live& live) const;
     /// As the session's pace says, if its events can be changed.
     void apply_frequency(const Live& live);
+    /// As the session's pace says. False: it does not follow, yet or at all.
+    bool apply_channels(Live& live);
     /// Says which profiler module of the process has not been set up for seconds.
     void look_at_module(Live& live);
     /// To its sampling thread, where that sees more.

@@ -1,8 +1,11 @@
 #include "sampler/collector/process/proc_files.h"
 
+#include "core/kernel_clock.h"
 #include "core/regular_file.h"
+#include "sampler/capture/raw_syscall.h"
 #include "sampler/collector/process/tick_clock.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -18,15 +21,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+#include <utility>
 
 namespace sample::collector {
 namespace {
 
-/// The first number of a line; 0: there is none.
+/// The first number of a line; 0: there is none, or none that is ours.
 pid_t pid_in_status(std::string_view status, std::string_view key) {
     const auto numbers = numbers_of_line(status, key);
-    return numbers.empty() ? 0 : static_cast<pid_t>(numbers[0]);
+    return numbers.empty() || !has_own_proc() ? 0 : static_cast<pid_t>(numbers[0]);
 }
 
 /// A field of the text of a stat file. Source: proc(5).
@@ -38,6 +44,11 @@ std::optional<std::int64_t> stat_number(const std::string& stat, int field) {
     }
     return at == std::string::npos ? std::nullopt
                                    : std::optional{std::atoll(stat.c_str() + at + 1)};
+}
+
+/// Leads nowhere if the thread's number in /proc is not known.
+std::string thread_path(pid_t pid, pid_t tid, std::string_view file) {
+    return proc_path(pid, "task/" + std::to_string(has_own_proc() ? tid : 0) + "/").append(file);
 }
 
 std::int64_t ns_of_tick() {
@@ -105,8 +116,50 @@ ProcessFate fate_of_zombie(pid_t pid) {
 
 }  // namespace
 
+bool has_own_proc() {
+    static const bool is_own = [] {
+        std::array<char, 16> text{};
+        const ssize_t size = ::readlink("/proc/self", text.data(), text.size() - 1);
+        return size > 0 && std::atoi(text.data()) == ::getpid();
+    }();
+    return is_own;
+}
+
 std::string proc_path(pid_t pid, std::string_view file) {
+    if (!has_own_proc()) {
+        // A descriptor of the process tells its number as that /proc has it.
+        const Fd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+        const auto numbers = numbers_of_line(
+            read_small_file("/proc/self/fdinfo/" + std::to_string(process.get())), "Pid:");
+        pid = numbers.empty() ? 0 : static_cast<pid_t>(numbers[0]);
+    }
     return ("/proc/" + std::to_string(pid) + "/").append(file);
+}
+
+Fd open_task_folder(pid_t pid) {
+    return has_own_proc()
+               ? Fd{::open(proc_path(pid, "task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)}
+               : Fd{};
+}
+
+std::string living_path(pid_t pid, std::string_view file) {
+    std::string folder = proc_path(pid, "");
+    const auto has_left = [](const std::string& thread) {
+        std::array<char, 1> first{};
+        return ::readlink((thread + "exe").c_str(), first.data(), first.size()) < 0 &&
+               errno == ENOENT;
+    };
+    if (has_left(folder)) {
+        std::error_code error;
+        for (std::filesystem::directory_iterator at{folder + "task", error}, end;
+             !error && at != end; at.increment(error)) {
+            if (std::string thread = at->path().string() + "/"; !has_left(thread)) {
+                folder = std::move(thread);
+                break;
+            }
+        }
+    }
+    return folder.append(file);
 }
 
 std::string status_of(pid_t pid) {
@@ -121,12 +174,12 @@ Fd open_map_file(pid_t pid, const Mapping& mapping) {
 
 std::string executable_of(pid_t pid) {
     std::array<char, PATH_MAX> path{};
-    const ssize_t size = ::readlink(proc_path(pid, "exe").c_str(), path.data(), path.size());
+    const ssize_t size = ::readlink(living_path(pid, "exe").c_str(), path.data(), path.size());
     return size > 0 ? std::string{path.data(), static_cast<std::size_t>(size)} : std::string{};
 }
 
 std::string command_line_of(pid_t pid) {
-    std::string text = read_small_file(proc_path(pid, "cmdline"));
+    std::string text = read_small_file(living_path(pid, "cmdline"));
     while (!text.empty() && text.back() == '\0') {
         text.pop_back();
     }
@@ -135,7 +188,7 @@ std::string command_line_of(pid_t pid) {
 }
 
 std::string thread_name_of(pid_t pid, pid_t tid) {
-    std::string name = read_small_file(proc_path(pid, "task/") + std::to_string(tid) + "/comm");
+    std::string name = read_small_file(thread_path(pid, tid, "comm"));
     if (!name.empty() && name.back() == '\n') {
         name.pop_back();
     }
@@ -155,8 +208,8 @@ std::optional<std::int64_t> start_time_ns(pid_t pid) {
     if (!since_boot) {
         return std::nullopt;
     }
-    return static_cast<std::int64_t>(read_clock_ns(CLOCK_REALTIME) -
-                                     read_clock_ns(CLOCK_BOOTTIME)) +
+    return static_cast<std::int64_t>(read_kernel_clock_ns(CLOCK_REALTIME) -
+                                     read_kernel_clock_ns(CLOCK_BOOTTIME)) +
            *since_boot * ns_of_tick();
 }
 
@@ -169,7 +222,8 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     if (name == 0 || !parent || !user || !system) {
         return std::nullopt;
     }
-    return ProcessStat{stat.substr(name, stat.rfind(')') - name), static_cast<pid_t>(*parent),
+    return ProcessStat{stat.substr(name, stat.rfind(')') - name),
+                       has_own_proc() ? static_cast<pid_t>(*parent) : 0,
                        static_cast<std::uint64_t>((*user + *system) * ns_of_tick())};
 }
 
@@ -199,7 +253,7 @@ std::optional<OwnIdentity> identity_in_own_namespace(pid_t pid) {
 
 std::vector<Mapping> mappings_of(pid_t pid) {
     std::vector<Mapping> mappings;
-    const File file{std::fopen(proc_path(pid, "maps").c_str(), "re")};
+    const File file{std::fopen(living_path(pid, "maps").c_str(), "re")};
     std::array<char, PATH_MAX + 128> line{};
     while (file && std::fgets(line.data(), line.size(), file.get()) != nullptr) {
         Mapping mapping;
@@ -210,8 +264,17 @@ std::vector<Mapping> mappings_of(pid_t pid) {
     return mappings;
 }
 
+std::string file_mapped_at(pid_t pid, std::uint64_t address) {
+    for (Mapping& mapping : mappings_of(pid)) {
+        if (mapping.start <= address && address < mapping.end) {
+            return std::move(mapping.path);
+        }
+    }
+    return {};
+}
+
 std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& text) {
-    const File file{std::fopen(proc_path(pid, "smaps").c_str(), "re")};
+    const File file{std::fopen(living_path(pid, "smaps").c_str(), "re")};
     if (!file) {
         return std::nullopt;
     }
@@ -231,13 +294,14 @@ std::optional<std::uint64_t> resident_bytes_of(pid_t pid, const std::string& tex
 }
 
 std::optional<std::uint64_t> process_cpu_ns(pid_t pid) {
-    const std::uint64_t ns = read_clock_ns(clock_of(pid));
+    const std::uint64_t ns = read_kernel_clock_ns(clock_of(pid));
     return ns != 0 ? std::optional{ns} : std::nullopt;
 }
 
 bool has_process_clock(pid_t pid) {
     timespec spent{};
-    return ::clock_gettime(clock_of(pid), &spent) == 0;
+    return capture::raw_syscall(SYS_clock_gettime, clock_of(pid), capture::as_argument(&spent)) ==
+           0;
 }
 
 std::optional<std::uint64_t> children_cpu_ns(pid_t pid) {
@@ -255,8 +319,7 @@ std::optional<std::uint64_t> children_cpu_ns(pid_t pid) {
 }
 
 std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid) {
-    const std::string text =
-        read_small_file(proc_path(pid, "task/") + std::to_string(tid) + "/schedstat");
+    const std::string text = read_small_file(thread_path(pid, tid, "schedstat"));
     return std::strtoull(text.c_str(), nullptr, 10);
 }
 

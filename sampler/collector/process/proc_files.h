@@ -15,8 +15,17 @@
 
 namespace sample::collector {
 
-/// "/proc/PID/file".
+/// Whether the numbers in /proc are those that we know: in a new pid namespace it may still be the
+/// outer one's. Source: pid_namespaces(7), /proc and PID namespaces.
+[[nodiscard]] bool has_own_proc();
+
+/// "/proc/PID/file", by the number that the process has there.
 [[nodiscard]] std::string proc_path(pid_t pid, std::string_view file);
+/// "/proc/PID/task"; not open where its entries are not the numbers that we know.
+[[nodiscard]] Fd open_task_folder(pid_t pid);
+/// proc_path() of a file that tells of the process's memory or its root, which its first thread has
+/// no longer once it has left: then "/proc/PID/task/TID/file" of one that lives.
+[[nodiscard]] std::string living_path(pid_t pid, std::string_view file);
 
 [[nodiscard]] std::string executable_of(pid_t pid);
 /// Arguments separated by spaces.
@@ -64,6 +73,9 @@ struct Mapping {
     std::string path;  ///< Empty: anonymous.
 };
 [[nodiscard]] std::vector<Mapping> mappings_of(pid_t pid);
+
+/// The path of what is mapped there; empty: no file.
+[[nodiscard]] std::string file_mapped_at(pid_t pid, std::uint64_t address);
 
 /// The very file of a mapping, whatever its name leads to by now; not open without CAP_SYS_ADMIN or
 /// CAP_CHECKPOINT_RESTORE, or if it is no regular file. Source: proc(5).

@@ -448,12 +448,8 @@ void ProcessAccount::add_module(trace::Module module, std::uint64_t start,
 
 bool ProcessAccount::know_module(trace::Module& module, std::uint64_t start) {
     const ActingAs its_user{addresses_.rights(identity_.pid)};
-    module.id = recorder_.module(module);
-    if (module.id == recorder_.pseudo(Pseudo::unknown_code)) {
-        return false;
-    }
-    keep_module_file(recorder_, module, identity_.pid, start);
-    return true;
+    know_module_file(recorder_, module, identity_.pid, start);
+    return module.id != recorder_.pseudo(Pseudo::unknown_code);
 }
 
 void ProcessAccount::record_load(const AddressRanges::Range& range, std::uint64_t start,

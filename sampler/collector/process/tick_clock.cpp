@@ -1,22 +1,17 @@
 #include "sampler/collector/process/tick_clock.h"
 
+#include "core/kernel_clock.h"
+#include "sampler/capture/raw_syscall.h"
+
 #include <cpuid.h>
 
 namespace sample::collector {
 
-std::uint64_t read_clock_ns(clockid_t clock) {
-    timespec now{};
-    if (::clock_gettime(clock, &now) != 0) {
-        return 0;
-    }
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 std::uint64_t monotonic_ns() {
-    return read_clock_ns(CLOCK_MONOTONIC);
+    return read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 std::uint64_t realtime_ns() {
-    return read_clock_ns(CLOCK_REALTIME);
+    return read_kernel_clock_ns(CLOCK_REALTIME);
 }
 
 TickClock::Reading TickClock::read_both() {
@@ -36,8 +31,10 @@ TickClock::Reading TickClock::read_both() {
 }
 
 TickClock::TickClock() : first_{read_both()} {
-    constexpr timespec kPause{0, 2'000'000};
-    ::nanosleep(&kPause, nullptr);
+    constexpr std::uint64_t kPauseNs = 2'000'000;
+    while (monotonic_ns() < first_.ns + kPauseNs) {
+        capture::sleep_briefly();
+    }
     update();
 }
 

@@ -1,7 +1,7 @@
 // Time stamp counter ticks to CLOCK_MONOTONIC nanoseconds.
 //
 // A line through two readings of both clocks: the session's first one and the latest. The longer
-// the session, the more exact; never more than the two readings' own distance (tens of ns) off.
+// the session, the more exact; never more than the two readings' own distance (a system call) off.
 // Needs an invariant counter. One thread updates it; thread-safe otherwise.
 // Source: Intel SDM volume 3, 18.17.1 Invariant TSC.
 #pragma once
@@ -45,8 +45,6 @@ private:
     std::atomic<double> ticks_per_ns_ = 1.0;
 };
 
-/// 0: there is no such clock.
-[[nodiscard]] std::uint64_t read_clock_ns(clockid_t clock);
 [[nodiscard]] std::uint64_t monotonic_ns();
 [[nodiscard]] std::uint64_t realtime_ns();
 

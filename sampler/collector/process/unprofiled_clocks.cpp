@@ -1,5 +1,6 @@
 #include "sampler/collector/process/unprofiled_clocks.h"
 
+#include "core/kernel_clock.h"
 #include "core/text.h"
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/process/tick_clock.h"
@@ -115,7 +116,7 @@ void UnprofiledClocks::look(std::uint64_t now_ns, const std::function<void()>& t
     if (root_ == 0 || now_ns < next_look_ns_) {
         return;
     }
-    const std::uint64_t before = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const std::uint64_t before = read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     find_new(now_ns);
     for (auto& [pid, process] : watched_) {
         if (const auto sum = children_cpu_ns(pid)) {
@@ -144,7 +145,7 @@ void UnprofiledClocks::look(std::uint64_t now_ns, const std::function<void()>& t
     if (is_complete) {
         settle(now_ns);
     }
-    next_look_ns_ = now_ns + (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before) * kPauses;
+    next_look_ns_ = now_ns + (read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before) * kPauses;
 }
 
 void UnprofiledClocks::settle(std::uint64_t now_ns) {
