@@ -228,8 +228,7 @@ void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
     }
     // Of threads that run on other processors the process's clock is as old as the last tick there.
     // Who stands by has time for that.
-    const std::uint64_t program_ns =
-        read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
+    const std::uint64_t program_ns = read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
     pace_.looked(
         {next_ns_, own_ns, program_ns,
          is_at_work() ? ran_ns : program_ns - std::min(program_ns, pace_.last().program_ns)},
@@ -376,8 +375,7 @@ void SamplingThread::begin() noexcept {
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
     const std::uint64_t own_ns = capture::thread_cpu_ns();
-    pace_ = Pace{
-        {next_ns_, own_ns, read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns, 0}};
+    pace_ = Pace{{next_ns_, own_ns, read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns, 0}};
     if (job.reports_waits) {
         waits_.begin(*job.area, folder_);
     }
