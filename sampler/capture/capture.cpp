@@ -137,7 +137,9 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 /// Of a sample that came by this signal.
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
-    const bool is_look = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
+    const bool is_look =
+        info.si_code == SI_QUEUE &&
+        (info.si_errno == kFromSamplingThread || info.si_errno == kOwedToSamplingThread);
     return weigh(area.header, thread, ticks, is_look);
 }
 
@@ -413,7 +415,8 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
     if (area->header.off.load(std::memory_order_acquire) == 0) {
         sample_thread(*area, *info, interrupted, reader);
     }
-    if (info->si_code == SI_QUEUE && has_thread_locals()) {
+    // Another one may have been announced, and be on its way.
+    if (info->si_code == SI_QUEUE && info->si_errno == kFromSamplingThread && has_thread_locals()) {
         note_interruption();
     }
     answer_interrupted_call(interrupted, info->si_code != SI_TIMER);

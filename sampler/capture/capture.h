@@ -25,6 +25,7 @@ namespace sample::capture {
 inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01"
 /// siginfo_t::si_errno of the sampling thread's signals: its samples stand for whole periods.
 inline constexpr int kFromSamplingThread = 1;
+inline constexpr int kOwedToSamplingThread = 2;  ///< The thread sends it to itself.
 /// Samples come by this signal, but for those of the source sigtrap: its default is to be ignored,
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;

@@ -14,14 +14,31 @@ constexpr std::uintptr_t kSampleDue = 1;
 
 constinit std::atomic<bool> g_is_watched{false};
 
-/// It was sent a moment ago, to this thread: it is delivered with the end of any system call.
+/// The thread that the sampling thread is looking at: it may be about to send it a signal.
+constinit std::atomic<std::uint32_t> g_asks{0};
+
+/// The sampling thread may be kept from its processor as long as others keep theirs; by a debugger
+/// for ever.
+constexpr int kMostWaits = 2000;
+
+/// It is sent to this thread: it is delivered with the end of any system call.
 void await_signal(const std::atomic<std::uintptr_t>& word) noexcept {
-    constexpr int kMostWaits = 8;
     raw_syscall(SYS_gettid);
     for (int wait = 0; wait < kMostWaits && word.load(std::memory_order_relaxed) == kSignalComes;
          ++wait) {
         sleep_briefly();
     }
+}
+
+/// The same for a thread whose word the sampling thread may not have found yet.
+void await_first_signal() noexcept {
+    const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    // Either who asks finds the slot, or this finds who asks: pairs with begin_asking().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (int wait = 0; wait < kMostWaits && g_asks.load() == tid; ++wait) {
+        sleep_briefly();
+    }
+    raw_syscall(SYS_gettid);
 }
 
 }  // namespace
@@ -39,20 +56,28 @@ bool begin_transfer(std::uintptr_t frame) noexcept {
     if (area == nullptr || t_thread.busy != 0 || g_shares_locals.load(std::memory_order_relaxed)) {
         return false;
     }
+    const bool is_new = t_thread.state == nullptr;
     claim_own_slot(*area);
     if (t_thread.state == nullptr) {
         return false;
     }
+    if (is_new) {
+        await_first_signal();
+    }
     std::atomic<std::uintptr_t>& word = t_thread.state->transfer;
-    if (word.load(std::memory_order_relaxed) == kSignalComes) {
-        await_signal(word);
-    }
-    const std::uintptr_t before = word.load(std::memory_order_relaxed);
-    if ((before & ~kSampleDue) > frame) {
-        return false;  // inside of a handler that has interrupted one
-    }
-    // A sample that is due since a call that was left by a jump stays so.
-    word.exchange(frame | (before == kSignalComes ? 0 : before & kSampleDue));
+    std::uintptr_t before = word.load(std::memory_order_relaxed);
+    do {
+        if (before == kSignalComes) {
+            await_signal(word);
+            before = word.load(std::memory_order_relaxed);
+        }
+        if ((before & ~kSampleDue) > frame) {
+            return false;  // inside of a handler that has interrupted one
+        }
+        // A sample that is due since a call that was left by a jump stays so. Fails where the
+        // sampling thread has just announced a signal.
+    } while (!word.compare_exchange_strong(
+        before, frame | (before == kSignalComes ? 0 : before & kSampleDue)));
     return true;
 }
 
@@ -86,6 +111,14 @@ bool is_in_transfer(const ThreadState& thread) noexcept {
     return thread.transfer.load(std::memory_order_relaxed) > kSignalComes;
 }
 
+void begin_asking(std::uint32_t tid) noexcept {
+    g_asks.store(tid);
+}
+
+void end_asking() noexcept {
+    g_asks.store(0);
+}
+
 Interruption ask_to_interrupt(ThreadState& thread) noexcept {
     std::uintptr_t seen = kNone;
     if (thread.transfer.compare_exchange_strong(seen, kSignalComes)) {
@@ -102,6 +135,11 @@ Interruption ask_to_interrupt(ThreadState& thread) noexcept {
 
 void interrupt_all_the_same(ThreadState& thread) noexcept {
     thread.transfer.store(kSignalComes);
+}
+
+void note_unsent(ThreadState& thread) noexcept {
+    std::uintptr_t seen = kSignalComes;
+    thread.transfer.compare_exchange_strong(seen, kNone);
 }
 
 bool may_be_interrupted() noexcept {

@@ -39,8 +39,14 @@ enum class Interruption : std::uint8_t {
     is_owed,   ///< Newly: the thread will take the sample by itself.
     was_owed,  ///< It has not yet, or the last signal has not come yet: one more would be lost.
 };
+/// The sampling thread looks for the state of the thread `tid`, and may send it a signal, until it
+/// ends this. One that had no state yet waits for that with its first transfer. Async-signal-safe.
+void begin_asking(std::uint32_t tid) noexcept;
+void end_asking() noexcept;
 /// The sampling thread is about to interrupt the thread. Async-signal-safe.
 [[nodiscard]] Interruption ask_to_interrupt(ThreadState& thread) noexcept;
+/// The signal that was to come could not be sent. Async-signal-safe.
+void note_unsent(ThreadState& thread) noexcept;
 /// It does not keep its word: its call was left, or takes very long. Async-signal-safe.
 void interrupt_all_the_same(ThreadState& thread) noexcept;
 

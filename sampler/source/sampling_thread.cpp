@@ -51,14 +51,15 @@ std::uint64_t monotonic_ns() noexcept {
     return read_kernel_clock_ns(CLOCK_MONOTONIC);
 }
 
-void queue_signal(int process, int tid, int signal, std::uint64_t cookie) noexcept {
+/// False: it could not be queued, or the thread is gone.
+bool queue_signal(int process, int tid, int signal, std::uint64_t cookie) noexcept {
     siginfo_t info{};
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
     info.si_errno = capture::kFromSamplingThread;
     info.si_pid = process;
     info.si_value.sival_ptr = reinterpret_cast<void*>(cookie);
-    raw_syscall(SYS_rt_tgsigqueueinfo, process, tid, signal, as_argument(&info));
+    return raw_syscall(SYS_rt_tgsigqueueinfo, process, tid, signal, as_argument(&info)) == 0;
 }
 
 /// struct sched_attr as of its first version. Source: sched_setattr(2).
@@ -308,16 +309,20 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
         job.area->header.traced.load(std::memory_order_relaxed) != 0) {
         return;
     }
+    capture::begin_asking(static_cast<std::uint32_t>(thread.tid));
     thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
     if (may_be_interrupted(thread)) {
         thread.choice.interrupted();
         if (thread.state != nullptr) {
             thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
         }
-        if (!moves_data(thread)) {
-            queue_signal(process_, thread.tid, signal, capture::kSampleCookie);
+        if (!moves_data(thread) &&
+            !queue_signal(process_, thread.tid, signal, capture::kSampleCookie) &&
+            thread.state != nullptr) {
+            capture::note_unsent(*thread.state);
         }
     }
+    capture::end_asking();
 }
 
 std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
