@@ -86,6 +86,11 @@ struct sample_module_listener {
     void (*exec)(const char* path); /* Wherever the program may exec: async-signal-safe. */
 };
 
+/* Of a module: its first letters, the rest zero. */
+struct sample_module_name {
+    char letters[24];
+};
+
 /* What the agent does for the host. */
 struct sample_module_agent {
     uint32_t version;
@@ -107,6 +112,10 @@ struct sample_module_agent {
     uint32_t (*set_sampling)(uint32_t mode, uint32_t frequency_hz);
     uint32_t (*sampling)(uint32_t* frequency_hz); /* Returns the mode. Async-signal-safe. */
     void (*load_host)(void); /* From libsample.so's folder, if it is not loaded. */
+    /* From now on the calling thread is in a callback: which event's, and of a module whose name's
+     * first letters these are. `sample` names it if the program dies there. Null: in none.
+     * Async-signal-safe. */
+    void (*note_callback)(const struct sample_module_name* module, uint32_t event);
 };
 
 #ifdef __cplusplus

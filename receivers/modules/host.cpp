@@ -83,8 +83,7 @@ sample_profiler_installed* create(void* user, const void* module) {
     if (agent() == nullptr || agent()->is_profiled() == 0) {
         return nullptr;
     }
-    keep_library(module);
-    Profiler* const profiler = install(user);
+    Profiler* const profiler = install(user, keep_library(module));
     agent()->listen(&kListener);
     return profiler;
 }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace sample::modules {
 namespace {
@@ -65,6 +66,22 @@ Init init_of(void* library, const Name& name) noexcept {
 
 void* open_library(const char* path) noexcept {
     return ::dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+/// A module's is between kPrefix and its ending; the program's own file has one, too.
+sample_module_name name_of_library(const char* path) noexcept {
+    constexpr std::string_view kPrefix = "libsample-profiler-";
+    const char* const slash = std::strrchr(path, '/');
+    std::string_view file{slash == nullptr ? path : slash + 1};
+    if (file.starts_with(kPrefix)) {
+        file.remove_prefix(kPrefix.size());
+        file = file.substr(0, file.find('.'));
+    }
+    sample_module_name name{};
+    for (std::size_t i = 0; i < file.size() && i < sizeof name.letters; ++i) {
+        name.letters[i] = is_letter(file[i]) ? file[i] : '_';
+    }
+    return name;
 }
 
 const char* loader_error() noexcept {
@@ -201,14 +218,16 @@ void forget_loading() noexcept {
     g_loading = free;
 }
 
-void keep_library(const void* address) noexcept {
+sample_module_name keep_library(const void* address) noexcept {
     Dl_info library{};
-    if (::dladdr(address, &library) != 0 && library.dli_fname != nullptr) {
-        // The program itself has a path that may not be one of a library: then this fails.
-        static_cast<void>(::dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
-        // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is the thread's own.
-        static_cast<void>(::dlerror());
+    if (::dladdr(address, &library) == 0 || library.dli_fname == nullptr) {
+        return {};
     }
+    // The program itself has a path that may not be one of a library: then this fails.
+    static_cast<void>(::dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE));
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is the thread's own.
+    static_cast<void>(::dlerror());
+    return name_of_library(library.dli_fname);
 }
 
 }  // namespace sample::modules

@@ -27,6 +27,10 @@ constinit std::array<std::atomic<std::int32_t>, kEvents> g_wanted{};  ///< Callb
 constinit std::atomic<std::int32_t> g_inside{0};                      ///< Callbacks under way.
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
 constinit thread_local bool t_is_inside = false;
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): as above.
+constinit thread_local const sample_module_name* t_module = nullptr;  ///< Whose callback it is in.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): as above.
+constinit thread_local Event t_event{};
 
 bool is_of_contention(Event event) noexcept {
     return event == Event::contention || event == Event::contention_failed ||
@@ -76,13 +80,26 @@ Telling::~Telling() {
     }
 }
 
+InCallback::InCallback(const Profiler& profiler, Event event) noexcept
+    : module_before_{t_module}, event_before_{t_event} {
+    t_event = event;
+    t_module = &profiler.name;
+    agent()->note_callback(t_module, static_cast<std::uint32_t>(t_event));
+}
+
+InCallback::~InCallback() {
+    t_event = event_before_;
+    t_module = module_before_;
+    agent()->note_callback(t_module, static_cast<std::uint32_t>(t_event));
+}
+
 std::size_t installed() noexcept {
     return g_installed.load(std::memory_order_acquire);
 }
 
 }  // namespace detail
 
-Profiler* install(void* user) noexcept {
+Profiler* install(void* user, const sample_module_name& name) noexcept {
     const std::uint32_t index = g_claimed.fetch_add(1, std::memory_order_relaxed);
     if (index >= kMostProfilers) {
         g_claimed.store(kMostProfilers, std::memory_order_relaxed);
@@ -90,6 +107,7 @@ Profiler* install(void* user) noexcept {
     }
     Profiler& profiler = detail::g_profilers[index];
     profiler.user = user;
+    profiler.name = name;
     // Another thread may have the entry before and be slower: both are there then, empty at worst.
     std::uint32_t known = g_installed.load(std::memory_order_relaxed);
     while (known < index + 1 &&
@@ -172,6 +190,7 @@ void clean_up() noexcept {
         const AnyCallback callback =
             profiler.callbacks[SAMPLE_MODULE_CLEANUP].exchange(nullptr, std::memory_order_acq_rel);
         if (callback != nullptr) {
+            const detail::InCallback in{profiler, Event::cleanup};
             reinterpret_cast<void (*)(void*)>(callback)(profiler.user);
         }
     }

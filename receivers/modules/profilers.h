@@ -48,6 +48,7 @@ using AnyCallback = void (*)();
 // NOLINTNEXTLINE(readability-identifier-naming): of the public header.
 struct sample_profiler_installed {
     void* user = nullptr;
+    sample_module_name name{};
     std::atomic<bool> is_sampling_enabled{false};
     std::array<std::atomic<sample::modules::AnyCallback>, sample::modules::kEvents> callbacks{};
 };
@@ -56,8 +57,8 @@ namespace sample::modules {
 
 using Profiler = sample_profiler_installed;
 
-/// Null: kMostProfilers are installed.
-[[nodiscard]] Profiler* install(void* user) noexcept;
+/// `name`: of the module that it is for. Null: kMostProfilers are installed.
+[[nodiscard]] Profiler* install(void* user, const sample_module_name& name) noexcept;
 /// `profiler`: null is none.
 void set_callback(Profiler* profiler, std::uint32_t event, AnyCallback callback) noexcept;
 
@@ -105,6 +106,20 @@ private:
     bool may_;
 };
 
+/// A callback that the calling thread is in, as the agent is told, so that `sample` can name who
+/// ends the program there. A sample's may come in between.
+class InCallback {
+public:
+    InCallback(const Profiler& profiler, Event event) noexcept;
+    ~InCallback();
+    InCallback(const InCallback&) = delete;
+    InCallback& operator=(const InCallback&) = delete;
+
+private:
+    const sample_module_name* module_before_;
+    Event event_before_;
+};
+
 [[nodiscard]] std::size_t installed() noexcept;
 }  // namespace detail
 
@@ -134,6 +149,7 @@ void tell(Event event, Arguments... arguments) noexcept {
         const bool is_asleep = event == Event::sample_hit &&
                                !profiler.is_sampling_enabled.load(std::memory_order_relaxed);
         if (callback != nullptr && !is_asleep) {
+            const detail::InCallback in{profiler, event};
             reinterpret_cast<void (*)(void*, Arguments...)>(callback)(profiler.user, arguments...);
         }
     }

@@ -48,6 +48,9 @@ inline constexpr std::size_t kLeastMaxDepth = 64;
 /// Handler times are counted in classes of a quarter octave of ticks.
 inline constexpr std::size_t kHistogramClasses = 160;
 
+/// Of the name of a profiler module so many letters are kept.
+inline constexpr std::size_t kModuleNameBytes = 24;
+
 /// AreaHeader::gap_ticks where samples count an event: each stands for a period.
 inline constexpr std::uint64_t kCountsEvents = ~std::uint64_t{0};
 
@@ -156,7 +159,7 @@ struct AreaHeader {
     std::atomic<std::uint64_t> table_bytes;  ///< Of unwind tables and caches in this process.
 
     /// The profiler module whose init function runs, its first letters; empty: none.
-    std::array<std::atomic<char>, 24> module_in_set_up;
+    std::array<std::atomic<char>, kModuleNameBytes> module_in_set_up;
 
     /// Full chunks of other lanes than the samples' that the collector has not given back, and how
     /// many may be: samples go on whatever a program says.
@@ -179,6 +182,9 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost_others;  ///< and other records.
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
+    /// The callback of a profiler module that the thread is in: its event plus one, 0 if it is in
+    /// none, and the first letters of the module's name.
+    std::array<std::atomic<std::uint64_t>, 1 + kModuleNameBytes / 8> callback;
 };
 
 struct Chunk {

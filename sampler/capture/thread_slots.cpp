@@ -156,6 +156,7 @@ ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noe
     thread->slot_index = index;
     thread->cursor.chunk = nullptr;
     slot->chunk.store(kNoIndex, std::memory_order_relaxed);
+    slot->callback[0].store(0, std::memory_order_relaxed);
     thread->unchanged = 0;
     thread->memo.reset();
     thread->libraries.reset(0);

@@ -9,6 +9,7 @@
 #include "sampler/agent/session/control_request.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/thread_slots.h"
 #include "sampler/capture/weight.h"
 #include "sampler/instrument/call_stacks.h"
 
@@ -68,6 +69,30 @@ void note_set_up(const char* name) noexcept {
     for (std::size_t i = said.size(); i-- > 0;) {
         said[i].store(i < size ? name[i] : '\0', std::memory_order_release);
     }
+}
+
+void note_callback(const sample_module_name* module, std::uint32_t event) noexcept {
+    static_assert(sizeof(sample_module_name) == capture::kModuleNameBytes);
+    capture::Area* const area = capture::current_area();
+    const capture::ThreadLocal& self = capture::t_thread;
+    if (area != nullptr && module != nullptr && self.busy == 0) {
+        capture::claim_own_slot(*area);
+    }
+    if (area == nullptr || self.state == nullptr) {
+        return;
+    }
+    auto& said = self.state->slot->callback;
+    // The event is there only while the name is whole.
+    said[0].store(0, std::memory_order_release);
+    if (module == nullptr) {
+        return;
+    }
+    std::array<std::uint64_t, sizeof *module / 8> letters{};
+    memcpy(letters.data(), module, sizeof *module);
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        said[i + 1].store(letters[i], std::memory_order_release);
+    }
+    said[0].store(event + std::uint64_t{1}, std::memory_order_release);
 }
 
 /// What the session's samples go by; none: by no clock.
@@ -164,7 +189,7 @@ const sample_module_agent sample_agent_host_functions = {
     SAMPLE_MODULE_AGENT_VERSION, sizeof(sample_module_agent),      sample::agent::is_profiled,
     sample::agent::is_sampled,   sample::agent::tells_allocations, sample::agent::listen_as_host,
     sample::agent::stack_told,   sample::agent::note_set_up,       sample::agent::set_sampling,
-    sample::agent::sampling,     sample::agent::load_host,
+    sample::agent::sampling,     sample::agent::load_host,         sample::agent::note_callback,
 };
 // NOLINTEND(readability-identifier-naming)
 

@@ -3,6 +3,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/collector/events/rearming.h"
 #include "sampler/collector/process/channel_switch.h"
+#include "sampler/collector/process/module_trouble.h"
 #include "sampler/collector/process/proc_files.h"
 
 #include <linux/futex.h>
@@ -16,21 +17,6 @@
 
 namespace sample::collector {
 namespace {
-
-/// As the process says, which is not believed: part of a name in C, or empty.
-std::string module_in_set_up(const capture::AreaHeader& header) {
-    std::string name;
-    for (const std::atomic<char>& letter : header.module_in_set_up) {
-        const char c = letter.load(std::memory_order_acquire);
-        const bool is_letter =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        if (!is_letter) {
-            break;
-        }
-        name += c;
-    }
-    return name;
-}
 
 /// How a process has ended, behind "the program ".
 std::string ending(trace::EndKind kind, int code) {
@@ -193,16 +179,7 @@ std::uint64_t LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
     if (header.traced.load() != 0) {  // since the last look
         around_.notes.traced();
     }
-    if (const std::string module = module_in_set_up(header); !module.empty()) {
-        const std::string trouble = "module " + module + ": the program (" + std::to_string(pid) +
-                                    ") " + ending(kind, code) +
-                                    " while the module was being set up";
-        if (around_.options.on_trouble) {
-            around_.options.on_trouble(trouble);
-        } else {
-            around_.notes.add(trouble);
-        }
-    }
+    say_module_trouble(live, kind, code);
     around_.one_shots.forget(*live.mapping);
     const EventTimes times = around_.gatekeeper.remove(*live.mapping);
     live.process->end(kind, code, {cpu, times.counted});
@@ -227,6 +204,28 @@ void LiveProcesses::drain(bool is_second) {
             look_at_module(live);
             live.process->tell_losses();
         }
+    }
+}
+
+void LiveProcesses::say_module_trouble(const Live& live, trace::EndKind kind, int code) {
+    const capture::Area& area = live.mapping->area();
+    std::string module = module_in_set_up(area.header);
+    std::string when = "while the module was being set up";
+    if (module.empty() && kind == trace::EndKind::signaled && is_crash(code)) {
+        ModuleCallback callback = module_callback(area);
+        module = std::move(callback.module);
+        when = "while a thread was in the module's callback for " + callback.event;
+    }
+    if (module.empty()) {
+        return;
+    }
+    const std::string trouble = "module " + module + ": the program (" +
+                                std::to_string(live.process->pid()) + ") " + ending(kind, code) +
+                                " " + when;
+    if (around_.options.on_trouble) {
+        around_.options.on_trouble(trouble);
+    } else {
+        around_.notes.add(trouble);
     }
 }
 

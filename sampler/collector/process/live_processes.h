@@ -109,6 +109,8 @@ private:
     void apply_frequency(const Live& live);
     /// As the session's pace says. False: it does not follow, yet or at all.
     bool apply_channels(Live& live);
+    /// Says which profiler module the process was in when it ended badly.
+    void say_module_trouble(const Live& live, trace::EndKind kind, int code);
     /// Says which profiler module of the process has not been set up for seconds.
     void look_at_module(Live& live);
     /// To its sampling thread, where that sees more.

@@ -249,6 +249,31 @@ TEST_F(Modules, that_throw_in_their_init_are_named) {
         << ran.err;
 }
 
+TEST_F(Modules, that_crash_in_a_callback_are_named) {
+    const Outcome sampled = record({"--module", "crashes_later"}, {target("works_program")});
+    EXPECT_EQ(sampled.signal, SIGSEGV) << sampled.err;
+    EXPECT_TRUE(has(sampled.err, "sample: module crashes_later: the program (")) << sampled.err;
+    EXPECT_TRUE(has(sampled.err,
+                    ") was ended by SIGSEGV while a thread was in the module's "
+                    "callback for sample_hit"))
+        << sampled.err;
+    expect_whole_recording();
+    const Outcome ended = record({"--module", "aborts_at_the_end"}, {target("works_program")});
+    EXPECT_EQ(ended.signal, SIGABRT) << ended.err;
+    EXPECT_TRUE(has(ended.err,
+                    ") was ended by SIGABRT while a thread was in the module's callback "
+                    "for session_ended"))
+        << ended.err;
+    expect_whole_recording();
+}
+
+// Who is in no callback has nothing to do with it.
+TEST_F(Modules, are_not_named_where_the_program_crashes_by_itself) {
+    const Outcome ran = record({"--module", "sampled"}, {"/bin/sh", "-c", "kill -SEGV $$"});
+    EXPECT_EQ(ran.signal, SIGSEGV) << ran.err;
+    EXPECT_FALSE(has(ran.err, "callback")) << ran.err;
+}
+
 TEST_F(Modules, that_take_long_in_their_init_are_named) {
     const Outcome ran = record({"--module", "loops"}, {"/bin/true"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;

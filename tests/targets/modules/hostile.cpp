@@ -24,6 +24,15 @@ void be_hostile() {
         ::sleep(8);
     } else if (kName == "throws") {
         throw std::runtime_error{"thrown in a module's init"};
+    } else if (kName == "crashes_later") {
+        sample_profiler_handle handle = sample_profiler_create(nullptr);
+        sample_profiler_enable_sampling(handle);
+        sample_profiler_set_sample_hit_callback(handle, [](void*, uintptr_t, const void*) {
+            *static_cast<volatile int*>(nullptr) = 1;
+        });
+    } else if (kName == "aborts_at_the_end") {
+        sample_profiler_set_session_ended_callback(sample_profiler_create(nullptr),
+                                                   [](void*) { std::abort(); });
     } else if (kName == "closes") {
         for (int fd = 3; fd < 1024; ++fd) {
             ::close(fd);
