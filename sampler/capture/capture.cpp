@@ -137,9 +137,8 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 /// Of a sample that came by this signal.
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
-    const bool is_look =
-        info.si_code == SI_QUEUE &&
-        (info.si_errno == kFromSamplingThread || info.si_errno == kOwedToSamplingThread);
+    const bool is_look = info.si_code == SI_QUEUE && (info.si_errno == kFromSamplingThread ||
+                                                      info.si_errno == kOwedToSamplingThread);
     return weigh(area.header, thread, ticks, is_look);
 }
 

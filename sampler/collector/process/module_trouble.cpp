@@ -13,11 +13,26 @@ namespace {
 
 /// By their numbers in profiler_module_abi.h, as docs/modules.md calls them.
 constexpr std::array<const char*, SAMPLE_MODULE_CODE_MADE + 1> kEventNames{
-    "cleanup",          "sample_hit",        "allocated",      "freed",
-    "reallocated",      "thread_started",    "thread_stopped", "thread_name",
-    "library_loaded",   "library_unloaded",  "forked",         "exec",
-    "session_started",  "session_ended",     "contention",     "contention_failed",
-    "contention_acquired", "exception_thrown", "exception_caught", "code_made",
+    "cleanup",
+    "sample_hit",
+    "allocated",
+    "freed",
+    "reallocated",
+    "thread_started",
+    "thread_stopped",
+    "thread_name",
+    "library_loaded",
+    "library_unloaded",
+    "forked",
+    "exec",
+    "session_started",
+    "session_ended",
+    "contention",
+    "contention_failed",
+    "contention_acquired",
+    "exception_thrown",
+    "exception_caught",
+    "code_made",
 };
 
 /// The letters at the beginning that may be in a name in C.
