@@ -48,7 +48,8 @@ struct Job {
     std::vector<const trace::Attachment*> blocks;
     std::vector<Part> parts;
     std::string problem;
-    bool is_unread = false;
+    bool is_lost = false;    ///< What ran is nowhere any more: nothing can name it later.
+    bool is_unread = false;  ///< Its file may be put back.
     bool has_bad_block = false;
 };
 
@@ -65,6 +66,8 @@ std::vector<Job> make_jobs(const callgraph::Recording& recording, const NamingOp
             job.id = module->id;
             job.is_foreign = recording.read_outcome().is_foreign;
             job.module = module_identity(*module, options.files);
+            const auto file = options.files.find(module->id);
+            job.is_lost = file != options.files.end() && file->second.empty();
             job.reader = options.reader_of(module->id);
         }
         job.addresses.push_back(addresses[place].address);
@@ -137,11 +140,15 @@ void name(Job& job, const Naming& how) {
     symbolize::ModuleSymbols named =
         symbolize::symbolize(how.cache, job.module, job.addresses, how.options);
     const auto& functions = named.symbols.functions;
-    job.is_unread = !named.problem.empty() &&
+    job.is_unread = !job.is_lost && !named.problem.empty() &&
                     std::all_of(functions.begin(), functions.end(), [](const FunctionSymbol& one) {
                         return one.origin == NameOrigin::none;
                     });
-    job.problem = std::move(named.problem);
+    job.problem = job.is_lost ? std::string{without_deleted(job.module.path)} +
+                                    " was written over while it ran, and without a build-id "
+                                    "nothing tells its builds apart: its functions have no names; "
+                                    "link it with -Wl,--build-id, or put new builds in place by mv"
+                              : std::move(named.problem);
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }
 

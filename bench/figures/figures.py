@@ -93,7 +93,7 @@ def shares(bench, table):
     worst = 0.0
     for _ in range(runs):
         _, seen = bench.record([bench.target("three_leaves"), str(bench.seconds(10))])
-        found = [100 * seen.self_us(name) / seen.roots_us()
+        found = [100 * seen.total_us(name) / seen.roots_us()
                  for name in ("leaf_fifty", "leaf_thirty", "leaf_twenty")]
         note("  shares %.2f %.2f %.2f" % tuple(found))
         worst = max([worst] + [abs(one - truth) for one, truth in zip(found, (50, 30, 20))])

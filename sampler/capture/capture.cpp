@@ -37,7 +37,6 @@ constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::atomic<bool> g_is_withdrawn{false};
 constinit std::atomic<SampleHit> g_sample_hit{nullptr};
-constinit std::atomic<std::uint64_t> g_look_period_ns{0};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -139,8 +138,7 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
     const bool is_look = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
-    return weigh(area.header, thread, ticks,
-                 is_look ? g_look_period_ns.load(std::memory_order_relaxed) : 0);
+    return weigh(area.header, thread, ticks, is_look);
 }
 
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,
@@ -328,10 +326,6 @@ unwind::RowCache row_cache() noexcept {
 std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept {
     return static_cast<std::uint32_t>(walked.reason) | (walked.guessed != 0 ? kStopGuessed : 0) |
            (named ? 0 : kStopUnnamed);
-}
-
-void set_look_period(std::uint64_t ns) noexcept {
-    g_look_period_ns.store(ns, std::memory_order_relaxed);
 }
 
 void set_sample_hit(SampleHit hit) noexcept {

@@ -118,10 +118,6 @@ void end_unload() noexcept;
 /// SampleRecord::stop. `named`: all libraries on the stack are.
 [[nodiscard]] std::uint32_t stop_word(const unwind::WalkResult& walked, bool named) noexcept;
 
-/// Samples of the sampling thread come at moments of their own, each in its period of so long, and
-/// stand for those. Async-signal-safe.
-void set_look_period(std::uint64_t ns) noexcept;
-
 /// What the handler calls with each sample that it has taken: the interrupted pc, and the handler's
 /// ucontext_t.
 using SampleHit = void (*)(std::uint64_t pc, const void* context);

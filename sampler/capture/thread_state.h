@@ -74,6 +74,8 @@ struct ThreadState {
     std::atomic<std::uintptr_t> transfer;
     /// CPU time of the thread that samples stand for so far.
     std::uint64_t accounted_ns;
+    /// The same, for which there have been looks of the sampling thread, which writes it; 0: none.
+    std::atomic<std::uint64_t> looked_ns;
     unwind::StackMemo memo;       ///< The last stack that was walked.
     ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };

@@ -1,7 +1,10 @@
 // What a sample stands for: all that its thread used, or did, since the last one.
 //
 // While samples come regularly that is a period, and one more for each expiry that was skipped, and
-// no clock is read. Async-signal-safe.
+// no clock is read. The sampling thread looks at a moment of its own in each period, and a sample
+// of its stands for the thread's time up to the beginning of the period of its last look: for one
+// period wherever in it the look came, and at the end of a long call for all whose looks met it
+// there. Async-signal-safe.
 #pragma once
 
 #include "sampler/capture/clocks.h"
@@ -54,43 +57,48 @@ inline Weight weigh_event(const AreaHeader& header, const ThreadState& thread) n
     return {now > accounted ? now - accounted : 0, 0, now, pace};
 }
 
-/// Of CPU time that is due, what a sample of the sampling thread stands for: the periods that are
-/// over. Its moments are even in the periods, the time between two of them is not: samples late in
-/// a period would weigh more than early ones, and what a program does there in step with it. What
-/// is left, less than a period and what a signal may be late, is the next sample's. Of a thread
-/// that lags behind its periods, all.
-inline std::uint64_t in_periods(std::uint64_t due_ns, std::uint64_t period_ns) noexcept {
-    if (due_ns < period_ns) {
-        return due_ns;
-    }
-    return due_ns < 2 * period_ns + period_ns / 8 ? period_ns : due_ns - due_ns % period_ns;
+/// A thread's clock at the beginning of the period of a look, which found it at `cpu_ns`,
+/// `into_ns` later; since the look before it had run for `ran_ns`, lately if it paused. Time from
+/// one look to the next would not do: it is longer for looks late in their periods, and what a
+/// program does there in step with them would weigh more.
+inline std::uint64_t looked_until(std::uint64_t cpu_ns, std::uint64_t ran_ns,
+                                  std::uint64_t into_ns) noexcept {
+    return cpu_ns - (into_ns < ran_ns ? into_ns : ran_ns);
 }
 
-/// `look_period_ns`: of the sampling thread, where the sample is of its; else 0.
+/// After a gap: `now_ns` is the thread's clock, `regular_ns` what a sample stands for without one,
+/// `is_look`: the sampling thread has asked for the sample.
+inline Weight weigh_gap(const AreaHeader& header, const ThreadState& thread, std::uint64_t now_ns,
+                        std::uint64_t regular_ns, bool is_look) noexcept {
+    std::uint64_t until_ns = now_ns;
+    if (is_look) {
+        // It has not met the thread with its state yet, or it was another one's: then all.
+        const std::uint64_t looked_ns = thread.looked_ns.load(std::memory_order_relaxed);
+        until_ns = looked_ns != 0 && looked_ns < now_ns ? looked_ns : now_ns;
+    }
+    const std::uint64_t accounted = thread.accounted_ns;
+    if (until_ns <= accounted) {
+        return {0, 0, accounted};
+    }
+    const std::uint64_t elapsed = until_ns - accounted;
+    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
+        return {regular_ns, elapsed - regular_ns, until_ns};
+    }
+    return {elapsed, 0, until_ns};
+}
+
+/// `is_look`: as above.
 inline Weight weigh(const AreaHeader& header, const ThreadState& thread, std::uint64_t ticks,
-                    std::uint64_t look_period_ns = 0) noexcept {
+                    bool is_look = false) noexcept {
     if (counts_events(header)) {
         return weigh_event(header, thread);
     }
-    const std::uint64_t accounted = thread.accounted_ns;
     const std::uint64_t periods = 1 + thread.skipped;
     const std::uint64_t regular_ns = periods * header.period_ns.load(std::memory_order_relaxed);
     if (ticks - thread.last_ticks < periods * header.gap_ticks.load(std::memory_order_relaxed)) {
-        return {regular_ns, 0, accounted + regular_ns};
+        return {regular_ns, 0, thread.accounted_ns + regular_ns};
     }
-    const std::uint64_t now = thread_cpu_ns();
-    if (now <= accounted) {
-        return {0, 0, accounted};
-    }
-    const std::uint64_t elapsed = now - accounted;
-    if (look_period_ns != 0) {
-        const std::uint64_t paid = in_periods(elapsed, look_period_ns);
-        return {paid, 0, accounted + paid};
-    }
-    if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
-        return {regular_ns, elapsed - regular_ns, now};
-    }
-    return {elapsed, 0, now};
+    return weigh_gap(header, thread, thread_cpu_ns(), regular_ns, is_look);
 }
 
 }  // namespace sample::capture

@@ -133,6 +133,8 @@ private:
     void note_look(std::uint64_t ran_ns) noexcept;
     void wait() noexcept;
     void sleep_until_next_tick(std::uint64_t period) noexcept;
+    /// Or until there are orders.
+    void sleep_until(std::uint64_t moment_ns) noexcept;
     [[nodiscard]] bool can_rest() noexcept;
     /// Until the program has run for half a period, there are orders, or `most_ns` are over.
     void rest(std::uint64_t most_ns) noexcept;
@@ -169,7 +171,6 @@ bool SamplingThread::is_over() const noexcept {
 
 void SamplingThread::sleep_until_next_tick(std::uint64_t period) noexcept {
     const std::uint64_t now = monotonic_ns();
-    capture::set_look_period(period);
     next_ns_ += period;
     if (next_ns_ + period < now) {
         next_ns_ = now;  // the whole period is over: ticks are left out, time is not
@@ -180,7 +181,17 @@ void SamplingThread::sleep_until_next_tick(std::uint64_t period) noexcept {
     constexpr std::uint32_t kGoldenStep = 0x9e3779b9;
     constexpr std::uint64_t kEvenSteps = 64;
     place_ = tick_ % kEvenSteps == 0 ? random() : place_ + kGoldenStep;
-    const timespec until = to_timespec(next_ns_ + (period * place_ >> 32U));
+    sleep_until(next_ns_ + (period * place_ >> 32U));
+    // Who did not get a processor in time is given one at the scheduler's ticks, with which a
+    // program may keep step, and has missed periods that this look is to stand for.
+    if (const std::uint64_t late = monotonic_ns(); late > next_ns_ + 2 * period) {
+        next_ns_ = late;
+        sleep_until(next_ns_ + (period * random() >> 32U));
+    }
+}
+
+void SamplingThread::sleep_until(std::uint64_t moment_ns) noexcept {
+    const timespec until = to_timespec(moment_ns);
     raw_syscall(SYS_futex, as_argument(&orders), FUTEX_WAIT_BITSET_PRIVATE, look_on,
                 as_argument(&until), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
 }
@@ -198,7 +209,6 @@ bool SamplingThread::can_rest() noexcept {
 void SamplingThread::rest(std::uint64_t most_ns) noexcept {
     rests.store(true);  // before the orders are looked at: pairs with wake()
     if (orders.load() == look_on && may_rest.load()) {
-        capture::set_look_period(0);  // a sample stands for all since the last one
         start_timer(timer_, job.period_ns / 2, 0);
         const timespec most = to_timespec(most_ns);
         raw_syscall(SYS_rt_sigtimedwait, as_argument(&kRestSignals), 0, as_argument(&most),
@@ -228,8 +238,7 @@ void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
     }
     // Of threads that run on other processors the process's clock is as old as the last tick there.
     // Who stands by has time for that.
-    const std::uint64_t program_ns =
-        read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
+    const std::uint64_t program_ns = read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns;
     pace_.looked(
         {next_ns_, own_ns, program_ns,
          is_at_work() ? ran_ns : program_ns - std::min(program_ns, pace_.last().program_ns)},
@@ -302,6 +311,9 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
     if (may_be_interrupted(thread)) {
         thread.choice.interrupted();
+        if (thread.state != nullptr) {
+            thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
+        }
         if (!moves_data(thread)) {
             queue_signal(process_, thread.tid, signal, capture::kSampleCookie);
         }
@@ -311,13 +323,13 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
 std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
     // Before the clock is read: what the thread does in between is not taken for waiting.
     const std::uint64_t ticks = capture::read_ticks();
-    const std::uint64_t before_ns = thread.choice.cpu_ns();
     const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
+    const std::uint64_t now = monotonic_ns();
     if (cpu_ns == 0) {
         return 0;  // gone; the next listing knows
     }
-    const bool ran = thread.choice.check(cpu_ns);
-    if (ran) {
+    const std::uint64_t ran_ns = thread.choice.check(cpu_ns, now - std::min(now, next_ns_));
+    if (ran_ns != 0) {
         thread.idle_checks = 0;
         if (interrupts) {
             interrupt_if_due(thread);
@@ -326,12 +338,12 @@ std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
         ++thread.idle_checks;
     }
     if (job.reports_waits) {
-        waits_.look_at(thread, ran, ticks);
+        waits_.look_at(thread, ran_ns != 0, ticks);
     }
     if (table_.threads().size() > kManyThreads) {
         thread.next_check = tick_ + thread.idle_checks;
     }
-    return cpu_ns - std::min(cpu_ns, before_ns);
+    return ran_ns;
 }
 
 void SamplingThread::follow_frequency() noexcept {
@@ -376,8 +388,7 @@ void SamplingThread::begin() noexcept {
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
     const std::uint64_t own_ns = capture::thread_cpu_ns();
-    pace_ = Pace{
-        {next_ns_, own_ns, read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns, 0}};
+    pace_ = Pace{{next_ns_, own_ns, read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - own_ns, 0}};
     if (job.reports_waits) {
         waits_.begin(*job.area, folder_);
     }

@@ -6,6 +6,7 @@
 
 #include "sampler/capture/shared_area.h"
 #include "sampler/capture/thread_state.h"
+#include "sampler/capture/weight.h"
 
 #include <array>
 #include <cstddef>
@@ -22,7 +23,9 @@ namespace sample::source {
 /// would one that meets it on its way to sleep, some microseconds of CPU time a call: what share of
 /// calls that cuts short is those microseconds times the rate of signals. Therefore a thread that
 /// sleeps at all is interrupted at most once in kPatienceNs of its CPU time. Nothing is lost by
-/// waiting: a sample stands for all the CPU time since the last one.
+/// waiting: a sample stands for all the looks since the last one. Both are counted in periods that
+/// are over, not in what the clock says at the look, which depends on where in its period that is:
+/// of work in step with the looks, the same part would be left out each time.
 ///
 /// Plain arithmetic.
 class InterruptChoice {
@@ -35,14 +38,17 @@ public:
     constexpr explicit InterruptChoice(std::uint64_t ahead_ns = 0) noexcept
         : interrupted_ns_{0 - ahead_ns} {}
 
-    /// The thread's clock at this look. True: it has run since the last one.
-    [[nodiscard]] bool check(std::uint64_t cpu_ns) noexcept {
+    /// The thread's clock at this look, which comes `into_ns` after its period began. How long it
+    /// has run since the last one.
+    [[nodiscard]] std::uint64_t check(std::uint64_t cpu_ns, std::uint64_t into_ns = 0) noexcept {
         if (cpu_ns < cpu_ns_) {  // another thread under the same id
             *this = InterruptChoice{};
         }
-        const bool ran = cpu_ns != cpu_ns_;
+        const bool is_first = cpu_ns_ == 0;
+        const std::uint64_t ran_ns = cpu_ns - cpu_ns_;
         cpu_ns_ = cpu_ns;
-        return ran;
+        looked_ns_ = is_first ? cpu_ns : capture::looked_until(cpu_ns, ran_ns, into_ns);
+        return ran_ns;
     }
 
     /// Whether it is time to find out how much the thread sleeps.
@@ -67,17 +73,19 @@ public:
     [[nodiscard]] bool is_due(std::uint64_t period_ns) const noexcept {
         const std::uint64_t wanted =
             !keeps_running_ && period_ns < kPatienceNs ? kPatienceNs : period_ns;
-        // The looks come irregularly, on average once a period: one that comes early counts.
-        return (cpu_ns_ - interrupted_ns_) * 2 >= wanted;
+        // Also of a thread that ran for a part of the time.
+        return (looked_ns_ - interrupted_ns_) * 2 >= wanted;
     }
     /// Whether it has to be met on a processor: one that waits for a processor may just have been
     /// woken inside a system call. Not for ever: with one processor it is never met there.
     [[nodiscard]] bool must_be_running() const noexcept {
         return !keeps_running_ && cpu_ns_ - interrupted_ns_ < 4 * kPatienceNs;
     }
-    void interrupted() noexcept { interrupted_ns_ = cpu_ns_; }
+    void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 
     [[nodiscard]] std::uint64_t cpu_ns() const noexcept { return cpu_ns_; }
+    /// Of that, what this look and those before it stand for.
+    [[nodiscard]] std::uint64_t looked_ns() const noexcept { return looked_ns_; }
 
 private:
     static constexpr std::uint64_t kFirstWindowNs = 5'000'000;
@@ -86,6 +94,7 @@ private:
     static constexpr std::uint64_t kLeastSleepPart = 50;
 
     std::uint64_t cpu_ns_ = 0;
+    std::uint64_t looked_ns_ = 0;
     std::uint64_t interrupted_ns_;  ///< May be below zero: differences wrap around rightly.
     std::uint64_t window_start_ns_ = 0;
     std::uint64_t window_end_ns_ = 0;

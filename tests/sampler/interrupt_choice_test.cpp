@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
+
 namespace sample::source {
 namespace {
 
@@ -10,9 +13,9 @@ constexpr std::uint64_t kPeriod = 4 * InterruptChoice::kPatienceNs;
 
 TEST(InterruptChoice, notices_that_a_thread_ran) {
     InterruptChoice choice;
-    EXPECT_TRUE(choice.check(5));
-    EXPECT_FALSE(choice.check(5));
-    EXPECT_TRUE(choice.check(6));
+    EXPECT_EQ(choice.check(5), 5U);
+    EXPECT_EQ(choice.check(5), 0U);
+    EXPECT_EQ(choice.check(6), 1U);
     EXPECT_EQ(choice.cpu_ns(), 6U);
 }
 
@@ -69,6 +72,26 @@ TEST(InterruptChoice, has_patience_with_a_thread_that_sleeps) {
     EXPECT_FALSE(choice.must_be_running()) << "not for ever";
 }
 
+TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
+    constexpr std::uint64_t kLook = kMs * 6 / 10;  // of those, patience leaves out every other one
+    constexpr int kLooks = 4000;
+    InterruptChoice choice;
+    std::array<int, 4> due{};  // by quarters of the period
+    std::uint32_t place = 0;
+    for (std::uint64_t look = 1; look <= kLooks; ++look) {
+        place += 0x9e3779b9U;
+        const std::uint64_t into_ns = kLook * place >> 32U;
+        (void)choice.check(look * kLook + into_ns, into_ns);
+        if (choice.is_due(kLook)) {
+            choice.interrupted();
+            ++due[place >> 30U];
+        }
+    }
+    for (const int looks : due) {
+        EXPECT_NEAR(looks, kLooks / 8, kLooks / 100);
+    }
+}
+
 TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_sleep) {
     constexpr std::uint64_t kShort = 100'000;
     for (const std::uint64_t cpu : {10 * kMs, 3 * kMs}) {
@@ -90,7 +113,7 @@ TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
 
 TEST(InterruptChoice, begins_anew_with_another_thread_under_the_same_id) {
     InterruptChoice choice = after_windows(9 * kMs, 0);
-    EXPECT_TRUE(choice.check(1));
+    EXPECT_EQ(choice.check(1), 1U);
     EXPECT_FALSE(choice.is_due(kPeriod));
     (void)choice.check(kPeriod);
     EXPECT_TRUE(choice.is_due(kPeriod));

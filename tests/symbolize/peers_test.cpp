@@ -106,18 +106,23 @@ protected:
                            [&](const auto& entry) { return is_same_function(entry.second, name); });
     }
 
+    [[nodiscard]] static bool is_in_file(const Symbols& symbols, const SymbolFrame& ours,
+                                         const Frame& theirs) {
+        return symbols.files.at(ours.file).ends_with(theirs.file);
+    }
+
     [[nodiscard]] bool is_same(const Symbols& symbols, std::size_t address,
                                const std::vector<Frame>& theirs) const {
         const auto ours = symbols.frames_of(address);
         const FunctionSymbol& outermost = symbols.functions.at(ours.back().function);
         bool same = ours.size() == theirs.size() && is_alias(outermost, theirs.back().function);
         for (std::size_t i = 0; same && i < ours.size(); ++i) {
-            const std::string& file = symbols.files.at(ours[i].file);
             const std::string& name = symbols.functions.at(ours[i].function).name;
             // addr2line gives the symbol's name, and its file, to a frame without a linkage name.
             same = ours[i].line == theirs[i].line &&
-                   (is_alias(outermost, theirs[i].function) ||
-                    (file.ends_with(theirs[i].file) && is_same_function(name, theirs[i].function)));
+                   (is_alias(outermost, theirs[i].function) || name == theirs[i].function ||
+                    (is_in_file(symbols, ours[i], theirs[i]) &&
+                     is_same_function(name, theirs[i].function)));
         }
         return same;
     }
@@ -139,11 +144,13 @@ TEST_F(PeersTest, agrees_with_addr2line) {
     ASSERT_EQ(theirs.size(), ours.runs.size());
     std::size_t same = 0;
     std::size_t inlined = 0;
+    std::size_t in_file = 0;
     std::string differences;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         inlined += ours.frames_of(i).size() > 1 ? 1 : 0;
         if (is_same(ours, i, theirs[i])) {
             ++same;
+            in_file += is_in_file(ours, ours.frames_of(i).front(), theirs[i].front()) ? 1 : 0;
             continue;
         }
         differences += "at " + std::to_string(addresses[i]) + "\n";
@@ -159,6 +166,8 @@ TEST_F(PeersTest, agrees_with_addr2line) {
     RecordProperty("same", static_cast<int>(same));
     EXPECT_GT(inlined, addresses.size() / 10);
     EXPECT_GE(same * 1000, addresses.size() * 999) << differences;
+    // Of some builds addr2line 2.40 names the source of the whole unit for lines of a header.
+    EXPECT_GE(in_file * 10, addresses.size() * 9);
 }
 
 }  // namespace

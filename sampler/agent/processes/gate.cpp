@@ -131,10 +131,11 @@ void finish_session(Area& area) noexcept {
 
 }  // namespace
 
-void take_sample_here() noexcept {
+void take_sample_here(bool is_owed) noexcept {
     siginfo_t info{};
     info.si_signo = own_signal();
     info.si_code = SI_QUEUE;
+    info.si_errno = is_owed ? capture::kFromSamplingThread : 0;
     info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
                 own_signal(), as_argument(&info));
@@ -199,7 +200,7 @@ void after_fork() noexcept {
     if (area != nullptr && std::exchange(t_closed_for_fork, false)) {
         open_gate(*area);
         if (own_signal() == SIGTRAP) {
-            take_sample_here();
+            take_sample_here(false);
         }
     }
 }

@@ -43,9 +43,9 @@ private:
 void before_fork() noexcept;
 void after_fork() noexcept;
 
-/// Sends the calling thread what an expiry of its event would: it is sampled here and now.
-/// Async-signal-safe.
-void take_sample_here() noexcept;
+/// Sends the calling thread what an expiry of its event would, or `is_owed`: what the sampling
+/// thread would. It is sampled here and now. Async-signal-safe.
+void take_sample_here(bool is_owed) noexcept;
 
 /// Instead of after_fork(), first thing in a child that shares no memory with its parent, by the
 /// thread that made it: it joins the session as a new process. Async-signal-safe: also a child of

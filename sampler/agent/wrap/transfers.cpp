@@ -51,7 +51,7 @@ ssize_t move_data(Move move) {
     }
     const ssize_t moved = move();
     if (capture::end_transfer()) {
-        take_sample_here();
+        take_sample_here(true);
     }
     return moved;
 }
