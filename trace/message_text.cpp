@@ -339,7 +339,9 @@ ArgumentsBuilder& ArgumentsBuilder::text(std::u16string_view value) {
 }
 
 std::vector<std::byte> ArgumentsBuilder::arguments() const {
-    std::vector<std::byte> blob{static_cast<std::byte>(kinds_.size())};
+    std::vector<std::byte> blob;
+    blob.reserve(1 + kinds_.size() + values_.size());
+    wire::append(blob, kinds_.size(), 1);
     wire::append(blob, kinds_);
     wire::append(blob, values_);
     return blob;

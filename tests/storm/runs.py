@@ -34,9 +34,12 @@ class Setting:
         source = ["--source", self.source] if self.clock == "cpu" else []
         return [*source, "--clock", self.clock, "--freq", self.freq]
 
+    @property
+    def kind(self):
+        return self.source if self.clock == "cpu" else "wall"
+
     def __str__(self):
-        kind = self.source if self.clock == "cpu" else "wall"
-        return "%s at %s, %s" % (kind, self.freq, "root" if self.user == 0 else "ordinary user")
+        return "%s at %s, %s" % (self.kind, self.freq, "root" if self.user == 0 else "ordinary user")
 
 
 KINDS = [("sigtrap", "cpu"), ("perf", "cpu"), ("thread", "cpu"), ("auto", "wall")]
@@ -82,6 +85,11 @@ def first_difference(here, there):
     return "another end of its last line"
 
 
+def adopt_orphans():
+    """What a run leaves becomes a child of this process."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
 def below(pid):
     """All processes below this one that are not zombies: (id, command line)."""
     children = {}
@@ -121,11 +129,31 @@ def reap():
         pass
 
 
+def processes_left(seconds):
+    """Waits for what is below this process, and ends it in the end; returns what it was."""
+    end = time.monotonic() + seconds
+    while True:
+        reap()
+        found = below(os.getpid())
+        if not found or time.monotonic() >= end:
+            break
+        time.sleep(0.02)
+    texts = ["process %s (%s)" % (text, waits_in(pid)) for pid, text in found]
+    while found:
+        for pid, _ in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        reap()
+        time.sleep(0.02)
+        found = below(os.getpid())
+    return texts
+
+
 class Stage:
     """A folder with copies of what is run, which any user may run, and one where all may write."""
 
     def __init__(self, build):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+        adopt_orphans()
         self._folder = tempfile.TemporaryDirectory(prefix="storm-")
         self.folder = self._folder.name
         os.chmod(self.folder, 0o755)
@@ -180,7 +208,7 @@ class Stage:
         except subprocess.TimeoutExpired:
             hung = True
         seconds = time.monotonic() - begin
-        left = self._processes_left(0 if hung else GRACE_SECONDS)
+        left = processes_left(0 if hung else GRACE_SECONDS)
         if hung:
             process.wait()
         out, err = (output.text() for output in outputs)
@@ -189,26 +217,6 @@ class Stage:
         left += ["file " + name for name in sorted(os.listdir(self.here)) if name != "r.utrace"]
         left += ["memory " + name for name in sorted(os.listdir("/dev/shm")) if name.startswith("sample")]
         return Result(out, err, process.returncode, hung, left, seconds, said)
-
-    @staticmethod
-    def _processes_left(seconds):
-        """Waits for what is below this process, and ends it in the end; returns what it was."""
-        end = time.monotonic() + seconds
-        while True:
-            reap()
-            found = below(os.getpid())
-            if not found or time.monotonic() >= end:
-                break
-            time.sleep(0.02)
-        texts = ["process %s (%s)" % (text, waits_in(pid)) for pid, text in found]
-        while found:
-            for pid, _ in found:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            reap()
-            time.sleep(0.02)
-            found = below(os.getpid())
-        return texts
 
 
 class Output:

@@ -18,12 +18,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace sample::tools {
 namespace {
 
 // A filter has at most BPF_MAXINSNS instructions, of which six are not divisions.
 constexpr long kMostDivisions = BPF_MAXINSNS - 6;
+// How long a processor divides depends on the number.
+constexpr std::uint32_t kDividend = UINT32_MAX;
 // The kernel takes 32,768 instructions of a process in all.
 constexpr int kMostFilters = 7;
 
@@ -36,9 +39,10 @@ void add_filter(long number, long divisions) {
         *at++ = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 1, 0);
         *at++ = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     }
-    // An argument is looked at: else the kernel would know the answer and run no filter.
+    // An argument is looked at: else the kernel would know the answer and run no filter. It is not
+    // divided: of rt_sigreturn it is what the program has in a register, and the price with it.
     *at++ = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5]));
-    *at++ = BPF_STMT(BPF_ALU | BPF_OR | BPF_K, 1);
+    *at++ = BPF_STMT(BPF_LD | BPF_IMM, kDividend);
     at = std::fill_n(at, divisions, sock_filter BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 1));
     *at++ = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     const sock_fprog program{static_cast<unsigned short>(at - code.begin()), code.data()};

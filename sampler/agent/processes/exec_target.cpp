@@ -56,7 +56,7 @@ public:
         return got == sizeof value ? std::optional{value} : std::nullopt;
     }
     /// How many bytes of them the file has there, and could be read.
-    std::size_t read(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+    [[nodiscard]] std::size_t read(std::uint64_t offset, std::span<std::byte> out) const noexcept {
         const long got = raw_syscall(SYS_pread64, fd_, as_argument(out.data()),
                                      static_cast<long>(out.size()), static_cast<long>(offset));
         return got > 0 ? static_cast<std::size_t>(got) : 0;

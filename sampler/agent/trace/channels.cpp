@@ -41,13 +41,20 @@ public:
             }
             seen = capture::kChannelsFree;
         }
+        is_held_ = true;
     }
-    ~HeldChannels() { holder_.store(capture::kChannelsFree, std::memory_order_release); }
+    /// What was waited for in vain is still somebody else's.
+    ~HeldChannels() {
+        if (is_held_) {
+            holder_.store(capture::kChannelsFree, std::memory_order_release);
+        }
+    }
     HeldChannels(const HeldChannels&) = delete;
     HeldChannels& operator=(const HeldChannels&) = delete;
 
 private:
     std::atomic<std::uint32_t>& holder_;
+    bool is_held_ = false;
 };
 
 void remember(const sample_trace_channel& channel) noexcept {

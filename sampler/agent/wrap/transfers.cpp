@@ -119,6 +119,8 @@ SAMPLE_WRAPPER int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags
 }
 
 // What fortified programs call; `room` is what the compiler knows of the object.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,readability-function-size):
+// libc's.
 SAMPLE_WRAPPER ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room) {
     return agent::move_data([&] { return agent::g_read_chk.get()(fd, data, bytes, room); });
 }
@@ -133,6 +135,7 @@ SAMPLE_WRAPPER ssize_t __recvfrom_chk(int fd, void* data, std::size_t bytes, std
     return agent::move_data(
         [&] { return agent::g_recvfrom_chk.get()(fd, data, bytes, room, flags, from, size); });
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming,readability-function-size)
 
 SAMPLE_WRAPPER ssize_t getrandom(void* data, std::size_t bytes, unsigned flags) {
     return agent::move_data([&] { return agent::g_getrandom.get()(data, bytes, flags); });

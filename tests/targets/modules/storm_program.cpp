@@ -19,7 +19,8 @@ void work() {
     for (int i = 0; i < 200; ++i) {
         {
             const std::lock_guard lock{g_mutex};
-            for (volatile int spin = 0; spin < 2000; spin = spin + 1) {
+            for (volatile int spin = 0; spin < 2000;) {
+                spin = spin + 1;
             }
         }
         try {
