@@ -126,8 +126,8 @@ DynamicText dynamic_text(const Head& file, Elf64_Sxword tag) noexcept {
     }
     DynamicText text{};
     if (strings != 0 && name) {
-        file.read(strings + *name, std::as_writable_bytes(std::span{text}));
-        if (strnlen(text.data(), text.size()) == text.size()) {
+        const std::size_t bytes = file.read(strings + *name, std::as_writable_bytes(std::span{text}));
+        if (bytes == 0 || strnlen(text.data(), text.size()) == text.size()) {
             text = {};
         }
     }
