@@ -37,6 +37,7 @@ void measure_profiler() {
 }
 
 void measure_modules() {
+    measure("module: load", [] { return sample_profiler_load("leaves"); });
     measure("module: create", [] { return sample_profiler_create(nullptr); });
     measure("module: enable_sampling", [] { return sample_profiler_enable_sampling(nullptr); });
     measure("module: set_sample_mode", [] {

@@ -38,6 +38,9 @@ struct sample_agent_object_ {
 extern int sample_agent_for_each_object_(int (*visit)(struct sample_agent_object_*, size_t, void*),
                                          void* data) __asm__("dl_iterate_phdr");
 
+/* 1: this module has found a table. Until then a call need not look for one. */
+SAMPLE_AGENT_OF_MODULE_ int sample_agent_was_found_ = 0;
+
 struct sample_agent_search_ {
     uint32_t note;
     const void* found;
@@ -84,6 +87,9 @@ static inline const void* sample_agent_find_table_(uint32_t note) {
     struct sample_agent_search_ search = {0, 0};
     search.note = note;
     sample_agent_for_each_object_(sample_agent_look_into_, &search);
+    if (search.found != 0) {
+        __atomic_store_n(&sample_agent_was_found_, 1, __ATOMIC_RELAXED);
+    }
     return search.found;
 }
 

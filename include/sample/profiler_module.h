@@ -60,9 +60,15 @@ static inline void sample_module_find_host_(void) {
         sample_module_link_.functions = found;
     }
 }
+static inline const struct sample_module_agent* sample_module_find_agent_(void) {
+    return (const struct sample_module_agent*)sample_agent_find_table_(SAMPLE_MODULE_AGENT_NOTE);
+}
 __attribute__((constructor(101), used)) static void sample_module_join_(void) {
     if (sample_module_link_.functions == 0) {
         sample_module_find_host_();
+    }
+    if (sample_module_link_.functions == 0) {
+        sample_module_find_agent_();
     }
 }
 
@@ -75,13 +81,14 @@ __attribute__((constructor(101), used)) static void sample_module_join_(void) {
  *
  * For embedders: a function sample_profiler_init_NAME that the program itself exports (-rdynamic)
  * is found first. Loaded this late, a module is told neither of contention nor of exceptions,
- * unless `sample --module` has loaded another one at the start.
+ * unless `sample --module` has loaded another one at the start. In a program that brings the agent
+ * in with sample_agent_load() (sample/profiler.h), the caller's own library has called that before.
  *
  * Not async-signal-safe. */
 static inline int sample_profiler_load(const char* description) {
-    if (sample_module_link_.functions == 0) {
-        const struct sample_module_agent* agent =
-            (const struct sample_module_agent*)sample_agent_find_table_(SAMPLE_MODULE_AGENT_NOTE);
+    if (sample_module_link_.functions == 0 &&
+        __atomic_load_n(&sample_agent_was_found_, __ATOMIC_RELAXED)) {
+        const struct sample_module_agent* agent = sample_module_find_agent_();
         if (agent != 0 && agent->version == SAMPLE_MODULE_AGENT_VERSION &&
             agent->bytes >= sizeof *agent) {
             agent->load_host();

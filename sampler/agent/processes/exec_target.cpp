@@ -126,7 +126,8 @@ DynamicText dynamic_text(const Head& file, Elf64_Sxword tag) noexcept {
     }
     DynamicText text{};
     if (strings != 0 && name) {
-        const std::size_t bytes = file.read(strings + *name, std::as_writable_bytes(std::span{text}));
+        const std::size_t bytes =
+            file.read(strings + *name, std::as_writable_bytes(std::span{text}));
         if (bytes == 0 || strnlen(text.data(), text.size()) == text.size()) {
             text = {};
         }

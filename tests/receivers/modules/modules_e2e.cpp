@@ -205,6 +205,19 @@ TEST_F(Modules, of_an_embedder_are_found_inside_the_program) {
     EXPECT_TRUE(has(ran.err, "sample: module not_there: cannot be loaded: ")) << ran.err;
 }
 
+TEST_F(Modules, of_an_embedder_are_found_once_it_has_brought_the_agent_in) {
+    const Outcome ran =
+        run({target("embedder"), "late"}, {.settings = {{"SAMPLE_AGENT", SAMPLE_BUILT_AGENT},
+                                                        {"SAMPLE_OUTPUT", recording_.string()},
+                                                        {"LD_LIBRARY_PATH", TEST_MODULES}}});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const Lines told = lines_of(ran.out);
+    EXPECT_EQ(count_of(told, "too early 0"), 1) << ran.out;
+    EXPECT_EQ(count_of(told, "load 1"), 1) << ran.out << ran.err;
+    EXPECT_EQ(count_of(told, "sampled 1"), 1) << ran.out;
+    expect_whole_recording();
+}
+
 TEST_F(Modules, of_an_embedder_do_nothing_without_an_agent) {
     const Outcome ran = run({target("embedder")});
     EXPECT_EQ(ran.exit_code, 0);

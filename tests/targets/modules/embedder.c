@@ -1,8 +1,10 @@
 /* A program that loads profiler modules itself, one of which it has inside. Says what it is
- * answered; it runs the same without an agent. */
+ * answered; it runs the same without an agent. "late": it brings the agent in itself. */
+#include "sample/profiler.h"
 #include "sample/profiler_module.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static volatile unsigned long samples;
@@ -21,10 +23,14 @@ SAMPLE_PROFILER_EXPORT void sample_profiler_init_inside(const char* description)
     sample_profiler_set_sample_hit_callback(handle, on_sample);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
     sample_profiler_sample_mode mode = SAMPLE_PROFILER_SAMPLE_MODE_WALL;
     uint32_t hz = 7;
     uintptr_t pc = 0;
+    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+        printf("too early %d\n", sample_profiler_load("inside"));
+        printf("%s\n", sample_profiling_text(sample_agent_load(0)));
+    }
     printf("load %d\n", sample_profiler_load("inside:with arguments"));
     printf("again %d\n", sample_profiler_load("inside"));
     printf("not there %d\n", sample_profiler_load("not_there"));
