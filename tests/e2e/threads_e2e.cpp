@@ -124,6 +124,10 @@ TEST_P(Threads, may_have_any_state_of_the_processor) {
     }
 }
 
+TEST_P(Threads, may_have_all_keys_of_libcs) {
+    expect_same({target("thread_keys")});
+}
+
 TEST_P(Threads, of_openmp_are_sampled) {
     if (run_here({target("thread_kinds"), "openmp", "0.01"}).exit_code == 77) {
         GTEST_SKIP() << "this compiler has no OpenMP";

@@ -1,5 +1,6 @@
 // pthread_create and thrd_create: the new thread tells capture its stack, gets an event of its own
-// where the source wants one, and books its rest when it ends.
+// where the source wants one, and books its rest when it ends, which a thread-specific key of ours
+// tells it. pthread_key_create and tss_create: the program may have that one, too.
 //
 // Threads that come another way (raw clone, and the helpers that libc makes for itself) are sampled
 // too, by an inherited event; their stacks are read with the kernel's leave, page by page, and
@@ -20,6 +21,7 @@
 #include <threads.h>
 
 #include <array>
+#include <cerrno>
 #include <tuple>
 #include <utility>
 
@@ -31,6 +33,8 @@ using Start = void* (*)(void*);
 SAMPLE_NEXT(g_pthread_create, "pthread_create",
             int(pthread_t*, const pthread_attr_t*, Start, void*));
 SAMPLE_NEXT(g_thrd_create, "thrd_create", int(thrd_t*, thrd_start_t, void*));
+SAMPLE_NEXT(g_pthread_key_create, "pthread_key_create", int(pthread_key_t*, void (*)(void*)));
+SAMPLE_NEXT(g_tss_create, "tss_create", int(tss_t*, tss_dtor_t));
 
 /// What the new thread is to do. One of the two starts is set.
 struct ThreadStart {
@@ -53,7 +57,9 @@ constexpr capture::Bitmap all_set(std::index_sequence<kWords...> /*words*/) noex
 constinit std::array<ThreadStart, capture::kMaxThreads> g_starts{};
 constinit capture::Bitmap g_free_starts =
     all_set(std::make_index_sequence<std::tuple_size_v<capture::Bitmap>>{});
-constinit std::atomic<int> g_key_state{0};  // 0: none, 1: being made, 2: made
+/// Whether threads have a value of g_end_key, whose destructor is told of their ends.
+enum class EndKey : int { none, being_made, made, given_up };
+constinit std::atomic<EndKey> g_end_key_state{EndKey::none};
 pthread_key_t g_end_key;
 constinit std::atomic<std::size_t> g_default_stack_bytes{0};
 
@@ -67,12 +73,32 @@ void free_start(const ThreadStart* entry) noexcept {
     capture::return_bit(g_free_starts, static_cast<std::uint32_t>(entry - g_starts.data()));
 }
 
+/// Of the calling thread. The key may be given up, and be one of the program's, at any moment: what
+/// was set too late is taken back before the program runs in this thread.
+void set_end_value(const void* value) noexcept {
+    if (g_end_key_state.load(std::memory_order_acquire) != EndKey::made) {
+        return;
+    }
+    pthread_setspecific(g_end_key, value);
+    if (g_end_key_state.load() != EndKey::made) {
+        pthread_setspecific(g_end_key, nullptr);
+    }
+}
+
+/// The program wants a key, and there is none left: it gets ours. From now on threads' rests are
+/// booked when the process ends. Whether there was one to give.
+bool give_up_end_key() noexcept {
+    EndKey made = EndKey::made;
+    return g_end_key_state.compare_exchange_strong(made, EndKey::given_up) &&
+           pthread_key_delete(g_end_key) == 0;
+}
+
 /// Destructors of the program's keys may work, too, and ours was made first: its first call comes
 /// before theirs, and asks for a second one. Source: pthread_key_create(3).
 void on_thread_end(void* first) {
     static constexpr char kAgain = 0;
     if (first != &kAgain) {
-        pthread_setspecific(g_end_key, &kAgain);
+        set_end_value(&kAgain);
         return;
     }
     tell_thread_stopped();
@@ -106,9 +132,7 @@ ThreadStart begin(ThreadStart* entry) noexcept {
     } else if (start.unblock) {
         unblock_own_signal();
     }
-    if (g_key_state.load(std::memory_order_acquire) == 2) {
-        pthread_setspecific(g_end_key, &g_end_key);
-    }
+    set_end_value(&g_end_key);
     begin_thread();
     tell_thread_started();
     return start;
@@ -153,9 +177,9 @@ void apply_attributes(ThreadStart& entry, const pthread_attr_t& attributes) noex
 }  // namespace
 
 void set_up_threads() noexcept {
-    int none = 0;
-    if (g_key_state.load(std::memory_order_relaxed) != 0 ||
-        !g_key_state.compare_exchange_strong(none, 1)) {
+    EndKey none = EndKey::none;
+    if (g_end_key_state.load(std::memory_order_relaxed) != EndKey::none ||
+        !g_end_key_state.compare_exchange_strong(none, EndKey::being_made)) {
         return;
     }
     pthread_attr_t defaults;
@@ -165,8 +189,8 @@ void set_up_threads() noexcept {
         g_default_stack_bytes.store(bytes, std::memory_order_relaxed);
         pthread_attr_destroy(&defaults);
     }
-    if (pthread_key_create(&g_end_key, on_thread_end) == 0) {
-        g_key_state.store(2, std::memory_order_release);
+    if (g_pthread_key_create.get()(&g_end_key, on_thread_end) == 0) {
+        g_end_key_state.store(EndKey::made, std::memory_order_release);
     }
 }
 
@@ -206,6 +230,19 @@ SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argumen
         agent::free_start(entry);
     }
     return result;
+}
+
+// The program may have all keys that libc has. Source: pthread_key_create(3), tss_create(3).
+SAMPLE_WRAPPER int pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) noexcept {
+    auto* real = agent::g_pthread_key_create.get();
+    const int result = real(key, destructor);
+    return result == EAGAIN && agent::give_up_end_key() ? real(key, destructor) : result;
+}
+
+SAMPLE_WRAPPER int tss_create(tss_t* key, tss_dtor_t destructor) {
+    auto* real = agent::g_tss_create.get();
+    const int result = real(key, destructor);
+    return result != thrd_success && agent::give_up_end_key() ? real(key, destructor) : result;
 }
 
 }  // extern "C"
