@@ -212,6 +212,27 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     }
 }
 
+/// What a sample has cost: the signal as it was measured on the machine, and the handler.
+void fill_price(Profile& profile, const Recording& recording) {
+    Stats& stats = profile.stats;
+    if (!recording.end() || recording.end()->signal_cost_ns == 0 || !stats.handler_ns_mean) {
+        return;
+    }
+    const trace::SessionEnd& end = *recording.end();
+    const auto with_handler = [&](std::uint64_t signal_ns) {
+        return static_cast<double>(signal_ns) + *stats.handler_ns_mean;
+    };
+    stats.sample_cost_ns = with_handler(end.signal_cost_ns);
+    stats.sample_cost_low_ns = with_handler(end.signal_cost_low_ns);
+    stats.sample_cost_high_ns = with_handler(end.signal_cost_high_ns);
+    if (profile.is_time() && stats.clock == "cpu") {
+        const std::uint64_t now = stats.sampled + stats.booked;
+        profile.is_net = recording.taken_out().has_value();
+        stats.gross = now + recording.taken_out().value_or(0);
+        stats.net = profile.is_net ? now : now - recording.sampling_time(*stats.sample_cost_ns);
+    }
+}
+
 void fill_achieved_hz(Stats& stats, bool is_time) {
     if (stats.clock == "wall") {
         return;  // Of CPU time as well; but threads that wait have samples, too.
@@ -257,6 +278,9 @@ void fill_stats(Profile& profile, const Recording& recording, MetricId metric) {
     fill_threads(profile, recording);
     fill_processes(profile, recording, add_weights(profile, recording, metric));
     fill_agent_figures(profile.stats, recording);
+    if (metric == trace::kSessionMetric) {
+        fill_price(profile, recording);
+    }
     if (metric == trace::kSessionMetric && profile.stats.sampling == Sampling::on) {
         fill_achieved_hz(profile.stats, profile.is_time());
     }

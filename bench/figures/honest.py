@@ -331,8 +331,44 @@ def sleepers(bench, table):
               rounds)
 
 
+def price(bench, table):
+    """What a sample costs as it is told, beside what the program's own clock says, at emulated prices;
+    and durations net of it beside those of the bare program."""
+    rounds = bench.count(5, 2)
+    work = ["--rounds", str(bench.count(30_000, 10_000))]
+    for dear_us in (0, 5, 15, 40, 80):
+        dear = [os.path.join(bench.build, "tests", "tools", "confine"), "--dear-handlers", str(dear_us)]
+        program = [bench.target("three_leaves"), *work]
+        tolds, took = [], []
+        for frequency in ("1k", "5k", "10k"):
+            if frequency == "10k" and dear_us > 15:
+                continue  # a sample takes half of its period, or more
+            nets = []
+            for _ in range(rounds):
+                bare_us = told(run([*dear, *program]), "process_cpu_us")
+                path = bench.file("price.utrace")
+                done = run([*dear, bench.sample_path, "--quiet", "--force", "--freq", frequency,
+                            *(["--source", bench.source] if bench.source else []), "-o", path, "--",
+                            *program])
+                stats = json.loads(bench.sample("report", "--view", "stats", "--json", path))
+                if stats["sample_cost_ns"] is None:
+                    raise Failed("no price was told")
+                if frequency == "5k":
+                    tolds.append(stats["sample_cost_ns"])
+                    took.append(1000 * (told(done, "process_cpu_us") - bare_us) / stats["samples"])
+                nets.append(stats["net_us"] / bare_us - 1)
+            if frequency == "5k":
+                continue
+            off = statistics.median(nets)
+            table.row(bench.named("--net beside bare, handlers of %d us more, %sHz" % (dear_us, frequency)),
+                      "%+.1f %%" % (100 * off), "within 3 %", abs(off) <= 0.03, rounds)
+        off = statistics.median(tolds) / statistics.median(took) - 1
+        table.row(bench.named("  the price that is told"), "%.1f us, %+.0f %%" %
+                  (statistics.median(tolds) / 1000, 100 * off), "within 20 %", abs(off) <= 0.2, rounds)
+
+
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
        "lockstep-default": lockstep_default,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
-       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling}
+       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling, "price": price}

@@ -274,6 +274,10 @@ std::string session_line(const callgraph::Profile& profile, const Terminal& term
     constexpr std::size_t kBesides = 40;
     line = cut_end(line, room_beside(kBesides, terminal.width), terminal);
     line = styled(terminal, Style::bold, line) + "  " + session_length(session_ms(profile));
+    if (profile.is_net) {
+        line += "  " + styled(terminal, Style::warning, "net") + " of " +
+                short_duration(*profile.stats.gross - *profile.stats.net) + " of sampling";
+    }
     if (profile.scale != 1.0) {
         line += "  durations " +
                 styled(terminal, Style::warning, scale_text(profile.scale, terminal)) +
