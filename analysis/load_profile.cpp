@@ -293,8 +293,8 @@ Result<void> take_out_sampling(callgraph::Recording& recording, const std::strin
         return unexpected(
             ErrorCode::unsupported,
             "--net needs to know what a sample costs, which " + name +
-                " does not say: recordings of CPU time do, with samples by an agent, from " +
-                "version 0.2 on and some 20 ms of length; leave --net out");
+                " does not say: newer recordings of CPU time do, with samples by an agent and " +
+                "some 30 ms of length; leave --net out");
     }
     recording.take_out_sampling(*figures.stats.sample_cost_ns);
     return {};
@@ -355,6 +355,10 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     const NamingOptions naming = naming_from(choice.names_from, cache.get());
     callgraph::BuildOptions options;
     SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
+    if (choice.net && metric != trace::kSessionMetric) {
+        return unexpected(ErrorCode::unsupported,
+                          "--net is of CPU time: leave it out for --metric " + choice.metric);
+    }
     options.metric = metric;
     options.further = wanted.metrics && choice.metric.empty();
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);

@@ -207,8 +207,7 @@ void note_price(std::vector<std::string>& notes, const Recording& recording, con
             about(stats.requested_hz *
                   (static_cast<double>(end.other_cost_ns) + *stats.handler_ns_mean) / kNsPerSecond);
     }
-    notes.push_back(std::move(note) +
-                    (recording.taken_out() ? "" : "; `sample report --net` takes it out"));
+    notes.push_back(std::move(note));
 }
 
 void note_not_understood(std::vector<std::string>& notes, const trace::ReadOutcome& read) {

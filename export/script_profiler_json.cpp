@@ -145,7 +145,7 @@ Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink
         out.put(",\n\"Unit\":", json_string(profile.metric.unit));
     }
     if (profile.is_net) {
-        out.put(",\n\"Net\":true");
+        out.put(",\n\"Net\":1");
     }
     if (profile.scale != 1.0) {
         out.put(",\n\"Scale\":", scale_text(profile));

@@ -32,9 +32,11 @@ NameCacheState name_cache_state() {
 Result<int> run(const DoctorOptions& options) {
     source::Capabilities capabilities = source::probe_capabilities();
     const control::Source source = source::choose_source(capabilities).source;
-    const std::atomic<bool> is_over{false};
-    if (const auto signal = source::measure_signal_cost(source, is_over)) {
-        capabilities.sample_cost = collector::cost_of_sample(*signal, source);
+    if (capabilities.process.tracer_pid == 0) {  // else each signal would stop us
+        const std::atomic<bool> is_over{false};
+        if (const auto signal = source::measure_signal_cost(source, is_over)) {
+            capabilities.sample_cost = collector::cost_of_sample(*signal, source);
+        }
     }
     SAMPLE_CHECK(write_to_stdout(options.json
                                      ? doctor_json(capabilities, name_cache_state())

@@ -114,7 +114,7 @@ std::string doctor_view(const source::Capabilities& capabilities, const NameCach
         styled(terminal, Style::bold, control::describe(choice.source).name) +
             (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
     row("a sample costs", capabilities.sample_cost ? cost_text(*capabilities.sample_cost)
-                                                   : "not known: none could be taken");
+                                                   : "not measured: none could be taken");
     row("kept names", kept_names_text(names));
     for (const source::Advice& advice : source::advise(capabilities)) {
         out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";

@@ -275,8 +275,10 @@ std::string session_line(const callgraph::Profile& profile, const Terminal& term
     line = cut_end(line, room_beside(kBesides, terminal.width), terminal);
     line = styled(terminal, Style::bold, line) + "  " + session_length(session_ms(profile));
     if (profile.is_net) {
+        const callgraph::Stats& stats = profile.stats;
         line += "  " + styled(terminal, Style::warning, "net") + " of " +
-                short_duration(*profile.stats.gross - *profile.stats.net) + " of sampling";
+                (stats.gross ? short_duration(*stats.gross - *stats.net) + " of " : "") +
+                "sampling";
     }
     if (profile.scale != 1.0) {
         line += "  durations " +

@@ -58,9 +58,10 @@ void add_session(Facts& facts, const Profile& profile, std::size_t most_processe
                       (process.ending.empty() ? "" : ", " + process.ending));
     }
     if (profile.is_net) {
-        facts.add("net", "durations are without what sampling took, " +
-                             exact_duration(*stats.gross - *stats.net) + " of " +
-                             exact_duration(*stats.gross));
+        facts.add("net", "durations are without what sampling took" +
+                             (stats.gross ? ", " + exact_duration(*stats.gross - *stats.net) +
+                                                " of " + exact_duration(*stats.gross)
+                                          : ""));
     }
     if (profile.scale != 1.0) {
         facts.add("scale", "\u00d7" + scale_text(profile) +

@@ -1,7 +1,9 @@
 // What a sample of the session costs on this machine, found out beside it.
 //
-// By a thread of the collector, once it is known how the session samples, some 13 ms, 25 where a
-// sample is dear. It says what it has found by the end: nothing of a session that was shorter.
+// By a thread of the collector, once it is known how the session samples: the program has started
+// by then. Some 8 ms, 16 where a sample is dear. The session's end waits for nothing: of a session
+// that is over before, the price is not known. Nor is it kept from one session to the next: on
+// another host, or at another load, it would be wrong, and a file would have to be believed.
 #pragma once
 
 #include "sampler/control/source.h"
@@ -9,7 +11,7 @@
 #include "trace/records.h"
 
 #include <atomic>
-#include <optional>
+#include <cstdint>
 #include <thread>
 
 namespace sample::collector {
@@ -26,19 +28,20 @@ public:
     SamplingPrice& operator=(const SamplingPrice&) = delete;
 
     /// Begins to find it out. Once; later calls do nothing. A traced collector, which would stop
-    /// at each signal, does not.
+    /// at each signal, does not, nor one that gets no thread.
     void find_out(control::Source source, std::uint32_t frequency_hz);
-    /// Says it, with what is known by now.
+    /// Says it if it is known by now, and ends the search if it is not. Does not wait.
     void tell(trace::SessionEnd& end);
 
 private:
-    void stop();
+    void measure(control::Source source, std::uint32_t frequency_hz);
 
     std::atomic<bool> is_over_{false};
+    std::atomic<bool> is_known_{false};
     bool has_begun_ = false;
     std::thread thread_;
-    std::optional<source::SignalCost> cost_;
-    std::optional<source::SignalCost> of_sampling_thread_;  ///< Where that is cheaper.
+    source::SignalCost cost_;                              ///< The thread's until it is known.
+    std::atomic<std::uint64_t> of_sampling_thread_ns_{0};  ///< Where that is cheaper, else 0.
 };
 
 }  // namespace sample::collector

@@ -185,7 +185,7 @@ void Session::housekeeping() {
         welcome_.take_arrivals();
         processes_.bury_the_dead();
     });
-    if (recorder_.has_begun() && options_.event.is_clock) {
+    if (recorder_.has_begun() && options_.samples && options_.event.is_clock) {
         price_.find_out(control::source_named(recorder_.source()), options_.frequency_hz);
     }
     recorder_.flush(trace::FlushMode::worthwhile);

@@ -37,7 +37,7 @@ struct Capabilities {
     OpenAttempt perf;
     OpenAttempt timer;  ///< A timer that signals one thread.
     /// What a sample costs by the source that would be chosen, besides its handler. Not probed: it
-    /// takes 10 ms.
+    /// takes 8 ms.
     std::optional<SignalCost> sample_cost;
 };
 

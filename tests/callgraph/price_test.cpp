@@ -118,7 +118,7 @@ TEST_F(Price, above_a_twentieth_is_said_with_what_costs_less) {
     end(40'000, "thread", 14'000);
     EXPECT_EQ(notes(),
               "sampling took about 41 % of this time: 41 us a sample on this machine; --freq 1k "
-              "would take 4 %; --source thread 15 %; `sample report --net` takes it out\n");
+              "would take 4 %; --source thread 15 %\n");
 }
 
 TEST_F(Price, below_a_twentieth_is_not_said) {

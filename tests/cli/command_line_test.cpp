@@ -221,6 +221,7 @@ TEST(Report, reads_every_option) {
                                                   "f(int)",
                                                   "--search",
                                                   "x",
+                                                  "--net",
                                                   "--average",
                                                   "5m",
                                                   "--hide",
@@ -249,6 +250,7 @@ TEST(Report, reads_every_option) {
               (std::vector<std::string>{"/first", "/second"}));
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
+    EXPECT_TRUE(options.choice.net);
     EXPECT_EQ(options.choice.average_s, 300U);
     EXPECT_TRUE(options.choice.hide_memory);
     EXPECT_TRUE(options.choice.hide_plugins);
