@@ -25,7 +25,7 @@ protected:
     }
     /// By a signal of so much, and a handler of 1 us.
     void end(std::uint64_t signal_ns, const std::string& other_source = "",
-             std::uint64_t other_ns = 0) {
+             std::uint64_t other_ns = 0, std::uint64_t handler_p99_ns = 0) {
         trace::ProcessEnd process;
         process.id = ProcessId{1};
         process.handler_count = 100;
@@ -33,6 +33,7 @@ protected:
         maker.recording.record(process);
         trace::SessionEnd session;
         session.end_ns = 2'000'001'000;
+        session.handler_p99_ns = handler_p99_ns;
         session.signal_cost_ns = signal_ns;
         session.signal_cost_low_ns = signal_ns - signal_ns / 10;
         session.signal_cost_high_ns = signal_ns + signal_ns / 10;
@@ -71,6 +72,11 @@ TEST_F(Price, of_a_sample_is_the_signal_and_the_handler) {
     EXPECT_EQ(stats.gross, 10'050'000U);
     EXPECT_EQ(stats.net, 10'050'000U - 100 * 41'000);
     EXPECT_FALSE(maker.profile().is_net);
+}
+
+TEST_F(Price, is_without_what_others_did_during_a_few_handlers) {
+    end(40'000, "", 0, 600);
+    EXPECT_EQ(maker.profile().stats.sample_cost_ns, 40'600.0);
 }
 
 TEST_F(Price, is_not_known_of_a_recording_that_does_not_say_it) {
