@@ -203,10 +203,7 @@ void note_price(std::vector<std::string>& notes, const Recording& recording, con
     }
     if (const trace::SessionEnd& end = *recording.end(); !end.other_source.empty()) {
         note += "; --source " + end.other_source + " " +
-                about(stats.requested_hz *
-                      (*stats.sample_cost_ns + static_cast<double>(end.other_cost_ns) -
-                       static_cast<double>(end.signal_cost_ns)) /
-                      kNsPerSecond);
+                about(stats.requested_hz * static_cast<double>(end.other_cost_ns) / kNsPerSecond);
     }
     notes.push_back(std::move(note));
 }

@@ -212,24 +212,16 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     }
 }
 
-/// What a sample has cost: the signal as it was measured on the machine, and the handler.
+/// What a sample has cost, and what all have.
 void fill_price(Profile& profile, const Recording& recording) {
     Stats& stats = profile.stats;
-    if (!recording.end() || recording.end()->signal_cost_ns == 0 || !stats.handler_ns_mean) {
+    if (!recording.end() || recording.end()->sample_cost_ns == 0) {
         return;
     }
     const trace::SessionEnd& end = *recording.end();
-    // A mean above what 99 of 100 took has others in it, who got the processor meanwhile.
-    const double handler_ns =
-        stats.handler_ns_p99
-            ? std::min(*stats.handler_ns_mean, static_cast<double>(*stats.handler_ns_p99))
-            : *stats.handler_ns_mean;
-    const auto with_handler = [&](std::uint64_t signal_ns) {
-        return static_cast<double>(signal_ns) + handler_ns;
-    };
-    stats.sample_cost_ns = with_handler(end.signal_cost_ns);
-    stats.sample_cost_low_ns = with_handler(end.signal_cost_low_ns);
-    stats.sample_cost_high_ns = with_handler(end.signal_cost_high_ns);
+    stats.sample_cost_ns = static_cast<double>(end.sample_cost_ns);
+    stats.sample_cost_low_ns = static_cast<double>(end.sample_cost_low_ns);
+    stats.sample_cost_high_ns = static_cast<double>(end.sample_cost_high_ns);
     if (profile.is_time() && stats.clock == "cpu") {
         const std::uint64_t now = stats.sampled + stats.booked;
         profile.is_net = recording.taken_out().has_value();

@@ -260,11 +260,11 @@ struct SessionEnd {
         false;         ///< By --time, Ctrl-C, or because the command ended before its descendants.
     std::string note;  ///< Lines that a person should see, separated by '\n'; empty mostly.
     std::uint64_t handler_p99_ns = 0;  ///< Of all processes' samples together; 0 if unknown.
-    /// What interrupting a thread for a sample costs it on this machine, by the session's source,
-    /// besides the handler: the median of some tries, and where it lies at 95 of 100; 0 if unknown.
-    std::uint64_t signal_cost_ns = 0;
-    std::uint64_t signal_cost_low_ns = 0;
-    std::uint64_t signal_cost_high_ns = 0;
+    /// What a sample costs its thread on this machine, by the session's source: the signal, by the
+    /// median of some tries, and the handler; and where it lies at 95 of 100. 0 if unknown.
+    std::uint64_t sample_cost_ns = 0;
+    std::uint64_t sample_cost_low_ns = 0;
+    std::uint64_t sample_cost_high_ns = 0;
     std::string other_source = {};  ///< That costs less here; empty: none is known.
     std::uint64_t other_cost_ns = 0;
 };
@@ -273,9 +273,9 @@ inline constexpr auto kType<SessionEnd> = record_type(
     33, "SessionEnd", number("EndTime", &SessionEnd::end_ns),
     number("StoppedEarly", &SessionEnd::stopped_early),
     number("HandlerP99", &SessionEnd::handler_p99_ns),
-    number("SignalCost", &SessionEnd::signal_cost_ns),
-    number("SignalCostLow", &SessionEnd::signal_cost_low_ns),
-    number("SignalCostHigh", &SessionEnd::signal_cost_high_ns),
+    number("SampleCost", &SessionEnd::sample_cost_ns),
+    number("SampleCostLow", &SessionEnd::sample_cost_low_ns),
+    number("SampleCostHigh", &SessionEnd::sample_cost_high_ns),
     number("OtherCost", &SessionEnd::other_cost_ns), text("OtherSource", &SessionEnd::other_source),
     text("Note", &SessionEnd::note, kMaxPathBytes));
 

@@ -73,17 +73,17 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
     }
 }
 
-void SamplingPrice::tell(trace::SessionEnd& end) {
+void SamplingPrice::tell(trace::SessionEnd& end, std::uint64_t handler_ns) {
     is_over_.store(true, std::memory_order_relaxed);
-    if (!is_known_.load(std::memory_order_acquire)) {
+    if (handler_ns == 0 || !is_known_.load(std::memory_order_acquire)) {
         return;
     }
-    end.signal_cost_ns = cost_.ns;
-    end.signal_cost_low_ns = cost_.low_ns;
-    end.signal_cost_high_ns = cost_.high_ns;
-    end.other_cost_ns = of_sampling_thread_ns_.load(std::memory_order_relaxed);
-    if (end.other_cost_ns != 0) {
+    end.sample_cost_ns = cost_.ns + handler_ns;
+    end.sample_cost_low_ns = cost_.low_ns + handler_ns;
+    end.sample_cost_high_ns = cost_.high_ns + handler_ns;
+    if (const std::uint64_t other_ns = of_sampling_thread_ns_.load(std::memory_order_relaxed)) {
         end.other_source = control::describe(Source::thread).name;
+        end.other_cost_ns = other_ns + handler_ns;
     }
 }
 

@@ -215,7 +215,7 @@ SessionOutcome Session::finish() {
     end.stopped_early = stopped_early;
     end.note = note();
     end.handler_p99_ns = clock_.ns_of(percentile_99(recorder_.handler_times()));
-    price_.tell(end);
+    price_.tell(end, clock_.ns_of(usual_time(recorder_.handler_times())));
     if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();
     }

@@ -97,6 +97,8 @@ private:
     static void* run(void* pointer) {
         const auto& self = *static_cast<const Sender*>(pointer);
         ::prctl(PR_SET_TIMERSLACK, 1);
+        const sched_param none{};  // on a busy machine, too: not in batches, as the collector does
+        static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none));
         const timespec period{0, static_cast<long>(kPeriodNs)};
         for (int i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed); ++i) {
             ::nanosleep(&period, nullptr);

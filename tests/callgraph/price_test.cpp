@@ -23,20 +23,14 @@ protected:
         }
         maker.book(thread_, maker.frame({}, "-", maker.pseudo(trace::kNotSampled)), 50'000);
     }
-    /// By a signal of so much, and a handler of 1 us.
-    void end(std::uint64_t signal_ns, const std::string& other_source = "",
-             std::uint64_t other_ns = 0, std::uint64_t handler_p99_ns = 0) {
-        trace::ProcessEnd process;
-        process.id = ProcessId{1};
-        process.handler_count = 100;
-        process.handler_sum_ns = 100'000;
-        maker.recording.record(process);
+    /// Where a sample costs so much.
+    void end(std::uint64_t cost_ns, const std::string& other_source = "",
+             std::uint64_t other_ns = 0) {
         trace::SessionEnd session;
         session.end_ns = 2'000'001'000;
-        session.handler_p99_ns = handler_p99_ns;
-        session.signal_cost_ns = signal_ns;
-        session.signal_cost_low_ns = signal_ns - signal_ns / 10;
-        session.signal_cost_high_ns = signal_ns + signal_ns / 10;
+        session.sample_cost_ns = cost_ns;
+        session.sample_cost_low_ns = cost_ns - cost_ns / 10;
+        session.sample_cost_high_ns = cost_ns + cost_ns / 10;
         session.other_source = other_source;
         session.other_cost_ns = other_ns;
         maker.recording.record(session);
@@ -63,20 +57,15 @@ private:
     NodeId cold_;
 };
 
-TEST_F(Price, of_a_sample_is_the_signal_and_the_handler) {
+TEST_F(Price, is_told_with_both_sums) {
     end(40'000);
     const Stats stats = maker.profile().stats;
-    EXPECT_EQ(stats.sample_cost_ns, 41'000.0);
-    EXPECT_EQ(stats.sample_cost_low_ns, 37'000.0);
-    EXPECT_EQ(stats.sample_cost_high_ns, 45'000.0);
+    EXPECT_EQ(stats.sample_cost_ns, 40'000.0);
+    EXPECT_EQ(stats.sample_cost_low_ns, 36'000.0);
+    EXPECT_EQ(stats.sample_cost_high_ns, 44'000.0);
     EXPECT_EQ(stats.gross, 10'050'000U);
-    EXPECT_EQ(stats.net, 10'050'000U - 100 * 41'000);
+    EXPECT_EQ(stats.net, 10'050'000U - 100 * 40'000);
     EXPECT_FALSE(maker.profile().is_net);
-}
-
-TEST_F(Price, is_without_what_others_did_during_a_few_handlers) {
-    end(40'000, "", 0, 600);
-    EXPECT_EQ(maker.profile().stats.sample_cost_ns, 40'600.0);
 }
 
 TEST_F(Price, is_not_known_of_a_recording_that_does_not_say_it) {
@@ -87,7 +76,7 @@ TEST_F(Price, is_not_known_of_a_recording_that_does_not_say_it) {
 }
 
 TEST_F(Price, is_taken_out_where_the_samples_fell) {
-    end(40'000);
+    end(41'000);
     maker.recording.take_out_sampling(41'000);
     EXPECT_EQ(self_of("hot"), 90 * (kWeight - 41'000));
     EXPECT_EQ(self_of("cold"), 10 * (kWeight - 41'000));
@@ -100,7 +89,7 @@ TEST_F(Price, is_taken_out_where_the_samples_fell) {
 }
 
 TEST_F(Price, leaves_nothing_below_zero) {
-    end(400'000);
+    end(401'000);
     maker.recording.take_out_sampling(401'000);
     EXPECT_EQ(self_of("hot"), 0U);
     EXPECT_EQ(maker.profile().stats.net, 50'000U);
@@ -121,7 +110,7 @@ TEST_F(Price, is_taken_out_of_the_samples_along_time_as_well) {
 }
 
 TEST_F(Price, above_a_twentieth_is_said_with_what_costs_less) {
-    end(40'000, "thread", 14'000);
+    end(41'000, "thread", 15'000);
     EXPECT_EQ(notes(),
               "sampling took about 41 % of this time: 41 us a sample on this machine; --freq 1k "
               "would take 4 %; --source thread 15 %\n");
