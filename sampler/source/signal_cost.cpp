@@ -18,6 +18,7 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 namespace sample::source {
 namespace {
@@ -113,7 +114,12 @@ private:
     bool is_running_;  // the last: the thread uses the others
 };
 
-/// Ticks that passed between two readings wherever a signal came in between, for each signal.
+std::uint64_t switches() {
+    return capture::thread_count(capture::KernelCount::switches);
+}
+
+/// Ticks that passed between two readings wherever a signal came in between, for each signal. Not
+/// where the thread lost its processor since the signal before.
 class Gaps {
 public:
     explicit Gaps(const std::atomic<bool>& is_over) : is_over_{is_over} {}
@@ -124,6 +130,7 @@ public:
         const std::uint64_t start_cpu_ns = capture::thread_cpu_ns();
         const std::uint64_t start = capture::read_ticks();
         std::uint64_t passed_ns = 0;
+        std::uint64_t switched = switches();
         std::uint32_t signals = g_signals.load(std::memory_order_relaxed);
         std::uint64_t before = start;
         for (std::uint32_t turn = 1; count_ < gaps_.size(); ++turn) {
@@ -133,19 +140,20 @@ public:
                     capture::thread_cpu_ns() - start_cpu_ns > kMostCpuNs) {
                     break;
                 }
+                switched = switches();
                 signals = g_signals.load(std::memory_order_relaxed);
                 before = capture::read_ticks();
             }
             const std::uint32_t seen = g_signals.load(std::memory_order_relaxed);
             // Behind that: wherever the signal came since `before`, the gap has it.
             const std::uint64_t now = capture::read_ticks();
-            const std::uint64_t gap = seen == signals ? 0 : (now - before) / (seen - signals);
-            // Several where a signal takes longer than the period: each has its part.
-            for (; signals != seen && count_ < gaps_.size(); ++signals) {
-                gaps_[count_++] = gap;
+            if (seen == signals) {
+                before = now;
+                continue;
             }
-            signals = seen;
-            before = now;
+            take((now - before) / (seen - signals), seen - signals, switched);
+            signals = g_signals.load(std::memory_order_relaxed);
+            before = capture::read_ticks();
         }
         passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
         ns_a_tick_ =
@@ -158,6 +166,14 @@ public:
     }
 
 private:
+    /// Several signals where one takes longer than the period: each has its part.
+    void take(std::uint64_t gap, std::uint32_t signals, std::uint64_t& switched) {
+        const std::uint64_t earlier = std::exchange(switched, switches());
+        for (; earlier == switched && signals != 0 && count_ < gaps_.size(); --signals) {
+            gaps_[count_++] = gap;
+        }
+    }
+
     const std::atomic<bool>& is_over_;
     std::array<std::uint64_t, kMostGaps> gaps_{};
     std::size_t count_ = 0;
