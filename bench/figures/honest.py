@@ -339,7 +339,7 @@ def net_of(bench, path, bare):
     bare_us = told(bare, "process_cpu_us")
     leaves = ("leaf_fifty", "leaf_thirty", "leaf_twenty")
     ticks = [told(bare, leaf + "_tsc") for leaf in leaves]
-    found = [sum(one["self_us"] for one in functions if leaf in (one["name"] or "")) for leaf in leaves]
+    found = [sum(one["total_us"] for one in functions if leaf in (one["name"] or "")) for leaf in leaves]
     return [stats["net_us"] / bare_us - 1] + [
         us / (bare_us * tick / sum(ticks)) - 1 for us, tick in zip(found, ticks)]
 
