@@ -90,7 +90,7 @@ TEST(CallgraphView, says_that_figures_are_net) {
               std::string::npos);
     profile.stats.gross = 700'000'000;
     profile.stats.net = 500'000'000;
-    EXPECT_NE(callgraph_view(profile, options_of(kPipe)).find("  net of 200 ms of sampling\n"),
+    EXPECT_NE(callgraph_view(profile, options_of(kPipe)).find("  net of 200.000 ms of sampling\n"),
               std::string::npos);
 }
 
