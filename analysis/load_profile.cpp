@@ -121,6 +121,11 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
             ErrorCode::unsupported,
             "--thread, --process and --module need a recording: leave them out for " + path);
     }
+    if (choice.net) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "--net needs a recording: what sampling took of " + path + " is not known");
+    }
     if (!choice.labels.is_nothing()) {
         return unexpected(ErrorCode::unsupported,
                           "--in-zone, --in-frames, --between, --to, --by and --zones need a "
@@ -280,6 +285,21 @@ Result<void> add_program_events(callgraph::Profile& profile, LoadedRecording& lo
     return {};
 }
 
+/// ProfileChoice::net.
+Result<void> take_out_sampling(callgraph::Recording& recording, const std::string& name) {
+    callgraph::Profile figures;
+    callgraph::fill_stats(figures, recording, trace::kSessionMetric);
+    if (!figures.stats.net) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "--net needs to know what a sample costs, which " + name +
+                " does not say: newer recordings of CPU time do, with samples by an agent and " +
+                "some 30 ms of length; leave --net out");
+    }
+    recording.take_out_sampling(*figures.stats.sample_cost_ns);
+    return {};
+}
+
 /// With the samples that were chosen alone.
 Result<LoadedRecording> load_chosen(const MappedFile& file, const std::string& name,
                                     const ProfileChoice& choice, const Details& wanted) {
@@ -305,6 +325,9 @@ Result<LoadedRecording> load_chosen(const MappedFile& file, const std::string& n
     }
     SAMPLE_TRY(selected, callgraph::select(std::move(recording), choice.selection));
     loaded.recording = std::move(selected);
+    if (choice.net) {
+        SAMPLE_CHECK(take_out_sampling(loaded.recording, name));
+    }
     return loaded;
 }
 
@@ -332,6 +355,10 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     const NamingOptions naming = naming_from(choice.names_from, cache.get());
     callgraph::BuildOptions options;
     SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
+    if (choice.net && metric != trace::kSessionMetric) {
+        return unexpected(ErrorCode::unsupported,
+                          "--net is of CPU time: leave it out for --metric " + choice.metric);
+    }
     options.metric = metric;
     options.further = wanted.metrics && choice.metric.empty();
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);
@@ -398,6 +425,11 @@ Result<void> check_choice(const ProfileChoice& choice, ProgramPart part) {
         return unexpected(ErrorCode::unsupported,
                           "--module, --in-zone, --by and --zones choose samples: leave them out "
                           "for zones, frames, counters, events and the log");
+    }
+    if (choice.net) {
+        return unexpected(ErrorCode::unsupported,
+                          "--net is of samples: leave it out for zones, frames, counters, events "
+                          "and the log");
     }
     if (part == ProgramPart::memory &&
         (!choice.selection.is_everything() || choice.labels.is_restricted())) {

@@ -42,6 +42,7 @@ struct ProfileChoice {
     bool hide_plugins = false;
     std::string focus;                       ///< Only what this function calls; empty: all.
     std::string search;                      ///< Only paths to names with this text; empty: all.
+    bool net = false;                        ///< Without what sampling took.
     std::optional<std::uint64_t> average_s;  ///< Scale durations to so many seconds.
     NameSources names_from;
 };

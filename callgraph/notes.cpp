@@ -2,6 +2,7 @@
 #include "callgraph/categories.h"
 #include "callgraph/stats.h"
 #include "core/text.h"
+#include "core/units.h"
 
 #include <algorithm>
 #include <map>
@@ -167,6 +168,46 @@ void note_unprofiled(std::vector<std::string>& notes, const Recording& recording
     }
 }
 
+/// "5 %", and below one "0.4 %".
+std::string about(double part) {
+    const double percent = kHundred * part;
+    return decimal(percent, percent < 1 ? 1 : 0) + " %";
+}
+
+/// "10k", as --freq takes it.
+std::string frequency(std::uint32_t hz) {
+    constexpr std::uint32_t kThousand = 1000;
+    return hz % kThousand == 0 ? std::to_string(hz / kThousand) + "k" : std::to_string(hz);
+}
+
+/// That sampling took much of the time, and what would take less.
+void note_price(std::vector<std::string>& notes, const Recording& recording, const Stats& stats) {
+    constexpr double kMuch = 0.05;
+    if (!stats.sample_cost_ns || !stats.gross || *stats.gross == 0 || stats.requested_hz == 0) {
+        return;
+    }
+    const double part =
+        static_cast<double>(*stats.gross - *stats.net) / static_cast<double>(*stats.gross);
+    if (part <= kMuch) {
+        return;
+    }
+    const double second = *stats.sample_cost_ns / kNsPerSecond;
+    std::string note = "sampling took about " + about(part) + " of this time: " +
+                       short_duration(static_cast<std::uint64_t>(*stats.sample_cost_ns)) +
+                       " a sample on this machine";
+    for (const std::uint32_t hz : {5'000U, 2'000U, 1'000U, 500U, 200U, 100U}) {
+        if (hz < stats.requested_hz && hz * second <= kMuch) {
+            note += "; --freq " + frequency(hz) + " would take " + about(hz * second);
+            break;
+        }
+    }
+    if (const trace::SessionEnd& end = *recording.end(); !end.other_source.empty()) {
+        note += "; --source " + end.other_source + " " +
+                about(stats.requested_hz * static_cast<double>(end.other_cost_ns) / kNsPerSecond);
+    }
+    notes.push_back(std::move(note));
+}
+
 void note_not_understood(std::vector<std::string>& notes, const trace::ReadOutcome& read) {
     if (!read.instrumentation_problem.empty()) {
         notes.push_back("not all that was said could be understood: " +
@@ -211,6 +252,7 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
                         " could not be used because of ids that were never defined or weights "
                         "that overflow: the recording is damaged; record again");
     }
+    note_price(notes, recording, stats);
     note_not_understood(notes, recording.read_outcome());
     return notes;
 }

@@ -176,6 +176,13 @@ struct Stats {
     std::uint32_t processes = 0;
     std::optional<double> handler_ns_mean;
     std::optional<std::uint64_t> handler_ns_p99;
+    /// What a sample costs its thread, and where that lies at 95 of 100; nullopt: not measured.
+    std::optional<double> sample_cost_ns;
+    double sample_cost_low_ns = 0;
+    double sample_cost_high_ns = 0;
+    /// All that was recorded, and what of it sampling did not take: nullopt without a price.
+    std::optional<std::uint64_t> gross;
+    std::optional<std::uint64_t> net;
     std::uint64_t agent_cpu_ns = 0;  ///< Of the profiler's own threads in the program.
     std::optional<std::uint64_t> agent_rss_bytes;
     std::optional<std::uint64_t> unwind_table_bytes;
@@ -265,6 +272,7 @@ struct Profile {
     std::vector<FlowPoint> flows;        ///< The same, by time.
     std::vector<CounterTrack> counters;  ///< The same.
     bool by_line = false;                ///< A node for each line of a function: Node::line.
+    bool is_net = false;                 ///< Without what sampling took: shown wherever it is so.
     double scale =
         1.0;  ///< What --average multiplied the durations by; shown wherever it is not 1.
 

@@ -46,6 +46,19 @@ std::vector<Id> keep_used(std::vector<Value>& table, const std::vector<bool>& is
     return new_id;
 }
 
+/// What its samples have cost, but no more than all of it.
+std::uint64_t sampling_time_of(const StackWeight& weight, double cost_ns) {
+    const double cost = static_cast<double>(weight.samples) * cost_ns;
+    return cost < static_cast<double>(weight.sampled) ? static_cast<std::uint64_t>(cost)
+                                                      : weight.sampled;
+}
+
+/// whole * count / of, without an overflow in between.
+std::uint64_t part_of(std::uint64_t whole, std::uint64_t count, std::uint64_t of) {
+    __extension__ using Wide = unsigned __int128;
+    return of == 0 ? 0 : static_cast<std::uint64_t>(Wide{whole} * count / of);
+}
+
 }  // namespace
 
 void Recording::record(const trace::Record& record) {
@@ -299,6 +312,56 @@ void Recording::forget_cpu_time(ThreadId thread) {
     const std::uint32_t process = threads_[thread.value - 1].process.value;
     if (is_defined(process, processes_.size()) && processes_[process - 1].end) {
         processes_[process - 1].end->cpu_ns = 0;
+    }
+}
+
+std::uint64_t Recording::sampling_time(double cost_ns) const {
+    std::uint64_t sum = 0;
+    for (const StackWeight& weight : weights()) {
+        sum += sampling_time_of(weight, cost_ns);
+    }
+    return sum;
+}
+
+void Recording::take_out_sampling(double cost_ns) {
+    taken_out_ = sampling_time(cost_ns);
+    if (spent_.empty()) {
+        return;
+    }
+    Spent& spent = spent_.front();
+    struct Place {
+        std::uint64_t before = 0;
+        std::uint64_t left = 0;
+        std::uint64_t passed = 0;  ///< Of `before`, by the samples that were looked at.
+    };
+    std::vector<Place> places;
+    places.reserve(spent.weights.size());
+    for (std::uint32_t i = 0; i < spent.weights.size(); ++i) {
+        StackWeight& weight = spent.weights[i];
+        const std::uint64_t before = weight.sampled;
+        weight.sampled -= sampling_time_of(weight, cost_ns);
+        spent.sum -= before - weight.sampled;
+        places.push_back({before, weight.sampled, 0});
+    }
+    for (std::shared_ptr<SampleSeries>& series : spent.series) {
+        if (series == nullptr) {
+            continue;
+        }
+        auto shorter = std::make_shared<SampleSeries>();
+        TimedWeight sample;
+        for (SampleSeries::Reader reader{*series}; reader.next(sample);) {
+            TimedWeight left = sample;
+            if (!sample.is_booking) {
+                // As differences of the running sum, so that they add up to what is left.
+                Place& place = places[sample.place];
+                const std::uint64_t passed = place.passed + sample.weight;
+                left.weight = part_of(place.left, passed, place.before) -
+                              part_of(place.left, place.passed, place.before);
+                place.passed = passed;
+            }
+            shorter->append(left);
+        }
+        series = std::move(shorter);
     }
 }
 

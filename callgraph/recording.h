@@ -106,6 +106,15 @@ public:
     /// their times.
     void keep(const std::function<bool(const StackWeight&)>& is_wanted);
 
+    /// What samples at so much each have taken of the session's metric: of each thread in each
+    /// stack as many as fell there, and no more than it has.
+    [[nodiscard]] std::uint64_t sampling_time(double cost_ns) const;
+    /// Takes that out, and leaves each sample its part of the rest. O(weights), and samples if they
+    /// keep their times.
+    void take_out_sampling(double cost_ns);
+    /// What that has taken out; nothing: it was not called.
+    [[nodiscard]] std::optional<std::uint64_t> taken_out() const { return taken_out_; }
+
     /// Gives each sample the label that `label_of` says; none: the sample is dropped, with what
     /// keep() drops then. It is asked metric by metric, of each thread by thread, of a thread's
     /// samples in their order. Times must have been kept from the first sample on. O(samples).
@@ -243,6 +252,7 @@ private:
     SampleLabels labels_;
     std::uint64_t last_time_ns_ = 0;
     bool keeps_times_ = false;
+    std::optional<std::uint64_t> taken_out_;
     std::vector<trace::Attachment> attachments_;
     trace::ReadOutcome read_outcome_;
     SaidCounts said_;

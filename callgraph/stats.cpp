@@ -212,6 +212,24 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     }
 }
 
+/// What a sample has cost, and what all have.
+void fill_price(Profile& profile, const Recording& recording) {
+    Stats& stats = profile.stats;
+    if (!recording.end() || recording.end()->sample_cost_ns == 0) {
+        return;
+    }
+    const trace::SessionEnd& end = *recording.end();
+    stats.sample_cost_ns = static_cast<double>(end.sample_cost_ns);
+    stats.sample_cost_low_ns = static_cast<double>(end.sample_cost_low_ns);
+    stats.sample_cost_high_ns = static_cast<double>(end.sample_cost_high_ns);
+    if (profile.is_time() && stats.clock == "cpu") {
+        const std::uint64_t now = stats.sampled + stats.booked;
+        profile.is_net = recording.taken_out().has_value();
+        stats.gross = now + recording.taken_out().value_or(0);
+        stats.net = profile.is_net ? now : now - recording.sampling_time(*stats.sample_cost_ns);
+    }
+}
+
 void fill_achieved_hz(Stats& stats, bool is_time) {
     if (stats.clock == "wall") {
         return;  // Of CPU time as well; but threads that wait have samples, too.
@@ -257,6 +275,9 @@ void fill_stats(Profile& profile, const Recording& recording, MetricId metric) {
     fill_threads(profile, recording);
     fill_processes(profile, recording, add_weights(profile, recording, metric));
     fill_agent_figures(profile.stats, recording);
+    if (metric == trace::kSessionMetric) {
+        fill_price(profile, recording);
+    }
     if (metric == trace::kSessionMetric && profile.stats.sampling == Sampling::on) {
         fill_achieved_hz(profile.stats, profile.is_time());
     }

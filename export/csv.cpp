@@ -52,8 +52,8 @@ std::string_view flags_text(std::uint32_t flags) {
 
 Result<void> write_csv(const Profile& profile, const Sink& sink) {
     Writer out{sink};
-    const std::string unit =
-        unit_of(profile) + (profile.scale != 1.0 ? " scaled by " + scale_text(profile) : "");
+    const std::string unit = unit_of(profile) + (profile.is_net ? " net of sampling" : "") +
+                             (profile.scale != 1.0 ? " scaled by " + scale_text(profile) : "");
     out.put("\"name\",\"source\",\"line\",\"module\",\"build_id\",\"flags\",",
             text_cell("total [" + unit + "]"), ",", text_cell("self [" + unit + "]"),
             ",\"total [samples]\",\"self [samples]\",\"total [%]\",\"self [%]\"\r\n");

@@ -144,6 +144,9 @@ Result<void> write_script_profiler_json(const Profile& profile, const Sink& sink
     if (!profile.is_time()) {
         out.put(",\n\"Unit\":", json_string(profile.metric.unit));
     }
+    if (profile.is_net) {
+        out.put(",\n\"Net\":1");
+    }
     if (profile.scale != 1.0) {
         out.put(",\n\"Scale\":", scale_text(profile));
     }

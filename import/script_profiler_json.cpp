@@ -158,6 +158,15 @@ bool read_scale(JsonReader& reader, std::string_view key, JsonValue value, Docum
            (document.scale > 0 || reader.fail("Scale must be greater than 0"));
 }
 
+bool read_net(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
+    std::uint64_t net = 0;
+    if (!reader.read(key, value, net)) {
+        return false;
+    }
+    document.is_net = net == 1;
+    return net <= 1 || reader.fail("Net must be 0 or 1");
+}
+
 bool read_unit(JsonReader& reader, std::string_view key, JsonValue value, Document& document) {
     return reader.read(key, value, document.metric.unit);
 }
@@ -167,6 +176,7 @@ constexpr std::array kDocumentFields{
     JsonField<Document>{"SessionStartTime", &Document::start_unix_ms},
     JsonField<Document>{"SessionEndTime", &Document::end_unix_ms},
     JsonField<Document>{"GCFuncId", read_gc},
+    JsonField<Document>{"Net", read_net},
     JsonField<Document>{"Scale", read_scale},
     JsonField<Document>{"Event", &Document::event},
     JsonField<Document>{"Unit", read_unit},

@@ -260,13 +260,24 @@ struct SessionEnd {
         false;         ///< By --time, Ctrl-C, or because the command ended before its descendants.
     std::string note;  ///< Lines that a person should see, separated by '\n'; empty mostly.
     std::uint64_t handler_p99_ns = 0;  ///< Of all processes' samples together; 0 if unknown.
+    /// What a sample costs its thread on this machine, by the session's source: the signal, by the
+    /// median of some tries, and the handler; and where it lies at 95 of 100. 0 if unknown.
+    std::uint64_t sample_cost_ns = 0;
+    std::uint64_t sample_cost_low_ns = 0;
+    std::uint64_t sample_cost_high_ns = 0;
+    std::string other_source = {};  ///< That costs less here; empty: none is known.
+    std::uint64_t other_cost_ns = 0;
 };
 template <>
-inline constexpr auto kType<SessionEnd> =
-    record_type(33, "SessionEnd", number("EndTime", &SessionEnd::end_ns),
-                number("StoppedEarly", &SessionEnd::stopped_early),
-                number("HandlerP99", &SessionEnd::handler_p99_ns),
-                text("Note", &SessionEnd::note, kMaxPathBytes));
+inline constexpr auto kType<SessionEnd> = record_type(
+    33, "SessionEnd", number("EndTime", &SessionEnd::end_ns),
+    number("StoppedEarly", &SessionEnd::stopped_early),
+    number("HandlerP99", &SessionEnd::handler_p99_ns),
+    number("SampleCost", &SessionEnd::sample_cost_ns),
+    number("SampleCostLow", &SessionEnd::sample_cost_low_ns),
+    number("SampleCostHigh", &SessionEnd::sample_cost_high_ns),
+    number("OtherCost", &SessionEnd::other_cost_ns), text("OtherSource", &SessionEnd::other_source),
+    text("Note", &SessionEnd::note, kMaxPathBytes));
 
 /// Any record but nodes and samples, of which there are so many that they travel by themselves.
 using Record = std::variant<SessionStart, Metric, Process, ProcessEnd, UnprofiledProgram, Thread,

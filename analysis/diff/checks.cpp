@@ -56,6 +56,11 @@ private:
                 "{} sampled different events ({}, {}): they do not count the same thing", names_,
                 event(before), event(after)));
         }
+        if (before.is_net != after.is_net) {
+            lines_.push_back(fmt::format(
+                "what sampling took is in the durations of {}, not in those of {}",
+                before.is_net ? other.name : one.name, before.is_net ? one.name : other.name));
+        }
         if (before.scale != after.scale && !scales_are_chosen) {
             lines_.push_back(
                 fmt::format("durations are multiplied by {:.4g} in {}, by {:.4g} in {}: use "

@@ -331,8 +331,61 @@ def sleepers(bench, table):
               rounds)
 
 
+def net_of(bench, path, bare):
+    """How far durations by --net are from those of the bare run: of all, and of each of three_leaves."""
+    functions = json.loads(bench.sample("report", "--net", "--view", "functions", "--min", "0", "--json",
+                                        path))["functions"]
+    stats = json.loads(bench.sample("report", "--net", "--view", "stats", "--json", path))
+    bare_us = told(bare, "process_cpu_us")
+    leaves = ("leaf_fifty", "leaf_thirty", "leaf_twenty")
+    ticks = [told(bare, leaf + "_tsc") for leaf in leaves]
+    found = [sum(one["total_us"] for one in functions if leaf in (one["name"] or "")) for leaf in leaves]
+    return [stats["net_us"] / bare_us - 1] + [
+        us / (bare_us * tick / sum(ticks)) - 1 for us, tick in zip(found, ticks)]
+
+
+def price(bench, table):
+    """What a sample costs as it is told, beside what the program's own clock says, at emulated prices;
+    and durations net of it beside those of the bare program."""
+    rounds = bench.count(5, 2)
+    program = [bench.target("three_leaves"), "--rounds", str(bench.count(30_000, 10_000))]
+    source = ["--source", bench.source] if bench.source else []
+    path = bench.file("price.utrace")
+    for dear_us in (0, 5, 15, 40, 80):
+        dear = [os.path.join(bench.build, "tests", "tools", "confine"), "--dear-handlers", str(dear_us)]
+        told_ns, took_ns = [], []
+        for frequency in ("1k", "5k", "10k"):
+            if frequency == "10k" and dear_us > 15:
+                continue  # a sample takes half of its period, or more
+            nets = []
+            for _ in range(rounds):
+                bare = run([*dear, *program])
+                done = run([*dear, bench.sample_path, "--quiet", "--force", "--freq", frequency, *source,
+                            "-o", path, "--", *program])
+                stats = json.loads(bench.sample("report", "--view", "stats", "--json", path))
+                if stats["sample_cost_ns"] is None:
+                    raise Failed("no price was told")
+                if frequency == "5k":
+                    told_ns.append(stats["sample_cost_ns"])
+                    took_ns.append(1000 * (told(done, "process_cpu_us") -
+                                           told(bare, "process_cpu_us")) / stats["samples"])
+                else:
+                    nets.append(net_of(bench, path, bare))
+            if frequency == "5k":
+                continue
+            whole, *leaves = (statistics.median(each) for each in zip(*nets))
+            worst = max(leaves, key=abs)
+            table.row(bench.named("--net beside bare, handlers of %d us more, %sHz" % (dear_us, frequency)),
+                      "%+.1f %%, a leaf %+.1f %%" % (100 * whole, 100 * worst), "within 3 %",
+                      max(abs(whole), abs(worst)) <= 0.03, rounds)
+        seen_ns, real_ns = statistics.median(told_ns), statistics.median(took_ns)
+        table.row(bench.named("  the price that is told, of %.1f us" % (real_ns / 1000)),
+                  "%.1f us, %+.0f %%" % (seen_ns / 1000, 100 * (seen_ns / real_ns - 1)), "within 20 %",
+                  abs(seen_ns / real_ns - 1) <= 0.2, rounds)
+
+
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
        "lockstep-default": lockstep_default,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
-       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling}
+       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling, "price": price}

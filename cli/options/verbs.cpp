@@ -158,6 +158,7 @@ void declare_choice(OptionParser& parser, ProfileChoice& choice) {
     parser.value("--focus", "NAME", into(choice.focus), "Only this function and what it calls");
     parser.value("--search", "TEXT", into(choice.search),
                  "Only what leads to or from names with TEXT");
+    parser.flag("--net", choice.net, "Take what sampling took out of the durations");
     parser.value("--average", "TIME",
                  unless_empty(one_of(
                      choice.average_s,

@@ -4,9 +4,12 @@
 #include "analysis/symbolize_recording.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
+#include "sampler/collector/sampling_price.h"
 #include "sampler/source/capabilities.h"
 
 #include <unistd.h>
+
+#include <atomic>
 
 namespace sample::cli {
 
@@ -27,7 +30,14 @@ NameCacheState name_cache_state() {
 }  // namespace
 
 Result<int> run(const DoctorOptions& options) {
-    const source::Capabilities capabilities = source::probe_capabilities();
+    source::Capabilities capabilities = source::probe_capabilities();
+    const control::Source source = source::choose_source(capabilities).source;
+    if (capabilities.process.tracer_pid == 0) {  // else each signal would stop us
+        const std::atomic<bool> is_over{false};
+        if (const auto signal = source::measure_signal_cost(source, is_over)) {
+            capabilities.sample_cost = collector::cost_of_sample(*signal, source);
+        }
+    }
     SAMPLE_CHECK(write_to_stdout(options.json
                                      ? doctor_json(capabilities, name_cache_state())
                                      : doctor_view(capabilities, name_cache_state(),

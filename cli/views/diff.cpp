@@ -40,6 +40,9 @@ std::string side_text(const std::string& name, const DiffSide& side, const Termi
     if (profile.is_time() && !stats.clock.empty()) {
         out += stats.clock == "cpu" ? " of CPU time" : " of wall time";
     }
+    if (profile.is_net) {
+        out += ", net of sampling";
+    }
     if (profile.scale != 1.0) {
         out += " (" + scale_text(profile.scale, terminal) + ")";
     }

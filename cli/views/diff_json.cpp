@@ -95,7 +95,8 @@ private:
                 {"samples", or_null(stats.known_samples(side.samples()))},
                 {"lost", stats.lost},
                 {"whole", stats.whole},
-                {"scale", profile.scale}};
+                {"scale", profile.scale},
+                {"net", profile.is_net}};
     }
 
     /// A difference or an end of its interval, in the unit of "a" and "b".

@@ -2,6 +2,7 @@
 
 #include "cli/views/json.h"
 #include "cli/views/text.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 
@@ -50,6 +51,28 @@ Json source_json(const source::SourceFinding& finding) {
             {"disturbs", control::describe(finding.source).disturbs}};
 }
 
+/// Of a CPU second, how much so many samples take, in per cent.
+double percent_at(const source::SignalCost& cost, std::uint32_t hz) {
+    return kHundred * static_cast<double>(cost.ns) * hz / kNsPerSecond;
+}
+
+std::string cost_text(const source::SignalCost& cost) {
+    const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / kNsPerUs; };
+    return fmt::format(
+        "{:.1f} us ({:.1f} to {:.1f}) and its stack's walk: {:.2g} % of the CPU time at 1 kHz, "
+        "{:.2g} % at 10 kHz",
+        us(cost.ns), us(cost.low_ns), us(cost.high_ns), percent_at(cost, 1'000),
+        percent_at(cost, 10'000));
+}
+
+Json cost_json(const source::SignalCost& cost) {
+    return {{"ns", cost.ns},
+            {"ns_low", cost.low_ns},
+            {"ns_high", cost.high_ns},
+            {"percent_at_1khz", percent_at(cost, 1'000)},
+            {"percent_at_10khz", percent_at(cost, 10'000)}};
+}
+
 std::string kept_names_text(const NameCacheState& names) {
     if (names.folder.empty()) {
         return "none: neither XDG_CACHE_HOME nor HOME is set";
@@ -90,6 +113,8 @@ std::string doctor_view(const source::Capabilities& capabilities, const NameCach
     row("--source auto takes",
         styled(terminal, Style::bold, control::describe(choice.source).name) +
             (choice.reason.empty() ? "" : " (" + choice.reason + ")"));
+    row("a sample costs", capabilities.sample_cost ? cost_text(*capabilities.sample_cost)
+                                                   : "not measured: none could be taken");
     row("kept names", kept_names_text(names));
     for (const source::Advice& advice : source::advise(capabilities)) {
         out += "\n" + styled(terminal, Style::warning, advice.problem) + "\n";
@@ -119,6 +144,7 @@ std::string doctor_json(const source::Capabilities& capabilities, const NameCach
     }
     out["auto_source"] = control::describe(choice.source).name;
     out["auto_source_reason"] = known(choice.reason);
+    out["sample_cost"] = capabilities.sample_cost ? cost_json(*capabilities.sample_cost) : Json{};
     out["kept_names"] = {{"folder", known(names.folder)},
                          {"used", names.is_used},
                          {"files", names.files},

@@ -30,6 +30,7 @@ Json figures(const callgraph::Profile& profile) {
     constexpr double kTenths = 10.0;
     const callgraph::Stats& stats = profile.stats;
     const Measure measure = measure_of(profile);
+    const auto of_price = [&](double ns) { return stats.sample_cost_ns ? rounded(ns, 1) : Json{}; };
     const std::uint64_t shown = profile.nodes.empty() ? 0 : profile.nodes.front().samples;
     return {{"requested_hz", known(stats.requested_hz)},
             {"achieved_hz", rounded(stats.achieved_hz, kTenths)},
@@ -60,6 +61,11 @@ Json figures(const callgraph::Profile& profile) {
             {"processes", stats.processes},
             {"handler_ns_mean", rounded(stats.handler_ns_mean, kTenths)},
             {"handler_ns_p99", or_null(stats.handler_ns_p99)},
+            {"sample_cost_ns", rounded(stats.sample_cost_ns, 1)},
+            {"sample_cost_ns_low", of_price(stats.sample_cost_low_ns)},
+            {"sample_cost_ns_high", of_price(stats.sample_cost_high_ns)},
+            {"gross_us", stats.gross ? Json(microseconds(*stats.gross)) : Json{}},
+            {"net_us", stats.net ? Json(microseconds(*stats.net)) : Json{}},
             {"agent_cpu_us", microseconds(stats.agent_cpu_ns)},
             {"agent_rss_bytes", or_null(stats.agent_rss_bytes)},
             {"unwind_table_bytes", or_null(stats.unwind_table_bytes)},
@@ -100,7 +106,8 @@ Json session_json(const callgraph::Profile& profile) {
                 {"event", known(profile.event)},
                 {"unit", measure.is_time() ? "us" : measure.counted},
                 {measure.key("total"), measure.number(measure.whole)},
-                {"scale", profile.scale}};
+                {"scale", profile.scale},
+                {"net", profile.is_net}};
     if (!profile.restriction.empty()) {
         out["restriction"] = profile.restriction;
     }
@@ -110,6 +117,7 @@ Json session_json(const callgraph::Profile& profile) {
 Json stats_members(const callgraph::Profile& profile) {
     Json out = figures(profile);
     out["scale"] = profile.scale;
+    out["net"] = profile.is_net;
     out["command"] = profile.command_line;
     out["start_unix_ms"] = profile.start_unix_ms;
     out["end_unix_ms"] = profile.end_unix_ms;

@@ -274,6 +274,12 @@ std::string session_line(const callgraph::Profile& profile, const Terminal& term
     constexpr std::size_t kBesides = 40;
     line = cut_end(line, room_beside(kBesides, terminal.width), terminal);
     line = styled(terminal, Style::bold, line) + "  " + session_length(session_ms(profile));
+    if (profile.is_net) {
+        const callgraph::Stats& stats = profile.stats;
+        line += "  " + styled(terminal, Style::warning, "net") + " of " +
+                (stats.gross ? short_duration(*stats.gross - *stats.net) + " of " : "") +
+                "sampling";
+    }
     if (profile.scale != 1.0) {
         line += "  durations " +
                 styled(terminal, Style::warning, scale_text(profile.scale, terminal)) +

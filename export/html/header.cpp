@@ -97,6 +97,11 @@ json truth_marks(const Profile& profile) {
     const auto add = [&](const std::string& text, bool is_warning, bool is_note = false) {
         marks.push_back({{"text", text}, {"isWarning", is_warning}, {"isNote", is_note}});
     };
+    if (profile.is_net) {
+        add("net of " + (stats.gross ? brief_duration(*stats.gross - *stats.net) + " of " : "") +
+                "sampling",
+            true);
+    }
     if (profile.scale != 1.0) {
         add("\u00d7" + brief_scale(profile) + " scaled", true);
     }

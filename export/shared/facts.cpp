@@ -57,6 +57,12 @@ void add_session(Facts& facts, const Profile& profile, std::size_t most_processe
                   (process.command_line.empty() ? process.executable : process.command_line) +
                       (process.ending.empty() ? "" : ", " + process.ending));
     }
+    if (profile.is_net) {
+        facts.add("net", "durations are without what sampling took" +
+                             (stats.gross ? ", " + exact_duration(*stats.gross - *stats.net) +
+                                                " of " + exact_duration(*stats.gross)
+                                          : ""));
+    }
     if (profile.scale != 1.0) {
         facts.add("scale", "\u00d7" + scale_text(profile) +
                                ": durations are multiplied by this, to a span of time that the "
@@ -195,6 +201,7 @@ std::string facts_json(const Profile& profile) {
     out["event"] = known(profile.event);
     out["unit"] = profile.is_time() ? "nanoseconds" : profile.metric.unit;
     out["scale"] = profile.scale;
+    out["net"] = profile.is_net;
     add_truth(out, profile);
     Json& processes = out["processes"] = Json::array();
     for (const callgraph::ProcessTotals& process : profile.processes) {

@@ -88,6 +88,8 @@ public:
 
     /// Records the session's start, once; later calls do nothing. `source` is the first process's.
     void begin(const std::string& source, const std::string& source_reason);
+    /// What begin() was told.
+    [[nodiscard]] const std::string& source() const { return session_.source; }
 
     /// For a session that begins later than its processes: no weights before begin_sampling().
     void hold_back() { sampling_since_ns_ = kNotYet; }

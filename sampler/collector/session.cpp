@@ -185,6 +185,9 @@ void Session::housekeeping() {
         welcome_.take_arrivals();
         processes_.bury_the_dead();
     });
+    if (recorder_.has_begun() && options_.samples && options_.event.is_clock) {
+        price_.find_out(control::source_named(recorder_.source()), options_.frequency_hz);
+    }
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
         doorkeeper_->turn_all_away();
@@ -207,9 +210,13 @@ SessionOutcome Session::finish() {
     outcome.is_empty = !recorder_.has_begun();
     outcome.why_empty = why_empty();
     const bool stopped_early = !outcome.root_ended || outcome.descendants_left != 0;
-    const std::uint64_t end = recorder_.not_before_start(monotonic_ns());
-    const std::uint64_t p99 = clock_.ns_of(percentile_99(recorder_.handler_times()));
-    if (const auto finished = recorder_.finish({end, stopped_early, note(), p99}); !finished) {
+    trace::SessionEnd end;
+    end.end_ns = recorder_.not_before_start(monotonic_ns());
+    end.stopped_early = stopped_early;
+    end.note = note();
+    end.handler_p99_ns = clock_.ns_of(percentile_99(recorder_.handler_times()));
+    price_.tell(end, clock_.ns_of(usual_time(recorder_.handler_times())));
+    if (const auto finished = recorder_.finish(end); !finished) {
         outcome.failure = finished.error();
     }
     return outcome;

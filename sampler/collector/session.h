@@ -19,6 +19,7 @@
 #include "sampler/collector/process/live_processes.h"
 #include "sampler/collector/process/unprofiled_clocks.h"
 #include "sampler/collector/recorder.h"
+#include "sampler/collector/sampling_price.h"
 #include "sampler/collector/session_notes.h"
 #include "sampler/collector/session_options.h"
 
@@ -137,6 +138,7 @@ private:
     std::uint32_t changes_ = 0;
     std::string switches_;  ///< Channels that were on after the first ones, the same.
     std::uint32_t changes_of_channels_ = 0;
+    SamplingPrice price_;
     bool over_ = false;
     std::uint64_t drains_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "sampler/control/source.h"
 #include "sampler/source/event_spec.h"
+#include "sampler/source/signal_cost.h"
 
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,9 @@ struct Capabilities {
     OpenAttempt sigtrap;  ///< The agent's own requests: source::open_event().
     OpenAttempt perf;
     OpenAttempt timer;  ///< A timer that signals one thread.
+    /// What a sample costs by the source that would be chosen, besides its handler. Not probed: it
+    /// takes 8 ms.
+    std::optional<SignalCost> sample_cost;
 };
 
 /// What `--source auto` takes.

@@ -36,7 +36,8 @@ inline TimerId create_thread_timer(int tid, int signal, std::uint64_t cookie,
     return result < 0 ? static_cast<TimerId>(result) : id;
 }
 
-/// The first expiry after `first_ns` (not 0), then one every `period_ns`, if that is not 0.
+/// The first expiry after `first_ns`, then one every `period_ns`, if that is not 0; none if both
+/// are.
 inline void start_timer(TimerId id, std::uint64_t first_ns, std::uint64_t period_ns) noexcept {
     const itimerspec setting{to_timespec(period_ns), to_timespec(first_ns)};
     capture::raw_syscall(SYS_timer_settime, id, 0, capture::as_argument(&setting), 0);

@@ -54,8 +54,8 @@ hint: libx264.so.164 has code without unwind tables: rebuild it with -fasynchron
 hint: code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen where it keeps frame pointers, as with java -XX:+PreserveFramePointer
 hint: stacks deeper than the limit lack frames: --max-stack keeps up to 8192
 )");
-    EXPECT_TRUE(contains(text, "guessed_stacks      30\n"));
-    EXPECT_TRUE(contains(text, "unwind_table_bytes  262144\n"));
+    EXPECT_TRUE(contains(text, "guessed_stacks       30\n"));
+    EXPECT_TRUE(contains(text, "unwind_table_bytes   262144\n"));
 }
 
 TEST(BrokenStacks, have_no_table_where_every_stack_is_whole) {

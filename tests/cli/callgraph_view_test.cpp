@@ -83,6 +83,17 @@ TEST(CallgraphView, says_that_figures_are_scaled) {
     EXPECT_EQ(callgraph_view(profile, options_of(kAsciiPipe)).find("×"), std::string::npos);
 }
 
+TEST(CallgraphView, says_that_figures_are_net) {
+    callgraph::Profile profile = made_up_profile();
+    profile.is_net = true;
+    EXPECT_NE(callgraph_view(profile, options_of(kPipe)).find("00:00:01.100  net of sampling\n"),
+              std::string::npos);
+    profile.stats.gross = 700'000'000;
+    profile.stats.net = 500'000'000;
+    EXPECT_NE(callgraph_view(profile, options_of(kPipe)).find("  net of 200.000 ms of sampling\n"),
+              std::string::npos);
+}
+
 TEST(CallgraphView, colours_only_where_it_may) {
     const callgraph::Profile profile = made_up_profile();
     EXPECT_EQ(callgraph_view(profile, options_of(kPipe)).find('\x1b'), std::string::npos);

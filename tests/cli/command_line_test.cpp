@@ -214,41 +214,22 @@ TEST(Record, refuses_what_an_event_cannot_have) {
 }
 
 TEST(Report, reads_every_option) {
-    const auto options = parse_as<ReportOptions>({"report",
-                                                  "--view",
-                                                  "callgraph",
-                                                  "--focus",
-                                                  "f(int)",
-                                                  "--search",
-                                                  "x",
-                                                  "--average",
-                                                  "5m",
-                                                  "--hide",
-                                                  "gc,plugins",
-                                                  "--unit",
-                                                  "%",
-                                                  "--json",
-                                                  "--category",
-                                                  "process",
-                                                  "--min",
-                                                  "2.5%",
-                                                  "--color=always",
-                                                  "--names",
-                                                  "short",
-                                                  "--fold",
-                                                  "parts,inlined",
-                                                  "--lines",
-                                                  "--debug-dir",
-                                                  "/first",
-                                                  "--debug-dir",
-                                                  "/second",
-                                                  "a.utrace"});
+    const auto options =
+        parse_as<ReportOptions>({"report",    "--view",      "callgraph", "--focus",
+                                 "f(int)",    "--search",    "x",         "--net",
+                                 "--average", "5m",          "--hide",    "gc,plugins",
+                                 "--unit",    "%",           "--json",    "--category",
+                                 "process",   "--min",       "2.5%",      "--color=always",
+                                 "--names",   "short",       "--fold",    "parts,inlined",
+                                 "--lines",   "--debug-dir", "/first",    "--debug-dir",
+                                 "/second",   "a.utrace"});
     EXPECT_EQ(options.view, View::callgraph);
     EXPECT_TRUE(options.choice.labels.is_nothing());
     EXPECT_EQ(options.choice.names_from.debug_folders,
               (std::vector<std::string>{"/first", "/second"}));
     EXPECT_EQ(options.choice.focus, "f(int)");
     EXPECT_EQ(options.choice.search, "x");
+    EXPECT_TRUE(options.choice.net);
     EXPECT_EQ(options.choice.average_s, 300U);
     EXPECT_TRUE(options.choice.hide_memory);
     EXPECT_TRUE(options.choice.hide_plugins);

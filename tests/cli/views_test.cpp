@@ -103,8 +103,8 @@ TEST(ThreadsView, does_not_make_up_ids_that_an_import_lacks) {
 
 TEST(StatsView, shows_what_was_not_measured_as_a_dash) {
     const std::string text = stats_view(made_up_profile(), options_of(kPipe));
-    EXPECT_NE(text.find("achieved_hz         9990.0\n"), std::string::npos);
-    EXPECT_NE(text.find("agent_rss_bytes     -\n"), std::string::npos);
+    EXPECT_NE(text.find("achieved_hz          9990.0\n"), std::string::npos);
+    EXPECT_NE(text.find("agent_rss_bytes      -\n"), std::string::npos);
     EXPECT_NE(text.find("  100  ./app --fast: exited with 0, 1001.000 ms, sigtrap\n"),
               std::string::npos);
 }
@@ -127,6 +127,11 @@ TEST(StatsJson, has_every_field_of_the_contract) {
                              "processes",
                              "handler_ns_mean",
                              "handler_ns_p99",
+                             "sample_cost_ns",
+                             "sample_cost_ns_low",
+                             "sample_cost_ns_high",
+                             "gross_us",
+                             "net_us",
                              "agent_cpu_us",
                              "agent_rss_bytes",
                              "truncated_us",

@@ -29,11 +29,13 @@ TEST(ScriptProfilerJson, writes_optional_fields_only_where_known) {
     profile.functions[0].flags = callgraph::kNative | callgraph::kPlugin;
     profile.memory = FunctionId{2};
     profile.scale = 2.5;
+    profile.is_net = true;
     const auto json = nlohmann::json::parse(write(profile));
     EXPECT_EQ(json["Version"], 2);
     EXPECT_EQ(json["SessionStartTime"], 1000);
     EXPECT_EQ(json["SessionEndTime"], 3000);
     EXPECT_EQ(json["GCFuncId"], 2);
+    EXPECT_EQ(json["Net"], 1);
     EXPECT_EQ(json["Scale"], 2.5);
     EXPECT_EQ(json["Categories"], nlohmann::json::parse(R"([{"Name":"main","NodeId":1}])"));
     EXPECT_EQ(json["Nodes"][0],

@@ -64,6 +64,7 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     Profile profile = profile_of({function("f", "a.c", 7), function("g")});
     profile.memory = FunctionId{1};
     profile.functions[1].samples = 1;
+    profile.is_net = true;
     profile.scale = 0.1;
     profile.nodes[2].inlining = callgraph::Inlining::all;
     profile.nodes[2].call_line = 12;
@@ -75,6 +76,7 @@ TEST(ScriptProfilerJson, reads_back_what_it_wrote) {
     EXPECT_EQ(back->memory, FunctionId{1});
     EXPECT_EQ(back->nodes[1].samples, 2U);
     EXPECT_EQ(back->nodes[1].self, 1000U);
+    EXPECT_TRUE(back->is_net);
     EXPECT_EQ(back->scale, 0.1);
     EXPECT_EQ(back->nodes[2].inlining, callgraph::Inlining::all);
     EXPECT_EQ(back->nodes[2].call_line, 12U);
@@ -259,7 +261,8 @@ INSTANTIATE_TEST_SUITE_P(
                          FUNCTION),
                 "node 1: two children for function 1"},
         Refusal{"NotUtf8", "{\"Version\":2,\"x\":\"\xff\"}", "malformed JSON"},
-        Refusal{"BadScale", R"({"Version":2,"Scale":0})", "Scale must be greater than 0"}),
+        Refusal{"BadScale", R"({"Version":2,"Scale":0})", "Scale must be greater than 0"},
+        Refusal{"BadNet", R"({"Version":2,"Net":2})", "Net must be 0 or 1"}),
     [](const auto& refusal) { return std::string{refusal.param.what}; });
 
 TEST(ScriptProfilerJson, refuses_deep_nesting_without_recursion) {

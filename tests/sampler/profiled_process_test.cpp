@@ -1,5 +1,6 @@
 #include "sampler/collector/process/profiled_process.h"
 
+#include "sampler/collector/process/handler_histogram.h"
 #include "tests/sampler/child_process.h"
 #include "tests/sampler/process_fixture.h"
 
@@ -185,6 +186,17 @@ TEST_F(ProfiledProcessTest, counts_what_the_handler_cost) {
     EXPECT_GE(last.handler_p99_ns, static_cast<std::uint64_t>(1'000 / clock.ticks_per_ns()));
     EXPECT_LE(last.handler_p99_ns, static_cast<std::uint64_t>(1'300 / clock.ticks_per_ns()));
     EXPECT_GT(last.agent_rss_bytes, 0U);
+}
+
+TEST(HandlerTimes, are_usual_without_those_in_which_others_had_the_processor) {
+    HandlerHistogram histogram{};
+    EXPECT_EQ(usual_time(histogram), 0U);
+    histogram[capture::histogram_class(1'024)] = 60;
+    histogram[capture::histogram_class(4'096)] = 30;
+    const std::uint64_t usual = usual_time(histogram);
+    EXPECT_EQ(usual, (60 * 1'152 + 30 * 4'608) / 90) << "classes by their middle";
+    histogram[capture::histogram_class(10'000'000)] = 10;
+    EXPECT_EQ(usual_time(histogram), usual);
 }
 
 TEST_F(ProfiledProcessTest, gives_the_slots_of_killed_threads_back) {
