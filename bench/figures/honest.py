@@ -331,57 +331,49 @@ def sleepers(bench, table):
               rounds)
 
 
-def net_of(bench, path, bare):
-    """How far durations by --net are from those of the bare run: of all, and of each of three_leaves."""
-    functions = json.loads(bench.sample("report", "--net", "--view", "functions", "--min", "0", "--json",
-                                        path))["functions"]
-    stats = json.loads(bench.sample("report", "--net", "--view", "stats", "--json", path))
-    bare_us = told(bare, "process_cpu_us")
-    leaves = ("leaf_fifty", "leaf_thirty", "leaf_twenty")
-    ticks = [told(bare, leaf + "_tsc") for leaf in leaves]
-    found = [sum(one["total_us"] for one in functions if leaf in (one["name"] or "")) for leaf in leaves]
-    return [stats["net_us"] / bare_us - 1] + [
-        us / (bare_us * tick / sum(ticks)) - 1 for us, tick in zip(found, ticks)]
-
-
 def price(bench, table):
-    """What a sample costs as it is told, beside what the program's own clock says, at emulated prices;
-    and durations net of it beside those of the bare program."""
-    rounds = bench.count(5, 2)
-    program = [bench.target("three_leaves"), "--rounds", str(bench.count(30_000, 10_000))]
+    """What a sample costs as it is told, beside what the program's own clock says, at emulated prices; and
+    durations net of it beside those of the same work without samples. The program works by turns sampled
+    and not, as the machine's speed changes from second to second."""
+    runs, pairs = bench.count(5, 3), bench.count(60, 20)
     source = ["--source", bench.source] if bench.source else []
     path = bench.file("price.utrace")
     for dear_us in (0, 5, 15, 40, 80):
-        dear = [os.path.join(bench.build, "tests", "tools", "confine"), "--dear-handlers", str(dear_us)]
         told_ns, took_ns = [], []
-        for frequency in ("1k", "5k", "10k"):
-            if frequency == "10k" and dear_us > 15:
+        for frequency in (1000, 5000, 10000):
+            if frequency == 10000 and dear_us > 15:
                 continue  # a sample takes half of its period, or more
             nets = []
-            for _ in range(rounds):
-                bare = run([*dear, *program])
-                done = run([*dear, bench.sample_path, "--quiet", "--force", "--freq", frequency, *source,
-                            "-o", path, "--", *program])
-                stats = json.loads(bench.sample("report", "--view", "stats", "--json", path))
+            for _ in range(runs):
+                done = run([os.path.join(bench.build, "tests", "tools", "confine"), "--dear-handlers", str(dear_us),
+                            bench.sample_path, "--quiet", "--force", "--freq", str(frequency), *source, "-o", path,
+                            "--", bench.target("priced"), str(frequency), str(pairs)])
+                stats = json.loads(bench.sample("report", "--net", "--view", "stats", "--json", path))
                 if stats["sample_cost_ns"] is None:
                     raise Failed("no price was told")
-                if frequency == "5k":
-                    told_ns.append(stats["sample_cost_ns"])
-                    took_ns.append(1000 * (told(done, "process_cpu_us") -
-                                           told(bare, "process_cpu_us")) / stats["samples"])
-                else:
-                    nets.append(net_of(bench, path, bare))
-            if frequency == "5k":
-                continue
+                told_ns.append(stats["sample_cost_ns"])
+                if frequency == 5000:
+                    took_ns.append(told(done, "more_ns") * pairs / stats["samples"])
+                nets.append(net_of(bench, path, told(done, "bare_us")))
             whole, *leaves = (statistics.median(each) for each in zip(*nets))
             worst = max(leaves, key=abs)
-            table.row(bench.named("--net beside bare, handlers of %d us more, %sHz" % (dear_us, frequency)),
-                      "%+.1f %%, a leaf %+.1f %%" % (100 * whole, 100 * worst), "within 3 %",
-                      max(abs(whole), abs(worst)) <= 0.03, rounds)
+            table.row(bench.named("--net beside bare, handlers of %d us more, %d Hz" % (dear_us, frequency)),
+                      "%+.1f %%, a leaf %+.1f points" % (100 * whole, 100 * worst), "within 3 %",
+                      max(abs(whole), abs(worst)) <= 0.03, runs)
         seen_ns, real_ns = statistics.median(told_ns), statistics.median(took_ns)
         table.row(bench.named("  the price that is told, of %.1f us" % (real_ns / 1000)),
                   "%.1f us, %+.0f %%" % (seen_ns / 1000, 100 * (seen_ns / real_ns - 1)), "within 20 %",
-                  abs(seen_ns / real_ns - 1) <= 0.2, rounds)
+                  abs(seen_ns / real_ns - 1) <= 0.2, runs)
+
+
+def net_of(bench, path, bare_us):
+    """How far durations by --net are from `bare_us`, as parts of it: of all the work, and of its 50, 30 and
+    20 per cent."""
+    functions = json.loads(bench.sample("report", "--net", "--view", "functions", "--min", "0", "--json",
+                                        path))["functions"]
+    found = [sum(one["total_us"] for one in functions if leaf in (one["name"] or ""))
+             for leaf in ("priced_fifty", "priced_thirty", "priced_twenty")]
+    return [sum(found) / bare_us - 1] + [us / bare_us - share for us, share in zip(found, (0.5, 0.3, 0.2))]
 
 
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,

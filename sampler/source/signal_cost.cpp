@@ -117,36 +117,31 @@ private:
     bool is_running_;  // the last: the thread uses the others
 };
 
-std::uint64_t switches() {
-    return capture::thread_count(capture::KernelCount::switches);
-}
-
-/// Ticks that passed between two readings wherever a signal came in between, for each signal. Not
-/// where the thread lost its processor since the signal before.
+/// Time that passed between two readings wherever a signal came in between, for each signal,
+/// without what the thread had no processor for.
 class Gaps {
 public:
     explicit Gaps(const std::atomic<bool>& is_over) : is_over_{is_over} {}
 
+    /// Nanoseconds.
     std::span<std::uint64_t> watch() {
         constexpr std::uint32_t kTurnsAClock = 1024;
         const std::uint64_t start_ns = read_kernel_clock_ns(CLOCK_MONOTONIC);
-        std::uint64_t cpu_ns = capture::thread_cpu_ns();
+        const Look start = look();
+        looked_ = start;
         std::uint64_t used_ns = 0;
-        const std::uint64_t start = capture::read_ticks();
         std::uint64_t passed_ns = 0;
-        std::uint64_t switched = switches();
         std::uint32_t signals = g_signals.load(std::memory_order_relaxed);
-        std::uint64_t before = start;
+        std::uint64_t before = start.ticks;
         for (std::uint32_t turn = 1; count_ < gaps_.size(); ++turn) {
             if (turn % kTurnsAClock == 0) {
                 passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
-                const std::uint64_t before_ns = std::exchange(cpu_ns, capture::thread_cpu_ns());
-                used_ns += std::min(cpu_ns - before_ns, kMostTurnsNs);
+                const std::uint64_t before_ns = std::exchange(looked_, look()).cpu_ns;
+                used_ns += std::min(looked_.cpu_ns - before_ns, kMostTurnsNs);
                 if (is_over_.load(std::memory_order_relaxed) || passed_ns > kMostWallNs ||
                     used_ns > kMostCpuNs) {
                     break;
                 }
-                switched = switches();
                 signals = g_signals.load(std::memory_order_relaxed);
                 before = capture::read_ticks();
             }
@@ -157,33 +152,54 @@ public:
                 before = now;
                 continue;
             }
-            take((now - before) / (seen - signals), seen - signals, switched);
+            take(now - before, seen - signals);
             signals = g_signals.load(std::memory_order_relaxed);
             before = capture::read_ticks();
         }
         passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
-        ns_a_tick_ =
-            static_cast<double>(passed_ns) / static_cast<double>(capture::read_ticks() - start);
-        return std::span{gaps_}.first(count_);
-    }
-
-    [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
-        return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_a_tick_);
+        return in_ns(static_cast<double>(passed_ns) /
+                     static_cast<double>(capture::read_ticks() - start.ticks));
     }
 
 private:
+    struct Look {
+        std::uint64_t ticks = 0;
+        std::uint64_t cpu_ns = 0;  ///< Of this thread.
+    };
+    struct Gap {
+        std::uint64_t ticks = 0;
+        Look around;  ///< What passed between two looks, one before it and one behind.
+        std::uint32_t signals = 0;
+    };
+
+    static Look look() { return {capture::read_ticks(), capture::thread_cpu_ns()}; }
+
+    void take(std::uint64_t ticks, std::uint32_t signals) {
+        const Look before = std::exchange(looked_, look());
+        gaps_[count_++] = {
+            ticks, {looked_.ticks - before.ticks, looked_.cpu_ns - before.cpu_ns}, signals};
+    }
+
     /// Several signals where one takes longer than the period: each has its part.
-    void take(std::uint64_t gap, std::uint32_t signals, std::uint64_t& switched) {
-        const std::uint64_t earlier = std::exchange(switched, switches());
-        for (; earlier == switched && signals != 0 && count_ < gaps_.size(); --signals) {
-            gaps_[count_++] = gap;
+    std::span<std::uint64_t> in_ns(double ns_a_tick) {
+        const auto to_ns = [&](std::uint64_t ticks) {
+            return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_a_tick);
+        };
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Gap& gap = gaps_[i];
+            const std::uint64_t gap_ns = to_ns(gap.ticks);
+            const std::uint64_t around_ns = to_ns(gap.around.ticks);
+            const std::uint64_t away_ns = around_ns - std::min(gap.around.cpu_ns, around_ns);
+            ns_[i] = (gap_ns - std::min(away_ns, gap_ns)) / gap.signals;
         }
+        return std::span{ns_}.first(count_);
     }
 
     const std::atomic<bool>& is_over_;
-    std::array<std::uint64_t, kMostGaps> gaps_{};
+    Look looked_;
+    std::array<Gap, kMostGaps> gaps_{};
+    std::array<std::uint64_t, kMostGaps> ns_{};
     std::size_t count_ = 0;
-    double ns_a_tick_ = 0;
 };
 
 std::span<std::uint64_t> gaps_by_event(Source source, Gaps& gaps) {
@@ -257,11 +273,7 @@ std::optional<SignalCost> measure_signal_cost(Source source, const std::atomic<b
     g_signals.store(0, std::memory_order_relaxed);
     const OwnSignal signal{source == Source::sigtrap ? SIGTRAP : SIGURG};
     Gaps gaps{is_over};
-    const std::optional<SignalCost> cost = signal_cost_of(gaps_by(source, gaps));
-    if (!cost) {
-        return std::nullopt;
-    }
-    return SignalCost{gaps.to_ns(cost->ns), gaps.to_ns(cost->low_ns), gaps.to_ns(cost->high_ns)};
+    return signal_cost_of(gaps_by(source, gaps));
 }
 
 }  // namespace sample::source

@@ -11,8 +11,8 @@ namespace sample::collector {
 /// The one that is being set up; empty: none.
 [[nodiscard]] std::string module_in_set_up(const capture::AreaHeader& header);
 
-/// The module, and the callback of it that a thread is in, or was in when it was killed; both empty:
-/// none. Of several, one.
+/// The module, and the callback of it that a thread is in, or was in when it was killed; both
+/// empty: none. Of several, one.
 struct ModuleCallback {
     std::string module;
     std::string event;
