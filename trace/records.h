@@ -124,6 +124,9 @@ struct ProcessEnd {
     std::uint64_t handler_count = 0;
     std::uint64_t handler_sum_ns = 0;
     std::uint64_t handler_p99_ns = 0;
+    std::uint64_t sent = 0;    ///< Samples that the sampling thread sent for,
+    std::uint64_t way_ns = 0;  ///< the CPU time that threads used from then to the sample,
+    std::uint64_t late = 0;    ///< and those where that was more than a tenth of a period.
     std::uint64_t agent_rss_bytes =
         0;  ///< Memory that the agent added to the process, at its highest.
     std::uint64_t unwind_table_bytes =
@@ -141,7 +144,8 @@ inline constexpr auto kType<ProcessEnd> =
                 number("HandlerP99", &ProcessEnd::handler_p99_ns),
                 number("AgentRss", &ProcessEnd::agent_rss_bytes),
                 number("UnwindTables", &ProcessEnd::unwind_table_bytes),
-                number("AgentCpu", &ProcessEnd::agent_cpu_ns));
+                number("AgentCpu", &ProcessEnd::agent_cpu_ns), number("Sent", &ProcessEnd::sent),
+                number("SignalWay", &ProcessEnd::way_ns), number("Late", &ProcessEnd::late));
 
 /// A program that ran without the agent, and so without samples.
 struct UnprofiledProgram {
