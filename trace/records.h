@@ -124,14 +124,14 @@ struct ProcessEnd {
     std::uint64_t handler_count = 0;
     std::uint64_t handler_sum_ns = 0;
     std::uint64_t handler_p99_ns = 0;
-    std::uint64_t sent = 0;    ///< Samples that the sampling thread sent for,
-    std::uint64_t way_ns = 0;  ///< the CPU time that threads used from then to the sample,
-    std::uint64_t late = 0;    ///< and those where that was more than a tenth of a period.
     std::uint64_t agent_rss_bytes =
         0;  ///< Memory that the agent added to the process, at its highest.
     std::uint64_t unwind_table_bytes =
         0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
     std::uint64_t agent_cpu_ns = 0;  ///< Of a thread of the agent's own, which is not in cpu_ns.
+    std::uint64_t sent = 0;          ///< Samples that the sampling thread sent for,
+    std::uint64_t way_ns = 0;        ///< the CPU time that threads used from then to the sample,
+    std::uint64_t late = 0;          ///< and those where that was more than a tenth of a period.
 };
 template <>
 inline constexpr auto kType<ProcessEnd> =
