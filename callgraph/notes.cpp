@@ -180,6 +180,23 @@ std::string frequency(std::uint32_t hz) {
     return hz % kThousand == 0 ? std::to_string(hz / kThousand) + "k" : std::to_string(hz);
 }
 
+/// That the sampling thread's signals came late, and which source has none.
+void note_late_samples(std::vector<std::string>& notes, const Stats& stats) {
+    constexpr double kMany = 0.1;
+    const double part =
+        static_cast<double>(stats.late_samples) / static_cast<double>(stats.sent_samples);
+    if (stats.sent_samples == 0 || part <= kMany) {
+        return;
+    }
+    notes.push_back(
+        about(part) +
+        " of the samples came more than a tenth of a period after they were sent "
+        "for, " +
+        short_duration(static_cast<std::uint64_t>(*stats.signal_way_ns_mean)) +
+        " in the mean: what ran meanwhile may be shown at the next system call; --source sigtrap "
+        "interrupts at once (sample doctor says what it needs)");
+}
+
 /// That sampling took much of the time, and what would take less.
 void note_price(std::vector<std::string>& notes, const Recording& recording, const Stats& stats) {
     constexpr double kMuch = 0.05;
@@ -252,6 +269,7 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
                         " could not be used because of ids that were never defined or weights "
                         "that overflow: the recording is damaged; record again");
     }
+    note_late_samples(notes, stats);
     note_price(notes, recording, stats);
     note_not_understood(notes, recording.read_outcome());
     return notes;

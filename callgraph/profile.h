@@ -176,6 +176,11 @@ struct Stats {
     std::uint32_t processes = 0;
     std::optional<double> handler_ns_mean;
     std::optional<std::uint64_t> handler_ns_p99;
+    /// How long samples that the sampling thread sends for are on their way, by their thread's
+    /// clock, and how many of them more than a tenth of a period; nullopt: none was sent for.
+    std::optional<double> signal_way_ns_mean;
+    std::uint64_t sent_samples = 0;
+    std::uint64_t late_samples = 0;
     /// What a sample costs its thread, and where that lies at 95 of 100; nullopt: not measured.
     std::optional<double> sample_cost_ns;
     double sample_cost_low_ns = 0;

@@ -179,6 +179,7 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
     std::uint64_t count = 0;
     std::uint64_t sum_ns = 0;
     std::uint64_t p99_ns = 0;
+    std::uint64_t way_ns = 0;
     for (const RecordedProcess& process : recording.processes()) {
         if (!process.end) {
             continue;
@@ -186,6 +187,9 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
         const trace::ProcessEnd& end = *process.end;
         stats.lost += end.lost;
         stats.agent_cpu_ns += end.agent_cpu_ns;
+        stats.sent_samples += end.sent;
+        stats.late_samples += end.late;
+        way_ns += end.way_ns;
         if (end.handler_count != 0) {
             // One process's is nobody else's: of several, the session's end has to tell.
             p99_ns = count == 0 ? end.handler_p99_ns : 0;
@@ -200,6 +204,10 @@ void fill_agent_figures(Stats& stats, const Recording& recording) {
             stats.unwind_table_bytes =
                 std::max(stats.unwind_table_bytes.value_or(0), end.unwind_table_bytes);
         }
+    }
+    if (stats.sent_samples != 0) {
+        stats.signal_way_ns_mean =
+            static_cast<double>(way_ns) / static_cast<double>(stats.sent_samples);
     }
     if (count != 0) {
         stats.handler_ns_mean = static_cast<double>(sum_ns) / static_cast<double>(count);

@@ -129,6 +129,9 @@ struct ProcessEnd {
     std::uint64_t unwind_table_bytes =
         0;  ///< Unwind tables and caches in the process, at their highest; 0 if unknown.
     std::uint64_t agent_cpu_ns = 0;  ///< Of a thread of the agent's own, which is not in cpu_ns.
+    std::uint64_t sent = 0;          ///< Samples that the sampling thread sent for,
+    std::uint64_t way_ns = 0;        ///< the CPU time that threads used from then to the sample,
+    std::uint64_t late = 0;          ///< and those where that was more than a tenth of a period.
 };
 template <>
 inline constexpr auto kType<ProcessEnd> =
@@ -141,7 +144,8 @@ inline constexpr auto kType<ProcessEnd> =
                 number("HandlerP99", &ProcessEnd::handler_p99_ns),
                 number("AgentRss", &ProcessEnd::agent_rss_bytes),
                 number("UnwindTables", &ProcessEnd::unwind_table_bytes),
-                number("AgentCpu", &ProcessEnd::agent_cpu_ns));
+                number("AgentCpu", &ProcessEnd::agent_cpu_ns), number("Sent", &ProcessEnd::sent),
+                number("SignalWay", &ProcessEnd::way_ns), number("Late", &ProcessEnd::late));
 
 /// A program that ran without the agent, and so without samples.
 struct UnprofiledProgram {

@@ -61,6 +61,8 @@ Json figures(const callgraph::Profile& profile) {
             {"processes", stats.processes},
             {"handler_ns_mean", rounded(stats.handler_ns_mean, kTenths)},
             {"handler_ns_p99", or_null(stats.handler_ns_p99)},
+            {"signal_way_ns_mean", rounded(stats.signal_way_ns_mean, kTenths)},
+            {"late_samples", stats.signal_way_ns_mean ? Json(stats.late_samples) : Json{}},
             {"sample_cost_ns", rounded(stats.sample_cost_ns, 1)},
             {"sample_cost_ns_low", of_price(stats.sample_cost_low_ns)},
             {"sample_cost_ns_high", of_price(stats.sample_cost_high_ns)},

@@ -134,12 +134,31 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     return true;
 }
 
+/// How far the thread has come, by its clock, since the sampling thread sent for this sample: what
+/// it did meanwhile is shown where it is now.
+void count_way(const ThreadState& thread, std::uint64_t clock_ns,
+               std::uint64_t period_ns) noexcept {
+    constexpr std::uint64_t kPartOfPeriod = 10;
+    const std::uint64_t sent_ns = thread.sent_ns.load(std::memory_order_relaxed);
+    if (sent_ns == 0 || clock_ns == 0) {
+        return;
+    }
+    const std::uint64_t way_ns = clock_ns > sent_ns ? clock_ns - sent_ns : 0;
+    add_relaxed(thread.slot->sent, std::uint64_t{1});
+    add_relaxed(thread.slot->way_ns, way_ns);
+    add_relaxed(thread.slot->late, std::uint64_t{way_ns > period_ns / kPartOfPeriod ? 1U : 0U});
+}
+
 /// Of a sample that came by this signal.
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
-    const bool is_look = info.si_code == SI_QUEUE && (info.si_errno == kFromSamplingThread ||
-                                                      info.si_errno == kOwedToSamplingThread);
-    return weigh(area.header, thread, ticks, is_look);
+    const bool is_sent = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
+    const bool is_owed = info.si_code == SI_QUEUE && info.si_errno == kOwedToSamplingThread;
+    const Weight weight = weigh(area.header, thread, ticks, is_sent || is_owed);
+    if (is_sent) {
+        count_way(thread, weight.clock_ns, area.header.period_ns.load(std::memory_order_relaxed));
+    }
+    return weight;
 }
 
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,

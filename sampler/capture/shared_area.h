@@ -180,6 +180,11 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost;         ///< No free chunk; the weight goes to the next sample.
     std::atomic<std::uint64_t> lost_zones;   ///< That the thread wanted to write,
     std::atomic<std::uint64_t> lost_others;  ///< and other records.
+    /// Samples that the sampling thread sent for, the CPU time that the thread used from then to
+    /// the sample, and those where that was more than a tenth of a period.
+    std::atomic<std::uint64_t> sent;
+    std::atomic<std::uint64_t> way_ns;
+    std::atomic<std::uint64_t> late;
     std::atomic<std::uint64_t> handler_ticks;
     std::array<std::atomic<std::uint32_t>, kHistogramClasses> handler_histogram;
     /// The callback of a profiler module that the thread is in: its event plus one, 0 if it is in

@@ -76,6 +76,8 @@ struct ThreadState {
     std::uint64_t accounted_ns;
     /// The same, for which there have been looks of the sampling thread, which writes it; 0: none.
     std::atomic<std::uint64_t> looked_ns;
+    /// Its clock when the sampling thread last sent it a signal, which writes it; 0: it has not.
+    std::atomic<std::uint64_t> sent_ns;
     unwind::StackMemo memo;       ///< The last stack that was walked.
     ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };

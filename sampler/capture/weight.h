@@ -30,6 +30,7 @@ struct Weight {
     std::uint64_t unseen_ns = 0;
     std::uint64_t accounted_ns = 0;  ///< The thread's new value, once the sample is published.
     std::uint32_t pace = 0;          ///< The same.
+    std::uint64_t clock_ns = 0;      ///< The thread's, where it was read.
 };
 
 /// Whether this expiry is to be no sample, so that the others can come at the rate that was asked
@@ -78,13 +79,13 @@ inline Weight weigh_gap(const AreaHeader& header, const ThreadState& thread, std
     }
     const std::uint64_t accounted = thread.accounted_ns;
     if (until_ns <= accounted) {
-        return {0, 0, accounted};
+        return {0, 0, accounted, 0, now_ns};
     }
     const std::uint64_t elapsed = until_ns - accounted;
     if (header.kernel_excluded.load(std::memory_order_relaxed) != 0 && elapsed > regular_ns) {
-        return {regular_ns, elapsed - regular_ns, until_ns};
+        return {regular_ns, elapsed - regular_ns, until_ns, 0, now_ns};
     }
-    return {elapsed, 0, until_ns};
+    return {elapsed, 0, until_ns, 0, now_ns};
 }
 
 /// `is_look`: as above.

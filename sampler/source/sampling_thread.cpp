@@ -123,7 +123,8 @@ private:
     std::uint64_t look_at_all() noexcept;
     std::uint64_t look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
-    [[nodiscard]] bool may_be_interrupted(const WatchedThread& thread) const noexcept;
+    /// The thread's clock now; 0: it may not be interrupted.
+    [[nodiscard]] std::uint64_t clock_if_awake(const WatchedThread& thread) const noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -271,18 +272,20 @@ bool SamplingThread::list_threads() noexcept {
     return count >= kExpectedAtLeast;
 }
 
-bool SamplingThread::may_be_interrupted(const WatchedThread& thread) const noexcept {
-    if (cpu_ns_of(thread.tid) > thread.choice.cpu_ns()) {
-        return true;
+std::uint64_t SamplingThread::clock_if_awake(const WatchedThread& thread) const noexcept {
+    if (const std::uint64_t now = cpu_ns_of(thread.tid); now > thread.choice.cpu_ns()) {
+        return now;
     }
     // Whoever moves data takes the sample itself, so that nothing is cut short.
     if (thread.choice.must_be_running() &&
         (thread.state == nullptr || !capture::is_in_transfer(*thread.state))) {
-        return false;
+        return 0;
     }
     const TaskState state = task_state(folder_, thread.tid);
-    return state.kind == TaskState::Kind::awake ||
-           (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+    const bool is_awake =
+        state.kind == TaskState::Kind::awake ||
+        (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+    return is_awake ? thread.choice.cpu_ns() : 0;
 }
 
 bool SamplingThread::moves_data(WatchedThread& thread) noexcept {
@@ -311,10 +314,11 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     }
     capture::begin_asking(static_cast<std::uint32_t>(thread.tid));
     thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
-    if (may_be_interrupted(thread)) {
+    if (const std::uint64_t cpu_ns = clock_if_awake(thread); cpu_ns != 0) {
         thread.choice.interrupted();
         if (thread.state != nullptr) {
             thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
+            thread.state->sent_ns.store(cpu_ns, std::memory_order_relaxed);
         }
         if (!moves_data(thread) &&
             !queue_signal(process_, thread.tid, signal, capture::kSampleCookie) &&

@@ -92,6 +92,31 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     EXPECT_EQ(profile.threads[0].process, "app");
 }
 
+TEST(Stats, of_samples_that_came_late_are_told_and_noted_where_they_are_many) {
+    for (const std::uint64_t late : {10U, 11U}) {
+        RecordingMaker maker;
+        maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+        trace::ProcessEnd end;
+        end.id = ProcessId{1};
+        end.kind = trace::EndKind::exited;
+        end.sent = 100;
+        end.way_ns = 700'000;
+        end.late = late;
+        maker.recording.record(end);
+        maker.end();
+        const Stats stats = maker.profile().stats;
+        EXPECT_EQ(stats.signal_way_ns_mean, 7'000.0);
+        EXPECT_EQ(stats.late_samples, late);
+        const bool is_noted =
+            std::any_of(stats.notes.begin(), stats.notes.end(), [](const std::string& note) {
+                return note.find(
+                           "11 % of the samples came more than a tenth of a period after they "
+                           "were sent for, 7 us in the mean") == 0;
+            });
+        EXPECT_EQ(is_noted, late == 11);
+    }
+}
+
 TEST(Stats, counts_a_thread_that_execs_once_and_one_with_a_used_id_again) {
     RecordingMaker maker;
     const ProcessId shell = maker.process("/bin/sh");
@@ -109,6 +134,7 @@ TEST(Stats, leaves_out_what_was_not_measured) {
     EXPECT_FALSE(stats.process_cpu_ns.has_value());
     EXPECT_FALSE(stats.handler_ns_mean.has_value());
     EXPECT_FALSE(stats.handler_ns_p99.has_value());
+    EXPECT_FALSE(stats.signal_way_ns_mean.has_value());
     EXPECT_FALSE(stats.agent_rss_bytes.has_value());
     EXPECT_EQ(Recording{}.weights().size(), 0U);
     EXPECT_FALSE(build_profile(Recording{}, {}).stats.achieved_hz.has_value());

@@ -127,6 +127,8 @@ TEST(StatsJson, has_every_field_of_the_contract) {
                              "processes",
                              "handler_ns_mean",
                              "handler_ns_p99",
+                             "signal_way_ns_mean",
+                             "late_samples",
                              "sample_cost_ns",
                              "sample_cost_ns_low",
                              "sample_cost_ns_high",

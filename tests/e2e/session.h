@@ -33,6 +33,10 @@ public:
     explicit Recording(const std::filesystem::path& file);
 
     [[nodiscard]] double stat(const char* name) const;
+    /// It is there, and not null.
+    [[nodiscard]] bool has_stat(const char* name) const {
+        return stats_.contains(name) && !stats_.at(name).is_null();
+    }
     [[nodiscard]] bool flag(const char* name) const { return stats_.value(name, false); }
     /// Empty if it is null or not there.
     [[nodiscard]] std::string text_stat(const char* name) const;

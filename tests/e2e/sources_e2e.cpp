@@ -82,6 +82,18 @@ TEST_P(Source, finds_the_shares_of_three_leaves_and_their_sum) {
     EXPECT_LE(found.stat("incomplete_stacks"), 0.005 * found.stat("samples"));
 }
 
+TEST_P(Source, says_how_late_its_signals_are_where_they_have_a_way) {
+    ASSERT_EQ(record_by_source({target("three_leaves"), "0.3"}).exit_code, 0);
+    const Recording result = seen();
+    if (std::string_view{GetParam().name} != "thread") {
+        EXPECT_FALSE(result.has_stat("signal_way_ns_mean"));
+        EXPECT_FALSE(result.has_stat("late_samples"));
+        return;
+    }
+    EXPECT_GT(result.stat("signal_way_ns_mean"), 0);
+    EXPECT_LE(result.stat("late_samples"), result.stat("samples"));
+}
+
 TEST_P(Source, gives_equal_threads_equal_shares) {
     const Outcome outcome = record_by_source({target("threads"), "4", "0.1"});
     const Recording found = seen();

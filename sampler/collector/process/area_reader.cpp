@@ -379,6 +379,9 @@ void AreaReader::free_slot(std::uint32_t index) {
     slot.lost.store(0, std::memory_order_relaxed);
     slot.lost_zones.store(0, std::memory_order_relaxed);
     slot.lost_others.store(0, std::memory_order_relaxed);
+    slot.sent.store(0, std::memory_order_relaxed);
+    slot.way_ns.store(0, std::memory_order_relaxed);
+    slot.late.store(0, std::memory_order_relaxed);
     slot.handler_ticks.store(0, std::memory_order_relaxed);
     for (auto& count : slot.handler_histogram) {
         count.store(0, std::memory_order_relaxed);
@@ -410,6 +413,9 @@ std::vector<AreaReader::UsedSlot> AreaReader::used_slots() const {
 void AreaReader::fold(const capture::ThreadSlot& slot, HandlerTotals& totals) const {
     totals.samples += slot.samples.load(std::memory_order_relaxed);
     totals.lost += slot.lost.load(std::memory_order_relaxed);
+    totals.sent += slot.sent.load(std::memory_order_relaxed);
+    totals.way_ns += slot.way_ns.load(std::memory_order_relaxed);
+    totals.late += slot.late.load(std::memory_order_relaxed);
     totals.ticks += slot.handler_ticks.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < totals.histogram.size(); ++i) {
         totals.histogram[i] += slot.handler_histogram[i].load(std::memory_order_relaxed);

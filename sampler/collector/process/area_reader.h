@@ -25,6 +25,9 @@ namespace sample::collector {
 struct HandlerTotals {
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;
+    std::uint64_t sent = 0;  ///< As in capture::ThreadSlot, with the next two.
+    std::uint64_t way_ns = 0;
+    std::uint64_t late = 0;
     std::uint64_t ticks = 0;
     HandlerHistogram histogram{};
 };

@@ -144,6 +144,9 @@ void ProfiledProcess::end(trace::EndKind kind, int code, const ProcessCounts& co
     end.lost = totals.lost;
     end.handler_count = totals.samples;
     end.handler_sum_ns = clock_.ns_of(totals.ticks);
+    end.sent = totals.sent;
+    end.way_ns = totals.way_ns;
+    end.late = totals.late;
     end.handler_p99_ns = clock_.ns_of(percentile_99(totals.histogram));
     add_to(recorder_.handler_times(), totals.histogram);
     end.agent_rss_bytes = resident_bytes_ + library_bytes_;
