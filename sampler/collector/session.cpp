@@ -180,7 +180,7 @@ void Session::housekeeping() {
     processes_.drain(is_second);
     processes_.bury_the_dead();
     gatekeeper_->close_ended_events();
-    welcome_.list_unprofiled();
+    welcome_.list_unprofiled(UnprofiledPrograms::Heard::up_to_a_moment_ago);
     unprofiled_.look(monotonic_ns(), [this] {
         welcome_.take_arrivals();
         processes_.bury_the_dead();
@@ -200,7 +200,7 @@ SessionOutcome Session::finish() {
     control_.reset();
     welcome_.take_arrivals();
     processes_.bury_the_dead();
-    welcome_.list_unprofiled();
+    welcome_.list_unprofiled(UnprofiledPrograms::Heard::everything);
     unprofiled_.finish();
     processes_.end_all();
     gatekeeper_->remove_all();

@@ -20,26 +20,32 @@ control::Unprofiled said_of(pid_t pid) {
     return said;
 }
 
-TEST(UnprofiledPrograms, lists_one_that_is_gone) {
+using Heard = UnprofiledPrograms::Heard;
+
+constexpr std::uint64_t kLong = 2'000'000'000;
+
+TEST(UnprofiledPrograms, lists_one_that_is_gone_once_it_cannot_be_taken_back) {
     UnprofiledPrograms programs;
     programs.announced(said_of(kNobody), kNobody, 10);
-    const auto listed = programs.settle(20);
+    EXPECT_TRUE(programs.settle(20, Heard::up_to_a_moment_ago).empty());
+    const auto listed = programs.settle(kLong, Heard::up_to_a_moment_ago);
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0].pid, static_cast<std::uint32_t>(kNobody));
     EXPECT_EQ(listed[0].parent_pid, 1U);
     EXPECT_EQ(listed[0].start_ns, 10U);
     EXPECT_EQ(listed[0].executable, "/bin/static");
     EXPECT_NE(listed[0].reason.find("statically linked"), std::string::npos);
-    EXPECT_TRUE(programs.settle(30).empty()) << "listed once";
+    EXPECT_TRUE(programs.settle(kLong + 1, Heard::everything).empty()) << "listed once";
 }
 
 TEST(UnprofiledPrograms, waits_for_the_exec_but_not_for_ever) {
     UnprofiledPrograms programs;
     programs.announced(said_of(::getpid()), ::getpid(), 0);
-    EXPECT_TRUE(programs.settle(1'000).empty()) << "this process runs another program";
-    EXPECT_TRUE(programs.settle(2'000'000'000).empty());
+    EXPECT_TRUE(programs.settle(1'000, Heard::up_to_a_moment_ago).empty())
+        << "this process runs another program";
+    EXPECT_TRUE(programs.settle(kLong, Heard::up_to_a_moment_ago).empty());
     programs.has_run(::getpid());
-    EXPECT_TRUE(programs.settle(2'000'000'001).empty()) << "it was given up";
+    EXPECT_TRUE(programs.settle(kLong + 1, Heard::everything).empty()) << "it was given up";
 }
 
 TEST(UnprofiledPrograms, lists_what_runs_the_announced_file) {
@@ -50,30 +56,32 @@ TEST(UnprofiledPrograms, lists_what_runs_the_announced_file) {
     said.inode = own.st_ino;
     UnprofiledPrograms programs;
     programs.announced(said, ::getpid(), 0);
-    EXPECT_EQ(programs.settle(1).size(), 1U);
+    EXPECT_EQ(programs.settle(1, Heard::up_to_a_moment_ago).size(), 1U);
 }
 
 TEST(UnprofiledPrograms, lists_what_has_been_replaced_again) {
     UnprofiledPrograms programs;
     programs.announced(said_of(::getpid()), ::getpid(), 0);
     programs.has_run(::getpid());
-    EXPECT_EQ(programs.settle(1).size(), 1U);
+    EXPECT_EQ(programs.settle(1, Heard::up_to_a_moment_ago).size(), 1U);
 }
 
 TEST(UnprofiledPrograms, forgets_what_is_taken_back) {
     UnprofiledPrograms programs;
     control::Unprofiled said = said_of(kNobody);
     programs.announced(said, kNobody, 0);
+    // Its end is seen before its last word is heard.
+    EXPECT_TRUE(programs.settle(1, Heard::up_to_a_moment_ago).empty());
     said.reason = control::NotProfiled::none;
-    programs.announced(said, kNobody, 0);
-    EXPECT_TRUE(programs.settle(1).empty());
+    programs.announced(said, kNobody, 2);
+    EXPECT_TRUE(programs.settle(kLong, Heard::everything).empty());
 }
 
 TEST(UnprofiledPrograms, knows_a_sender_of_another_namespace_by_its_own_number) {
     UnprofiledPrograms programs;
     control::Unprofiled said = said_of(5);
     programs.announced(said, kNobody, 0);
-    const auto listed = programs.settle(1);
+    const auto listed = programs.settle(1, Heard::everything);
     ASSERT_EQ(listed.size(), 1U);
     EXPECT_EQ(listed[0].pid, static_cast<std::uint32_t>(kNobody));
 }

@@ -88,17 +88,25 @@ void UnprofiledPrograms::has_run(pid_t pid) {
     }
 }
 
-std::vector<trace::UnprofiledProgram> UnprofiledPrograms::settle(std::uint64_t now_ns) {
+std::vector<trace::UnprofiledProgram> UnprofiledPrograms::settle(std::uint64_t now_ns,
+                                                                 Heard heard) {
     std::vector<trace::UnprofiledProgram> certain;
     std::erase_if(pending_, [&](Pending& known) {
-        const Seen seen =
-            known.ran ? Seen::gone
-                      : look_at(static_cast<pid_t>(known.program.pid), known.device, known.inode);
-        if (seen != Seen::runs_another) {
+        // Once it is gone, its number may be another's.
+        const Seen seen = known.ran             ? Seen::runs
+                          : known.gone_since_ns ? Seen::gone
+                                                : look_at(static_cast<pid_t>(known.program.pid),
+                                                          known.device, known.inode);
+        if (seen == Seen::gone && !known.gone_since_ns) {
+            known.gone_since_ns = now_ns;
+        }
+        const std::uint64_t since_ns = known.gone_since_ns.value_or(known.program.start_ns);
+        const bool is_over = now_ns - since_ns > kPatienceNs;
+        if (seen == Seen::runs || (seen == Seen::gone && (is_over || heard == Heard::everything))) {
             certain.push_back(std::move(known.program));
             return true;
         }
-        return now_ns - known.program.start_ns > kPatienceNs;
+        return is_over;
     });
     return certain;
 }

@@ -2,7 +2,8 @@
 //
 // Whoever starts one announces it just before (agent/processes/exec_target.h). It is listed once it
 // is seen to run, or has been and is gone; an exec that failed is taken back, or never seen to run.
-// Not thread-safe.
+// What a process said just before its end may be heard after the end is seen: what is gone counts
+// once it has been so for a while. Not thread-safe.
 #pragma once
 
 #include "sampler/control/protocol.h"
@@ -11,6 +12,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace sample::collector {
@@ -23,9 +25,10 @@ public:
     /// The process says Hello: the program before it did run.
     void has_run(pid_t pid);
 
-    /// What is certain by now; it is forgotten here. `now_ns` at the session's end: whatever still
+    enum class Heard { up_to_a_moment_ago, everything };
+    /// What is certain by now; it is forgotten here. Once everything has been heard: whatever still
     /// runs another program than was announced never ran it.
-    [[nodiscard]] std::vector<trace::UnprofiledProgram> settle(std::uint64_t now_ns);
+    [[nodiscard]] std::vector<trace::UnprofiledProgram> settle(std::uint64_t now_ns, Heard heard);
 
     /// Announced when more than kMost were waited for: nobody knows whether they ran.
     [[nodiscard]] std::uint64_t overlooked() const { return overlooked_; }
@@ -37,6 +40,7 @@ private:
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
         bool ran = false;
+        std::optional<std::uint64_t> gone_since_ns;
     };
     std::vector<Pending> pending_;
     std::uint64_t overlooked_ = 0;

@@ -48,7 +48,7 @@ void Welcome::take_arrivals() {
 
 void Welcome::greet(Greeted& greeted) {
     unprofiled_.has_run(greeted.pid);
-    list_unprofiled();
+    list_unprofiled(UnprofiledPrograms::Heard::up_to_a_moment_ago);
     Greeting greeting;
     greeting.ticket = greeted.ticket;
     if (greeted.forked) {
@@ -98,8 +98,8 @@ void Welcome::join(Joined joined) {
     processes_.add(std::move(identity), std::move(joined.mapping), std::move(joined.pidfd));
 }
 
-void Welcome::list_unprofiled() {
-    for (const trace::UnprofiledProgram& program : unprofiled_.settle(monotonic_ns())) {
+void Welcome::list_unprofiled(UnprofiledPrograms::Heard heard) {
+    for (const trace::UnprofiledProgram& program : unprofiled_.settle(monotonic_ns(), heard)) {
         const auto pid = static_cast<pid_t>(program.pid);
         processes_.leave(pid);
         if (recorder_.has_begun()) {

@@ -28,7 +28,7 @@ public:
 
     void take_arrivals();
     /// Records programs that were announced, and certainly ran without the agent.
-    void list_unprofiled();
+    void list_unprofiled(UnprofiledPrograms::Heard heard);
     /// How many of those were too many to be waited for.
     [[nodiscard]] std::uint64_t overlooked() const { return unprofiled_.overlooked(); }
     /// Why the session's first process is not profiled; empty: it is, or nobody knows.
