@@ -77,8 +77,9 @@ enum class Pseudo : std::uint8_t {
     waits_for_processor,
     wait_not_seen,
     too_many_threads,
+    ring_worker,
 };
-inline constexpr std::size_t kPseudoCount = 10;
+inline constexpr std::size_t kPseudoCount = 11;
 
 class Recorder {
 public:

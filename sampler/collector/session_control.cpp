@@ -182,6 +182,9 @@ std::string Session::answer_about(const ControlCommand& command) {
                          " root=" + std::to_string(processes_.root()) + " state=" + state_text() +
                          " freq=" + std::to_string(pace_.frequency_hz.load()) +
                          " elapsed_ms=" + ms_text(now - std::min(now, start_ns_));
+    if (options_.starts_off && state_ == State::stopped) {
+        answer += " asleep=1";
+    }
     if (countdown_) {
         answer += " left_ms=" + ms_text(countdown_->end_ns - std::min(now, countdown_->end_ns));
     }
@@ -294,11 +297,16 @@ std::string Session::note_on_control() const {
         const std::uint64_t left_out = recorder_.earlier() - before_delay_;
         const std::uint64_t off =
             off_ns_ + (state_ == State::running ? 0 : monotonic_ns() - off_since_ns_);
-        note = "sampling was stopped " + counted(stops_, "time") + ", " + short_duration(off) +
-               " in all, as asked: " +
-               (options_.event.is_clock ? short_duration(left_out) + " of CPU time"
-                                        : std::to_string(left_out) + " " + options_.event.unit) +
-               " meanwhile " + (options_.event.is_clock ? "is" : "are") + " in no figure";
+        const std::uint32_t later = stops_ - (options_.starts_off ? 1 : 0);
+        note = options_.starts_off ? "sampling was off at the start" : "sampling";
+        if (later != 0) {
+            note += (options_.starts_off ? std::string{" and was stopped "} : " was stopped ") +
+                    counted(later, "time");
+        }
+        note += ", " + short_duration(off) + " in all, as asked: " +
+                (options_.event.is_clock ? short_duration(left_out) + " of CPU time"
+                                         : std::to_string(left_out) + " " + options_.event.unit) +
+                " meanwhile " + (options_.event.is_clock ? "is" : "are") + " in no figure";
     }
     if (changes_ != 0) {
         note += (note.empty() ? "" : "\n") + std::string{"the frequency was changed, as asked: "} +
