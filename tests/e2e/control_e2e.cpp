@@ -108,7 +108,7 @@ head -n1 "${TOLD%told}said")");
         EXPECT_EQ(seen.total_us("third_part"), 0) << path;
         EXPECT_EQ(seen.text_stat("source"), GetParam()) << path;
     }
-    EXPECT_NE(notes_of(recorded()).find("sampling was off at the start and was stopped 1 time"),
+    EXPECT_NE(notes_of(recorded()).find("sampling was off at the start and stopped 1 time"),
               std::string::npos);
 }
 

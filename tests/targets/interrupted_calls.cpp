@@ -96,7 +96,8 @@ struct Places {
         for (int* at : {&listener, &timed_listener, &crowded}) {
             const sockaddr_un nameless{AF_UNIX, {}};
             *at = checked(socket(AF_UNIX, SOCK_STREAM, 0));
-            bind(*at, reinterpret_cast<const sockaddr*>(&nameless), sizeof nameless.sun_family);
+            checked(bind(*at, reinterpret_cast<const sockaddr*>(&nameless),
+                         sizeof nameless.sun_family));
             checked(listen(*at, 0));
         }
         checked(ask(crowded, SOCK_NONBLOCK));
@@ -104,14 +105,16 @@ struct Places {
             setsockopt(limited, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
             setsockopt(limited, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
         }
-        checked(pipe(empty.data()));
-        checked(pipe(full.data()));
+        checked(pipe2(empty.data(), O_CLOEXEC));
+        checked(pipe2(full.data(), O_CLOEXEC));
         const std::string own = "/proc/self/fd/";
-        fill = checked(open((own + std::to_string(full[1])).c_str(), O_WRONLY | O_NONBLOCK));
-        drain = checked(open((own + std::to_string(empty[0])).c_str(), O_RDONLY | O_NONBLOCK));
+        fill = checked(
+            open((own + std::to_string(full[1])).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+        drain = checked(
+            open((own + std::to_string(empty[0])).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
         checked(static_cast<int>(write(file, g_bytes.data(), g_bytes.size())));
         for (int& lock : locks) {
-            lock = checked(open((folder + "/lock").c_str(), O_RDWR | O_CREAT, 0600));
+            lock = checked(open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
         }
         for (mqd_t& queue : queues) {
             mq_attr small{};
@@ -187,7 +190,7 @@ struct Places {
         child = 0;
         lock(F_SETLK, locks[0], F_UNLCK);
         std::array<int, 2> ready{};
-        checked(pipe(ready.data()));
+        checked(pipe2(ready.data(), O_CLOEXEC));
         child = checked(fork());
         if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -221,7 +224,7 @@ struct Places {
         word = 1;
         syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     }
-    long send_in_queue(int flags) const {
+    [[nodiscard]] long send_in_queue(int flags) const {
         const std::array<long, 128> message{1};
         return msgsnd(messages, message.data(), sizeof message - sizeof message[0], flags);
     }
@@ -249,8 +252,10 @@ struct Places {
         return sendmmsg(to, &message, 1, 0);
     }
     static long let_in(int at, bool has_flags) {
-        return ended(has_flags ? accept4(at, nullptr, nullptr, SOCK_CLOEXEC)
-                               : accept(at, nullptr, nullptr));
+        if (has_flags) {
+            return ended(accept4(at, nullptr, nullptr, SOCK_CLOEXEC));
+        }
+        return ended(accept(at, nullptr, nullptr));  // NOLINT(android-cloexec-accept)
     }
     /// What the call has opened is closed.
     static long ended(int opened) {
@@ -305,7 +310,7 @@ constexpr Kind kKinds[] = {
     {"connect", [](Places& at) { return Places::ended(Places::ask(at.crowded)); },
      [](Places& at) { Places::let_in(at.crowded, false); }},
     {"open", [](Places& at) { return Places::ended(open(at.fifo.c_str(), O_RDONLY | O_CLOEXEC)); },
-     [](Places& at) { Places::ended(open(at.fifo.c_str(), O_WRONLY | O_NONBLOCK)); }},
+     [](Places& at) { Places::ended(open(at.fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)); }},
     {"waitid",
      [](Places& at) -> long {
          siginfo_t info{};
