@@ -10,10 +10,10 @@ namespace sample::collector {
 namespace {
 
 /// So much of the process's clock that nothing stands for is worth a look at all its threads,
-constexpr std::uint64_t kLeastNs = 20'000'000;
-/// so long after the last one, or so many times what that took.
-constexpr std::uint64_t kPauseNs = 50'000'000;
-constexpr std::uint64_t kPauses = 100;
+constexpr std::uint64_t kWorthALookNs = 20'000'000;
+/// so long after the last one, or so many times the processor time of that.
+constexpr std::uint64_t kLeastBetweenNs = 50'000'000;
+constexpr std::uint64_t kTimesItsPrice = 100;
 
 }  // namespace
 
@@ -27,9 +27,9 @@ void ProcessAccount::book_ring_workers() {
     if (!identity_.is_time || now < next_look_for_workers_ns_) {
         return;
     }
-    next_look_for_workers_ns_ = now + kPauseNs;
+    next_look_for_workers_ns_ = now + kLeastBetweenNs;
     const auto clock = process_cpu_ns(identity_.pid);
-    if (!clock || unaccounted_ns(*clock) < unaccounted_at_look_ns_ + kLeastNs) {
+    if (!clock || unaccounted_ns(*clock) < unaccounted_at_look_ns_ + kWorthALookNs) {
         return;
     }
     const std::uint64_t before = read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -51,7 +51,7 @@ void ProcessAccount::book_ring_workers() {
     settle(clock);
     unaccounted_at_look_ns_ = unaccounted_ns(*clock);
     const std::uint64_t price = read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
-    next_look_for_workers_ns_ = now + std::max(kPauseNs, price * kPauses);
+    next_look_for_workers_ns_ = now + std::max(kLeastBetweenNs, price * kTimesItsPrice);
 }
 
 }  // namespace sample::collector
