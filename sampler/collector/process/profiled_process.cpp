@@ -70,9 +70,6 @@ void ProfiledProcess::drain() {
                 account_.settle(now);
             }
         }
-        if (area().header.off.load() == 0 && said_cpu_ns() == 0) {
-            account_.book_ring_workers();
-        }
     }
 }
 
@@ -103,7 +100,6 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
 
 void ProfiledProcess::begin_sampling(const ProcessCounts& counts) {
     read_sampling();
-    account_.book_ring_workers();
     account_.begin_sampling(counts);
 }
 
@@ -114,7 +110,6 @@ void ProfiledProcess::stop_counting(const ProcessCounts& counts) {
 
 void ProfiledProcess::go_on_counting(const ProcessCounts& counts) {
     read_sampling();
-    account_.book_ring_workers();
     account_.go_on_counting(counts);
 }
 
