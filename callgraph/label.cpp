@@ -12,6 +12,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
     {trace::kNotSampled, "time that a clock measured between the samples of a thread"},
     {trace::kTooManyThreads, "time of threads that came when no more could be sampled at once"},
+    {trace::kRingWorker, "CPU time of the kernel's threads that serve the program's io_uring"},
     {trace::kBeforeStart, "time before the first sample: exec, and loading the libraries"},
     {trace::kKernelUnseen, "time inside the kernel, where samples could not be taken"},
     {trace::kStackIncomplete, "the callers of stacks that broke off before their thread's start"},

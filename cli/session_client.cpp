@@ -113,7 +113,9 @@ Result<ControlReply> SessionClient::ask(std::string_view line) {
     std::size_t end = 0;
     while ((end = heard_.find('\n')) == std::string::npos) {
         if (heard_.size() > kMostReplyBytes || !receive()) {
-            return unexpected(ErrorCode::truncated, "the session did not answer");
+            return unexpected(
+                ErrorCode::truncated,
+                "the session did not answer: it may have ended; sample sessions lists what runs");
         }
     }
     const std::string answer = heard_.substr(0, end);
@@ -155,8 +157,10 @@ Result<SessionClient::Rest> SessionClient::copy_rest(int fd) {
 Result<void> SessionClient::copy_recording(int fd, std::uint64_t bytes) {
     SAMPLE_TRY(rest, copy_rest(fd));
     if (rest.bytes != bytes) {
-        return unexpected(ErrorCode::truncated,
-                          fmt::format("the session sent {} of {} bytes only", rest.bytes, bytes));
+        return unexpected(
+            ErrorCode::truncated,
+            fmt::format("the session sent {} of {} bytes only: ask again, or read its file",
+                        rest.bytes, bytes));
     }
     return {};
 }
@@ -164,7 +168,8 @@ Result<void> SessionClient::copy_recording(int fd, std::uint64_t bytes) {
 Result<void> SessionClient::copy_json(int fd) {
     SAMPLE_TRY(rest, copy_rest(fd));
     if (rest.last != kEndOfJson) {
-        return unexpected(ErrorCode::truncated, "the session sent a part of the data only");
+        return unexpected(ErrorCode::truncated,
+                          "the session sent a part of the data only: ask again");
     }
     return {};
 }

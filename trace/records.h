@@ -318,6 +318,8 @@ inline constexpr const char* kNotSampled =
     "[not sampled]";  ///< A clock's rest: shorter than a period.
 /// CPU time of threads that came when no more could be sampled.
 inline constexpr const char* kTooManyThreads = "[not sampled: too many threads]";
+/// CPU time of the kernel's threads that serve a process's io_uring; they have no code of its.
+inline constexpr const char* kRingWorker = "[io_uring worker]";
 inline constexpr const char* kBeforeStart = "[before sampling]";  ///< exec, the loader.
 inline constexpr const char* kKernelUnseen = "[kernel, caller unseen]";
 /// Root of stacks that broke off; its address is the StackBreak.

@@ -296,6 +296,22 @@ def throttling(bench, table):
                   "said" if throttled else "not said", said == throttled, 1)
 
 
+def asleep(bench, table):
+    """What it costs to carry an agent that sleeps; bare and with it by turns."""
+    command = [bench.target("three_leaves"), str(bench.seconds(5))]
+    environment = {**os.environ, "LD_PRELOAD": bench.agent_path, "SAMPLE_START": "off", "SAMPLE_FORCE": "1",
+                   "SAMPLE_OUTPUT": bench.file("asleep.utrace"),
+                   **({"SAMPLE_SOURCE": bench.source} if bench.source else {})}
+    took = {"bare": [], "asleep": []}
+    rounds = bench.count(21, 3)
+    for _ in range(rounds):
+        for variant, list_of in took.items():
+            done = run(command, env=environment if variant == "asleep" else None)
+            list_of.append(told(done, "work_cpu_ns") / told(done, "leaf_fifty_units"))
+    ratio = statistics.median(took["asleep"]) / statistics.median(took["bare"])
+    table.row(bench.named("an agent that sleeps / bare"), "%.4f" % ratio, "<= 1.002", ratio <= 1.002, rounds)
+
+
 def sleepers(bench, table):
     """Processes that sleep, and more of them than processors: what is spent on them."""
     def spent_s(action):
@@ -380,4 +396,4 @@ ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": l
        "lockstep-default": lockstep_default,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
-       "exec-cost": exec_cost, "sleepers": sleepers, "throttling": throttling, "price": price}
+       "exec-cost": exec_cost, "asleep": asleep, "sleepers": sleepers, "throttling": throttling, "price": price}

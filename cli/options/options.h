@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kDefaultMaxStack = 8192;
 
 struct RecordOptions {
     std::uint32_t frequency_hz = kDefaultFrequencyHz;
+    bool starts_off = false;                        ///< Sampling begins when somebody asks for it.
     std::optional<std::chrono::nanoseconds> delay;  ///< Begin so long after the start.
     std::optional<std::chrono::nanoseconds> time;   ///< Stop by itself after this.
     std::string output;  ///< As typed, with %p %t %n; empty: the default pattern.

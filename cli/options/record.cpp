@@ -252,13 +252,14 @@ Result<void> check_machine(const RecordOptions& options) {
             "or leave -a out");
     }
     const bool is_for_a_command = !options.samples || !options.trace.empty() || options.delay ||
-                                  options.source != control::Source::none ||
+                                  options.starts_off || options.source != control::Source::none ||
                                   !options.event.is_default() ||
                                   options.clock != trace::Clock::cpu || !options.modules.empty() ||
                                   !options.unity_plugins.empty();
     if (is_for_a_command) {
         return refuse(
-            "-a looks at programs from outside, so there is no --trace, --delay, --source, "
+            "-a looks at programs from outside, so there is no --trace, --start, --delay, "
+            "--source, "
             "--event, --clock wall, --module, --unity-plugin and --freq off: record a command for "
             "these");
     }
@@ -268,6 +269,11 @@ Result<void> check_machine(const RecordOptions& options) {
 Result<void> check_words(const RecordOptions& options) {
     if (!options.samples && options.trace.empty()) {
         return refuse("--freq off leaves nothing to record: add --trace default");
+    }
+    if (options.starts_off && (options.delay || options.time)) {
+        return refuse(
+            "--start off leaves it to sample control and sample attach when to begin, and for how "
+            "long: leave --delay and --time out");
     }
     if (options.machine) {
         return check_machine(options);
@@ -456,6 +462,10 @@ void declare(OptionParser& parser, RecordOptions& options) {
     parser.value("--delay", "TIME", unless_empty(duration(options.delay)),
                  "Begin so long after the start: what came before is not in the\n"
                  "recording. --time counts from there");
+    parser.value("--start", "on|off",
+                 one_of(options.starts_off, Words<bool>{{"on", false}, {"off", true}}, kNotKnown),
+                 "off: take no samples before sample control PID start or\n"
+                 "sample attach PID asks for them");
     declare_output(parser, options);
     parser.value("--source", "SOURCE",
                  one_of(options.source,

@@ -8,6 +8,7 @@
 #include "cli/record/machine.h"
 #include "cli/record/progress.h"
 #include "cli/record/recording.h"
+#include "cli/record/sleeper.h"
 #include "cli/record/targets.h"
 #include "cli/refuse.h"
 #include "cli/verbs/verbs.h"
@@ -182,14 +183,15 @@ Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, const Co
     return begun;
 }
 
-/// Makes of what `session` has recorded what is asked for. Returns the exit code.
-int conclude(const attach::OutsideSession& session, const attach::OutsideOutcome& outcome,
+/// Makes of what was recorded, by `recorder` if it is ours, what is asked for. Returns the exit
+/// code.
+int conclude(const collector::Recorder* recorder, const attach::OutsideOutcome& outcome,
              const RecordOptions& options, const std::string& path) {
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
     const FinishedRecording finished =
-        finish_recording(options, path, session.recorder(), !outcome.failure, !options.quiet);
+        finish_recording(options, path, recorder, !outcome.failure, !options.quiet);
     tell(finished, options, path);
     return finished.errors.empty() && !outcome.failure ? kExitOk : kExitFailure;
 }
@@ -200,6 +202,12 @@ Result<int> run(const AttachOptions& asked) {
     StopSignals signals;
     RecordOptions options = asked.record;
     const Countdown countdown{!options.quiet};
+    SAMPLE_TRY(sleeper, find_sleeper(asked, signals.fd()));
+    if (sleeper) {
+        SAMPLE_TRY(path, record_woken(*sleeper, options, signals.fd()));
+        signals.go_on();
+        return conclude(nullptr, {}, options, path);
+    }
     SAMPLE_TRY(begun, begin(asked, options, countdown, signals.fd()));
     collector::yield_to_programs();
     const attach::OutsideOutcome outcome = begun.session->run();
@@ -211,7 +219,7 @@ Result<int> run(const AttachOptions& asked) {
                 ? fmt::format("process {} has ended, and the recording with it", begun.pids[0])
                 : "the processes have ended, and the recording with them");
     }
-    return conclude(*begun.session, outcome, options, begun.prepared.path);
+    return conclude(&begun.session->recorder(), outcome, options, begun.prepared.path);
 }
 
 Result<int> record_machine(RecordOptions options) {
@@ -238,7 +246,7 @@ Result<int> record_machine(RecordOptions options) {
     }
     countdown.clear();
     signals.go_on();
-    return conclude(**session, outcome, options, prepared.path);
+    return conclude(&(*session)->recorder(), outcome, options, prepared.path);
 }
 
 }  // namespace sample::cli

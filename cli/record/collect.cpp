@@ -37,6 +37,7 @@ constexpr Variable kVariables[] = {
     {"SAMPLE_EXPORT", "--export"}, {"SAMPLE_SOURCE", "--source"},
     {"SAMPLE_CLOCK", "--clock"},   {"SAMPLE_MAX_STACK", "--max-stack"},
     {"SAMPLE_EVENT", "--event"},   {"SAMPLE_TRACE", "--trace"},
+    {"SAMPLE_START", "--start"},
 };
 struct Switch {
     const char* name;
@@ -134,7 +135,7 @@ int run_collect(int fd) {
         session->release_root();
     }
     const bool is_good =
-        finish_recording(options, recording.path, session->recorder(), !outcome.failure, false)
+        finish_recording(options, recording.path, &session->recorder(), !outcome.failure, false)
             .errors.empty() &&
         !outcome.failure;
     session->release_root();

@@ -182,6 +182,7 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
     session.samples = options.samples;
     session.channels = options.trace;
     session.children = options.children;
+    session.starts_off = options.starts_off;
     session.delay = options.delay.value_or(std::chrono::nanoseconds{0});
     session.time = options.time;
     session.tool_version = SAMPLE_VERSION;
@@ -194,7 +195,7 @@ Result<void> check_event(const RecordOptions& options) {
 }
 
 FinishedRecording finish_recording(const RecordOptions& options, const std::string& path,
-                                   const collector::Recorder& recorder, bool is_whole,
+                                   const collector::Recorder* recorder, bool is_whole,
                                    bool is_shown) {
     FinishedRecording result;
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
@@ -202,8 +203,13 @@ FinishedRecording finish_recording(const RecordOptions& options, const std::stri
         return result;
     }
     const auto cache = analysis::user_cache(options.use_cache);
-    const analysis::NamingOptions naming{true, recorder.module_files(), options.debug_folders,
-                                         cache.get(), recorder.readers()};
+    analysis::NamingOptions naming;
+    naming.debug_folders = options.debug_folders;
+    naming.cache = cache.get();
+    if (recorder != nullptr) {
+        naming.files = recorder->module_files();
+        naming.readers = recorder->readers();
+    }
     auto named = analysis::name_recording(path, naming, times_wanted(options.exports));
     if (!named) {
         result.errors.push_back(named.error());

@@ -74,12 +74,12 @@ struct FinishedRecording {
     std::vector<std::string> warnings;  ///< Of write_export().
 };
 
-/// After the session, whose `recorder` is: names the recording if it is to be shown, kept or
-/// exported, keeps the names in its file, as far as options ask for it and it `is_whole`, and
-/// writes every export that it can.
+/// After the session, whose `recorder` is (null: another process's): names the recording if it is
+/// to be shown, kept or exported, keeps the names in its file, as far as options ask for it and it
+/// `is_whole`, and writes every export that it can.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
                                                  const std::string& path,
-                                                 const collector::Recorder& recorder, bool is_whole,
+                                                 const collector::Recorder* recorder, bool is_whole,
                                                  bool is_shown);
 
 }  // namespace sample::cli

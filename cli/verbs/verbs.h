@@ -16,7 +16,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitGate = 3;  ///< diff: worse than --fail-above allows.
 
 [[nodiscard]] Result<int> run(const RecordOptions& options);
-[[nodiscard]] Result<int> run(const AttachOptions& options);
+[[nodiscard]] Result<int> run(const AttachOptions& asked);
 [[nodiscard]] Result<int> run(const TopOptions& options);
 [[nodiscard]] Result<int> run(const ReportOptions& options);
 [[nodiscard]] Result<int> run(const AnnotateOptions& options);

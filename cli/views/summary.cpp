@@ -84,6 +84,9 @@ std::string without_stack_text(const std::string& name) {
     if (name == trace::kTooManyThreads) {
         return "in threads that were too many to sample";
     }
+    if (name == trace::kRingWorker) {
+        return "in kernel threads of its io_uring";
+    }
     if (name == trace::kKernelUnseen) {
         return "in the kernel (caller unseen)";
     }

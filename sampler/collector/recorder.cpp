@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<const char*, kPseudoCount> kPseudoModules{
     trace::kNotSampled,     trace::kBeforeStart,    trace::kKernelUnseen, trace::kStackIncomplete,
     trace::kStackTruncated, trace::kFramesElided,   trace::kUnknownCode,  trace::kWaitsForProcessor,
-    trace::kWaitNotSeen,    trace::kTooManyThreads,
+    trace::kWaitNotSeen,    trace::kTooManyThreads, trace::kRingWorker,
 };
 
 /// Of a module's file, which may be written to when it is looked for.

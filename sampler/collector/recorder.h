@@ -60,7 +60,7 @@ struct FileIdentity {
     std::uint64_t inode = 0;
     std::uint64_t bytes = 0;
     std::int64_t changed_ns = 0;
-    auto operator<=>(const FileIdentity&) const = default;
+    auto operator<=>(const FileIdentity&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 [[nodiscard]] FileIdentity identity_of(const Fd& file);
 [[nodiscard]] FileIdentity identity_at(const char* path, int folder = AT_FDCWD);
@@ -77,8 +77,9 @@ enum class Pseudo : std::uint8_t {
     waits_for_processor,
     wait_not_seen,
     too_many_threads,
+    ring_worker,
 };
-inline constexpr std::size_t kPseudoCount = 10;
+inline constexpr std::size_t kPseudoCount = 11;
 
 class Recorder {
 public:

@@ -124,6 +124,9 @@ void Session::watch_unprofiled(pid_t root) {
 SessionOutcome Session::run(pid_t root, Fd connected) {
     processes_.set_root(root);
     watch_unprofiled(root);
+    if (options_.starts_off) {
+        set_state(State::stopped);
+    }
     doorkeeper_->start(root, std::move(connected));
     yield_to_programs();
     start_ns_ = monotonic_ns() + static_cast<std::uint64_t>(options_.delay.count());

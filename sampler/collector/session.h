@@ -95,6 +95,7 @@ private:
     void set_countdown(std::chrono::nanoseconds time);
     void cancel_countdown();
     [[nodiscard]] std::string state_text() const;
+    [[nodiscard]] std::string note_on_stops() const;
     [[nodiscard]] std::string note_on_control() const;
 
     [[nodiscard]] std::string note();

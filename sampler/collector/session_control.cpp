@@ -182,6 +182,9 @@ std::string Session::answer_about(const ControlCommand& command) {
                          " root=" + std::to_string(processes_.root()) + " state=" + state_text() +
                          " freq=" + std::to_string(pace_.frequency_hz.load()) +
                          " elapsed_ms=" + ms_text(now - std::min(now, start_ns_));
+    if (options_.starts_off && state_ == State::stopped) {
+        answer += " asleep=1";
+    }
     if (countdown_) {
         answer += " left_ms=" + ms_text(countdown_->end_ns - std::min(now, countdown_->end_ns));
     }
@@ -288,18 +291,30 @@ std::string Session::state_text() const {
     return state_ == State::running ? "running" : state_ == State::paused ? "paused" : "stopped";
 }
 
-std::string Session::note_on_control() const {
-    std::string note;
-    if (stops_ != 0) {
-        const std::uint64_t left_out = recorder_.earlier() - before_delay_;
-        const std::uint64_t off =
-            off_ns_ + (state_ == State::running ? 0 : monotonic_ns() - off_since_ns_);
-        note = "sampling was stopped " + counted(stops_, "time") + ", " + short_duration(off) +
-               " in all, as asked: " +
-               (options_.event.is_clock ? short_duration(left_out) + " of CPU time"
-                                        : std::to_string(left_out) + " " + options_.event.unit) +
-               " meanwhile " + (options_.event.is_clock ? "is" : "are") + " in no figure";
+std::string Session::note_on_stops() const {
+    if (stops_ == 0) {
+        return {};
     }
+    const std::uint64_t left_out = recorder_.earlier() - before_delay_;
+    const std::uint64_t off =
+        off_ns_ + (state_ == State::running ? 0 : monotonic_ns() - off_since_ns_);
+    std::string note = "sampling was ";
+    if (options_.starts_off) {
+        note += "off at the start";
+        if (stops_ > 1) {
+            note += " and stopped " + counted(stops_ - 1, "time");
+        }
+    } else {
+        note += "stopped " + counted(stops_, "time");
+    }
+    return note + ", " + short_duration(off) + " in all, as asked: " +
+           (options_.event.is_clock ? short_duration(left_out) + " of CPU time"
+                                    : std::to_string(left_out) + " " + options_.event.unit) +
+           " meanwhile " + (options_.event.is_clock ? "is" : "are") + " in no figure";
+}
+
+std::string Session::note_on_control() const {
+    std::string note = note_on_stops();
     if (changes_ != 0) {
         note += (note.empty() ? "" : "\n") + std::string{"the frequency was changed, as asked: "} +
                 std::to_string(options_.frequency_hz) + " Hz at first, " + frequencies_ +

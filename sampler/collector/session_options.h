@@ -35,6 +35,7 @@ struct SessionOptions {
     /// Of what programs say: that are on at first, separated by commas; empty: nobody asks.
     std::string channels;
     bool children = true;
+    bool starts_off = false;                       ///< Sampling is off until somebody asks for it.
     std::chrono::nanoseconds delay{0};             ///< The recording begins so late.
     std::optional<std::chrono::nanoseconds> time;  ///< Stop by itself so long after it began.
     std::string command_line;

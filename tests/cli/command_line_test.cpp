@@ -157,6 +157,7 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--time", "soon", "app"}, "e.g. 500ms, 10s or 5m");
     expect_refusal({"--time", "0s", "app"}, "--time '0s'");
     expect_refusal({"--delay", "soon", "app"}, "--delay 'soon'");
+    expect_refusal({"--start", "off", "--time", "1s", "app"}, "leave --delay and --time out");
     expect_refusal({"--export", "svg=x", "app"}, "json, folded");
     expect_refusal({"--export", "json", "app"}, "FORMAT=FILE");
     expect_refusal({"--export", "json=", "app"}, "FORMAT=FILE");

@@ -17,6 +17,7 @@ enough() {{
     touch {1}/$1
     until [ -e {1}/$1.seen ]; do sleep 0.02; done
 }}
+attach() {{ LD_PRELOAD= SAMPLE_SESSION= {0} attach --force -o {1}/woken.utrace "$@" 2>{1}/said; }}
 {2} {1}/first {1}/second {1}/third &
 sleep 0.4
 {3}
@@ -90,6 +91,26 @@ enough third)");
 }
 
 INSTANTIATE_TEST_SUITE_P(, ControlledFrequency, testing::Values("sigtrap"), source_of);
+
+TEST_P(Control, an_agent_that_sleeps_is_woken_by_attach) {
+    const Outcome outcome = record_parts({"--source", GetParam(), "--start", "off"}, R"(
+enough first
+attach --freq 10k --time 400ms $!
+enough second
+enough third
+head -n1 "${TOLD%told}said")");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("carries an agent that slept"), std::string::npos) << outcome.out;
+    for (const std::string& path : Words{recording(), file("woken.utrace")}) {
+        const Recording seen{path};
+        EXPECT_EQ(seen.total_us("first_part"), 0) << path;
+        EXPECT_GT(seen.total_us("second_part"), 0) << path;
+        EXPECT_EQ(seen.total_us("third_part"), 0) << path;
+        EXPECT_EQ(seen.text_stat("source"), GetParam()) << path;
+    }
+    EXPECT_NE(notes_of(recorded()).find("sampling was off at the start and stopped 1 time"),
+              std::string::npos);
+}
 
 using ControlledSession = Controlled<Session>;
 

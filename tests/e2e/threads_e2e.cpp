@@ -128,6 +128,23 @@ TEST_P(Threads, may_have_all_keys_of_libcs) {
     expect_same({target("thread_keys")});
 }
 
+// The kernel's, on the process's clock: no signal reaches them, so they are looked at.
+TEST_P(Threads, that_serve_an_io_uring_have_their_time) {
+    if (run_here({target("ring_worker"), "1"}).exit_code == 77) {
+        GTEST_SKIP() << "this kernel polls no ring for us";
+    }
+    const Outcome outcome = record_by_source({target("ring_worker"), "500"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen = recorded();
+    const double worker_us = seen.total_us("[io_uring worker]");
+    EXPECT_GE(worker_us, 0.5 * told(outcome.out, "worker_us")) << "but for what came after a look";
+    EXPECT_LE(worker_us + seen.total_us("[not sampled]"), seen.stat("process_cpu_us"));
+    const auto listed = names();
+    EXPECT_EQ(std::count_if(listed.begin(), listed.end(),
+                            [](const std::string& name) { return name.rfind("iou-sqp-", 0) == 0; }),
+              1);
+}
+
 TEST_P(Threads, of_openmp_are_sampled) {
     if (run_here({target("thread_kinds"), "openmp", "0.01"}).exit_code == 77) {
         GTEST_SKIP() << "this compiler has no OpenMP";

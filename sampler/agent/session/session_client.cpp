@@ -261,7 +261,9 @@ const char* begin_sampling(int socket, const control::Hello& hello, const contro
         set_up_gate(armed.source == Source::sigtrap);
         prepare_capture(area, threads, armed);
         // Not left to the collector: on a busy machine a short program would end before.
-        enable_events(arming);
+        if (area.header.off.load() == 0) {
+            enable_events(arming);
+        }
     }
     const int sent =
         send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count, patience);

@@ -323,6 +323,22 @@ std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid) {
     return std::strtoull(text.c_str(), nullptr, 10);
 }
 
+std::vector<RingWorker> ring_workers_of(pid_t pid) {
+    constexpr int kFlags = 9;
+    constexpr std::int64_t kIsRingWorker = 0x10;  // PF_IO_WORKER, since Linux 5.12
+    std::vector<RingWorker> workers;
+    std::error_code error;
+    for (std::filesystem::directory_iterator task{proc_path(pid, "task"), error}, end;
+         !error && task != end; task.increment(error)) {
+        const pid_t tid = std::atoi(task->path().filename().c_str());
+        const auto flags = stat_number(read_small_file(thread_path(pid, tid, "stat")), kFlags);
+        if (flags && (*flags & kIsRingWorker) != 0) {
+            workers.push_back({tid, thread_name_of(pid, tid), thread_cpu_ns(pid, tid)});
+        }
+    }
+    return workers;
+}
+
 ProcessFate fate_of(pid_t pid, int pidfd) {
     siginfo_t info{};
     if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&

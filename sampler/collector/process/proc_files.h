@@ -98,6 +98,17 @@ struct Mapping {
 /// old while it runs; 0 if it is not known. Source: Linux Documentation/scheduler/sched-stats.rst.
 [[nodiscard]] std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid);
 
+/// A thread that the kernel has in a process to serve its io_uring. It runs in the kernel only, and
+/// no signal reaches it.
+struct RingWorker {
+    pid_t tid = 0;
+    std::string name;  ///< "iou-sqp-PID", "iou-wrk-PID".
+    std::uint64_t cpu_ns = 0;
+};
+/// A look at each thread of the process, some 10 us each. Source: Linux kernel/fork.c,
+/// create_io_thread; proc(5), field 9 of stat.
+[[nodiscard]] std::vector<RingWorker> ring_workers_of(pid_t pid);
+
 // How a process died, by its pidfd. Works for processes that are not our children, where the kernel
 // tells.
 struct ProcessFate {

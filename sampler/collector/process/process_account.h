@@ -83,6 +83,9 @@ public:
     /// Sampling goes off, and on again: what is used in between is in no figure.
     void stop_counting(const ProcessCounts& counts);
     void go_on_counting(const ProcessCounts& counts);
+    /// Looks for workers of the process's io_uring where its clock has moved by more than its
+    /// threads, and books on each what it has used.
+    void book_ring_workers();
     /// Books what threads without a slot have used or done, `weight` by now, apart from all others.
     void book_slotless(std::uint64_t weight);
     /// Whether there is anything that waits for settle().
@@ -135,6 +138,7 @@ public:
     bool on_unsaid(const Writer& writer, std::uint64_t zones, std::uint64_t others) override;
 
 private:
+    static constexpr std::size_t kMostOnlySeen = capture::kMaxThreads;
     struct ThreadState {
         ThreadId id;  ///< None: a thread of ours, which is not in the recording.
         std::uint32_t tid = 0;
@@ -197,6 +201,8 @@ private:
     /// What a thread has waited for since it was last seen to.
     void book_waits(ThreadState& thread, std::uint64_t time_ns);
     void end_waits(std::uint64_t time_ns);
+    /// Of the clock, what nothing stands for so far.
+    [[nodiscard]] std::uint64_t unaccounted_ns(std::uint64_t cpu_ns) const;
 
     ProcessIdentity identity_;
     Recorder& recorder_;
@@ -208,11 +214,13 @@ private:
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
     std::unordered_map<std::uint32_t, std::uint32_t> slots_;  ///< By thread id: the last it had.
-    /// By thread id: seen by the sampling thread, but without a slot of their own.
+    /// By thread id: seen from outside, but without a slot of their own.
     std::unordered_map<std::uint32_t, ThreadState> only_seen_;
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.
     std::uint64_t seen_ns_ = 0;
-    ThreadId further_;                 ///< All that came when there was no room.
+    ThreadId further_;  ///< All that came when there was no room.
+    std::uint64_t next_look_for_workers_ns_ = 0;
+    std::uint64_t unaccounted_at_look_ns_ = 0;
     std::uint64_t slotless_ = 0;       ///< Weight of those without a slot that is known of.
     std::size_t libraries_ = 0;        ///< Of all threads, at most.
     std::optional<ThreadState> main_;  ///< When its slot is gone before the process is.

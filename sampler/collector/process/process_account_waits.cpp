@@ -12,9 +12,6 @@ namespace {
 /// give its id to another one so soon.
 constexpr std::uint64_t kLastWordsNs = 1'000'000'000;
 
-/// Threads without a slot.
-constexpr std::size_t kMostOnlySeen = capture::kMaxThreads;
-
 }  // namespace
 
 ProcessAccount::ThreadState* ProcessAccount::seen_thread(const capture::WaitRecord& record) {

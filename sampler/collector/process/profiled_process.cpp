@@ -70,6 +70,9 @@ void ProfiledProcess::drain() {
                 account_.settle(now);
             }
         }
+        if (area().header.off.load() == 0 && said_cpu_ns() == 0) {
+            account_.book_ring_workers();
+        }
     }
 }
 
@@ -100,6 +103,7 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
 
 void ProfiledProcess::begin_sampling(const ProcessCounts& counts) {
     read_sampling();
+    account_.book_ring_workers();
     account_.begin_sampling(counts);
 }
 
@@ -110,6 +114,7 @@ void ProfiledProcess::stop_counting(const ProcessCounts& counts) {
 
 void ProfiledProcess::go_on_counting(const ProcessCounts& counts) {
     read_sampling();
+    account_.book_ring_workers();
     account_.go_on_counting(counts);
 }
 
