@@ -308,7 +308,7 @@ def summary_time(bench, table):
 def prompt(bench, table):
     """From the end of `g++ -O2` to the shell's prompt, with the names kept from a run before, and the
     memory that it took. The peak is sampled: of a process with children the kernel tells no own one."""
-    source = workloads.cpp_source(bench, bench.count(12, 1))
+    source = workloads.cpp_source_of(bench, bench.seconds(6))
     command = ["sh", "-c", 'g++ -std=c++20 -O2 -c -o "$1.o" "$1"; date +%s%N', "sh", source]
     runs = bench.count(5, 1)
     took, peaks = [], []

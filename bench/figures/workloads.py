@@ -3,6 +3,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 
 from harness import Failed, run
 
@@ -77,6 +78,18 @@ def cpp_source(bench, copies):
                       "    return std::regex_search(map.begin()->second, std::regex{\"a*b\"});\n"
                       "}\n" % ((index,) * 5))
     return source
+
+
+def cpp_source_of(bench, seconds):
+    """One that `g++ -O2` compiles in about as many seconds on the machine at hand."""
+    took = []
+    for copies in (1, 5):
+        source = cpp_source(bench, copies)
+        began = time.monotonic()
+        run([need("g++"), "-std=c++20", "-O2", "-c", "-o", source + ".o", source])
+        took.append(time.monotonic() - began)
+    first, fifth = took
+    return cpp_source(bench, max(1, 1 + round((seconds - first) * 4 / (fifth - first))))
 
 
 def cc1plus(bench):

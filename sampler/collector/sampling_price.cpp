@@ -6,6 +6,7 @@
 #include "sampler/collector/session_options.h"
 #include "sampler/source/capabilities.h"
 
+#include <array>
 #include <system_error>
 
 namespace sample::collector {
@@ -15,8 +16,15 @@ using control::Source;
 
 /// Of the CPU time: what takes less, nobody looks for another source.
 constexpr std::uint64_t kDearShare = 20;
-/// Of the thread's own CPU time: two measurements take 20 ms at most.
-constexpr std::uint64_t kMostBeforeOtherNs = 10'000'000;
+/// Before each measurement. Programs that are started with others have found their pace by then.
+constexpr std::array kPauses{std::chrono::milliseconds{0}, std::chrono::milliseconds{300},
+                             std::chrono::milliseconds{1000}};
+/// Of the thread's own CPU time: later no measurement begins, so they take 20 ms at most.
+constexpr std::uint64_t kMostCpuNs = 14'000'000;
+
+bool has_time() {
+    return capture::thread_cpu_ns() <= kMostCpuNs;
+}
 
 bool is_traced() {
     return source::parse_process_status(read_small_file("/proc/self/status")).tracer_pid != 0;
@@ -35,10 +43,23 @@ source::SignalCost cost_of_sample(const source::SignalCost& signal, Source sourc
 }
 
 SamplingPrice::~SamplingPrice() {
-    is_over_.store(true, std::memory_order_relaxed);
+    end();
     if (thread_.joinable()) {
         thread_.join();
     }
+}
+
+void SamplingPrice::end() {
+    {
+        const std::lock_guard lock{mutex_};
+        is_over_.store(true, std::memory_order_relaxed);
+    }
+    ended_.notify_one();
+}
+
+bool SamplingPrice::wait(std::chrono::milliseconds time) {
+    std::unique_lock lock{mutex_};
+    return !ended_.wait_for(lock, time, [this] { return is_over_.load(std::memory_order_relaxed); });
 }
 
 void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
@@ -46,7 +67,7 @@ void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
         return;
     }
     has_begun_ = true;
-    if (source == Source::none || is_traced()) {
+    if (source == Source::none) {
         return;
     }
     try {
@@ -56,34 +77,43 @@ void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
 }
 
 void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
-    const auto signal = source::measure_signal_cost(source, is_over_);
-    if (!signal) {
-        return;
-    }
-    cost_ = cost_of_sample(*signal, source);
-    is_known_.store(true, std::memory_order_release);  // pairs with the acquire in tell()
-    const bool is_dear = cost_.ns * frequency_hz > kNsPerSecond / kDearShare;
-    if (is_dear && (source == Source::sigtrap || source == Source::perf) &&
-        capture::thread_cpu_ns() < kMostBeforeOtherNs) {
-        const auto other = source::measure_signal_cost(Source::thread, is_over_);
-        constexpr std::uint64_t kFifths = 5;
-        if (other && other->ns * kFifths < cost_.ns * (kFifths - 1)) {
-            of_sampling_thread_ns_.store(other->ns, std::memory_order_relaxed);
+    for (const auto pause : kPauses) {
+        if (!has_time() || !wait(pause) || is_traced()) {
+            return;
+        }
+        const auto signal = source::measure_signal_cost(source, is_over_);
+        if (!signal) {
+            continue;
+        }
+        const source::SignalCost cost = cost_of_sample(*signal, source);
+        const bool is_dear = cost.ns * frequency_hz > kNsPerSecond / kDearShare;
+        std::unique_lock lock{mutex_};
+        if (!cost_ || cost.ns < cost_->ns) {
+            cost_ = cost;
+        }
+        if (is_dear && !other_ && has_time() &&
+            (source == Source::sigtrap || source == Source::perf)) {
+            lock.unlock();
+            const auto other = source::measure_signal_cost(Source::thread, is_over_);
+            lock.lock();
+            other_ = other;
         }
     }
 }
 
 void SamplingPrice::tell(trace::SessionEnd& end, std::uint64_t handler_ns) {
-    is_over_.store(true, std::memory_order_relaxed);
-    if (handler_ns == 0 || !is_known_.load(std::memory_order_acquire)) {
+    this->end();
+    const std::lock_guard lock{mutex_};
+    if (handler_ns == 0 || !cost_) {
         return;
     }
-    end.sample_cost_ns = cost_.ns + handler_ns;
-    end.sample_cost_low_ns = cost_.low_ns + handler_ns;
-    end.sample_cost_high_ns = cost_.high_ns + handler_ns;
-    if (const std::uint64_t other_ns = of_sampling_thread_ns_.load(std::memory_order_relaxed)) {
+    end.sample_cost_ns = cost_->ns + handler_ns;
+    end.sample_cost_low_ns = cost_->low_ns + handler_ns;
+    end.sample_cost_high_ns = cost_->high_ns + handler_ns;
+    constexpr std::uint64_t kFifths = 5;
+    if (other_ && other_->ns * kFifths < cost_->ns * (kFifths - 1)) {
         end.other_source = control::describe(Source::thread).name;
-        end.other_cost_ns = other_ns + handler_ns;
+        end.other_cost_ns = other_->ns + handler_ns;
     }
 }
 

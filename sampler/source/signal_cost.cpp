@@ -26,15 +26,15 @@ namespace {
 using control::Source;
 
 constexpr std::uint64_t kPeriodNs = 250'000;
-constexpr std::uint64_t kMostCpuNs = 9'000'000;
+constexpr std::uint64_t kMostCpuNs = 5'000'000;
 /// Of that, for the turns from one look at the clock to the next: where it moved on further, a
 /// hypervisor had the processor.
 constexpr std::uint64_t kMostTurnsNs = 500'000;
 constexpr std::uint64_t kMostWallNs = 200'000'000;  // where others have the processors
-constexpr std::size_t kMostGaps = 32;
+constexpr std::size_t kMostGaps = 16;
 constexpr std::size_t kLeastGaps = 8;
 /// Where a signal takes longer than the period, nothing but signals would ever go on.
-constexpr int kMostSignals = 40;
+constexpr int kMostSignals = 20;
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has nothing else
 constinit std::atomic<std::uint32_t> g_signals{0};
