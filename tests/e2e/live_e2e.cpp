@@ -2,7 +2,6 @@
 // of it.
 #include "session.h"
 #include "terminal.h"
-
 #include "tests/server/live_client.h"
 #include "tests/server/live_reader.h"
 
@@ -32,8 +31,7 @@ protected:
         all.insert(all.end(), words.begin(), words.end());
         running_.emplace(all);
         constexpr std::string_view kBefore = "sample: live at ";
-        ASSERT_TRUE(running_->wait_for(kBefore) && running_->wait_for("/\r\n"))
-            << running_->text();
+        ASSERT_TRUE(running_->wait_for(kBefore) && running_->wait_for("/\r\n")) << running_->text();
         const std::string& text = running_->text();
         const std::size_t from = text.find(kBefore) + kBefore.size();
         address_.emplace(text.substr(from, text.find('\r', from) - from));
@@ -79,8 +77,8 @@ protected:
         }
         std::multiset<std::string> recorded;
         for (const nlohmann::json& thread : report["threads"]) {
-            recorded.insert(thread["name"].get<std::string>() + " " + thread["cpu_us"].dump() + " " +
-                            thread["samples"].dump());
+            recorded.insert(thread["name"].get<std::string>() + " " + thread["cpu_us"].dump() +
+                            " " + thread["samples"].dump());
         }
         EXPECT_EQ(seen, recorded);
     }
@@ -121,8 +119,8 @@ TEST_F(Live, the_end_is_what_was_recorded) {
 
 TEST_F(Live, a_process_that_runs_already_has_it_too) {
     Terminal program{{target("three_leaves"), "600"}};
-    ASSERT_NO_FATAL_FAILURE(start({"attach", "--live", "--quiet", "-o", recording(),
-                                   std::to_string(program.pid())}));
+    ASSERT_NO_FATAL_FAILURE(
+        start({"attach", "--live", "--quiet", "-o", recording(), std::to_string(program.pid())}));
     LiveEvents events{address()};
     LiveReader reader;
     do {
@@ -157,11 +155,11 @@ TEST_F(Live, other_users_are_not_told_the_token) {
     }
     ASSERT_NO_FATAL_FAILURE(start_record());
     const std::string process = "/proc/" + std::to_string(running().pid());
-    const Outcome outcome = run_here(
-        {SAMPLE_CONFINE, "--user", "65534", "/bin/bash", "-c",
-         "cat " + process + "/cmdline " + process + "/environ; ls -l " + process +
-             "/fd; exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(address().port) +
-             "; printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3"});
+    const Outcome outcome =
+        run_here({SAMPLE_CONFINE, "--user", "65534", "/bin/bash", "-c",
+                  "cat " + process + "/cmdline " + process + "/environ; ls -l " + process +
+                      "/fd; exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(address().port) +
+                      "; printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3"});
     EXPECT_NE(outcome.out.find("HTTP/1.1 404 Not Found"), std::string::npos) << outcome.err;
     const std::string token = address().path.substr(1, address().path.size() - 2);
     EXPECT_EQ((outcome.out + outcome.err).find(token), std::string::npos);
@@ -186,9 +184,8 @@ TEST_F(Live, clients_that_do_not_read_or_ask_hold_nobody_up) {
 TEST_F(Live, a_port_that_is_taken_is_said_before_anything_runs) {
     ASSERT_NO_FATAL_FAILURE(start_record());
     const std::string other = file("other.utrace").string();
-    const Outcome outcome =
-        sample({"record", "--live=" + std::to_string(address().port), "-o", other, "--",
-                "/bin/touch", file("it_ran").string()});
+    const Outcome outcome = sample({"record", "--live=" + std::to_string(address().port), "-o",
+                                    other, "--", "/bin/touch", file("it_ran").string()});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_NE(outcome.err.find("cannot serve live data at port"), std::string::npos) << outcome.err;
     EXPECT_FALSE(std::filesystem::exists(file("it_ran")));

@@ -10,31 +10,31 @@ namespace sample::server {
 namespace {
 
 constexpr std::uint16_t kPort = 8080;
-const std::string kToken = "0123456789abcdef0123456789abcdef";
+const std::string secret = "0123456789abcdef0123456789abcdef";
 
 Request request_for(const std::string& target) {
     return {"GET", target, "127.0.0.1:8080", {}};
 }
 
 int status_of(const Request& request, std::uint16_t port = kPort) {
-    return Access{kToken, port}.judge(request).status;
+    return Access{secret, port}.judge(request).status;
 }
 
 TEST(Access, is_for_whoever_has_the_address) {
-    const Access access{kToken, kPort};
-    EXPECT_EQ(access.address(), "http://127.0.0.1:8080/" + kToken + "/");
-    EXPECT_EQ(access.judge(request_for("/" + kToken + "/")).page, Page::index);
-    EXPECT_EQ(access.judge(request_for("/" + kToken + "/snapshot")).page, Page::snapshot);
-    EXPECT_EQ(access.judge(request_for("/" + kToken + "/events")).page, Page::events);
-    EXPECT_EQ(status_of(request_for("/" + kToken + "/more")), kNotFound);
+    const Access access{secret, kPort};
+    EXPECT_EQ(access.address(), "http://127.0.0.1:8080/" + secret + "/");
+    EXPECT_EQ(access.judge(request_for("/" + secret + "/")).page, Page::index);
+    EXPECT_EQ(access.judge(request_for("/" + secret + "/snapshot")).page, Page::snapshot);
+    EXPECT_EQ(access.judge(request_for("/" + secret + "/events")).page, Page::events);
+    EXPECT_EQ(status_of(request_for("/" + secret + "/more")), kNotFound);
 }
 
 TEST(Access, without_the_token_there_is_nothing) {
-    std::string other = kToken;
+    std::string other = secret;
     other.back() = '0';
     for (const std::string& target :
-         {std::string{"/"}, "/" + kToken, "/" + other + "/", "/" + kToken.substr(1) + "/",
-          "/" + kToken + "0/", std::string{"/snapshot"}, "//" + kToken + "/"}) {
+         {std::string{"/"}, "/" + secret, "/" + other + "/", "/" + secret.substr(1) + "/",
+          "/" + secret + "0/", std::string{"/snapshot"}, "//" + secret + "/"}) {
         Request request = request_for(target);
         EXPECT_EQ(status_of(request), kNotFound) << target;
         // Whatever else is wrong.
@@ -46,7 +46,7 @@ TEST(Access, without_the_token_there_is_nothing) {
 }
 
 TEST(Access, is_for_no_other_name_of_this_machine) {
-    Request request = request_for("/" + kToken + "/snapshot");
+    Request request = request_for("/" + secret + "/snapshot");
     for (const char* const host : {"127.0.0.1:8080", "localhost:8080"}) {
         request.host = host;
         EXPECT_EQ(status_of(request), kOk) << host;
@@ -60,13 +60,13 @@ TEST(Access, is_for_no_other_name_of_this_machine) {
 }
 
 TEST(Access, the_usual_port_goes_without_saying) {
-    Request request = request_for("/" + kToken + "/snapshot");
+    Request request = request_for("/" + secret + "/snapshot");
     request.host = "localhost";
     EXPECT_EQ(status_of(request, 80), kOk);
 }
 
 TEST(Access, is_for_no_page_of_another_origin) {
-    Request request = request_for("/" + kToken + "/events");
+    Request request = request_for("/" + secret + "/events");
     request.origin = "http://127.0.0.1:8080";
     EXPECT_EQ(status_of(request), kOk);
     for (const char* const origin :
@@ -79,7 +79,7 @@ TEST(Access, is_for_no_page_of_another_origin) {
 
 TEST(Access, is_to_read) {
     for (const char* const method : {"POST", "PUT", "HEAD", "OPTIONS", "get"}) {
-        Request request = request_for("/" + kToken + "/");
+        Request request = request_for("/" + secret + "/");
         request.method = method;
         EXPECT_EQ(status_of(request), kMethodNotAllowed) << method;
     }
@@ -89,7 +89,7 @@ TEST(Access, tokens_are_of_128_bits_and_differ) {
     const auto one = make_token();
     const auto other = make_token();
     ASSERT_TRUE(one && other);
-    EXPECT_EQ(one->size(), kToken.size());
+    EXPECT_EQ(one->size(), secret.size());
     EXPECT_EQ(one->find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_NE(*one, *other);
 }
@@ -117,8 +117,8 @@ TEST(Request, is_refused_rather_than_guessed_at) {
           "GET * HTTP/1.1\r\n\r\n", "G(T / HTTP/1.1\r\n\r\n", "GET /\t HTTP/1.1\r\n\r\n",
           "GET / HTTP/1.1\r\nHost\r\n\r\n", "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
           "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n b\r\n\r\n",
-          "GET / HTTP/1.1\r\nOrigin: a\r\norigin: a\r\n\r\n", "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n",
-          "GET / HTTP/1.1\r\nHost: a"}) {
+          "GET / HTTP/1.1\r\nOrigin: a\r\norigin: a\r\n\r\n",
+          "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "GET / HTTP/1.1\r\nHost: a"}) {
         EXPECT_FALSE(parse_request(bytes)) << bytes;
     }
 }

@@ -4,8 +4,12 @@
 #include "tests/server/live_reader.h"
 #include "tests/server/made_up_tree.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <filesystem>
 #include <list>
 #include <memory>
 #include <string>
@@ -143,6 +147,23 @@ TEST_F(LiveServerTest, those_who_say_nothing_give_way) {
     const std::string answer =
         answer_to(address(), address().path, "Host: " + address().host + "\r\n");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
+}
+
+TEST_F(LiveServerTest, whatever_is_executed_gets_none_of_its_descriptors) {
+    LiveEvents events{address()};
+    await_interest();
+    int descriptors = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        const int fd = std::stoi(entry.path().filename());
+        sockaddr_in own{};
+        socklen_t size = sizeof own;
+        if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+            own.sin_family == AF_INET && ntohs(own.sin_port) == address().port) {
+            EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
+            ++descriptors;
+        }
+    }
+    EXPECT_EQ(descriptors, 2) << "the one that listens, and the client's";
 }
 
 TEST_F(LiveServerTest, a_port_that_is_taken_is_said) {

@@ -87,7 +87,8 @@ TEST(LiveState, deltas_add_up_to_each_snapshot) {
 TEST(LiveState, names_are_whatever_they_are) {
     LiveState state;
     LiveReader reader;
-    reader.take(state.update(made_up_tree({{"a \"thread\"\n;f<\\>\xff", 1}}), figures_at(1)), false);
+    reader.take(state.update(made_up_tree({{"a \"thread\"\n;f<\\>\xff", 1}}), figures_at(1)),
+                false);
     EXPECT_EQ(reader.all()["functions"][0][0], "f<\\>\uFFFD");
     EXPECT_EQ(reader.all()["categories"][0], "a \"thread\"\n");
 }
