@@ -1,15 +1,17 @@
 // What it costs to watch a session: ten minutes of samples go through RecordQueue, LiveRecording
-// and the page of `sample top`, as fast as that goes, with the clock that they would have.
+// and the page of `sample top`, or the deltas of `--live`, as fast as that goes, with the clock
+// that they would have.
 //
 //     live_page [MINUTES [STACKS [THREADS]]]
 //
 // Prints, minute by minute, the CPU time of a page of functions and of one of the callgraph (mean
-// and highest), in total and of the last ten seconds in turn; what the session's loop and the
-// watcher spend on a second of samples; and the memory of this process.
+// and highest), in total and of the last ten seconds in turn; of a delta, and how long it is; what
+// the session's loop and the watcher spend on a second of samples; and the memory of this process.
 #include "analysis/live/live_recording.h"
 #include "analysis/live/record_queue.h"
 #include "cli/top/top_page.h"
 #include "core/units.h"
+#include "server/live_state.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -125,13 +127,18 @@ void run(std::uint64_t minutes, std::uint32_t stacks, std::uint32_t threads) {
     analysis::LiveRecording live{{}};
     Load load{**queue, stacks, threads};
     cli::TopState state;
+    server::LiveState published;
     const cli::PageSize size{{true, true, 120}, 50};
     fmt::print("{} stacks, {} threads at {} Hz; CPU time in ms\n", stacks, threads, kHz);
-    fmt::print("minute  page: functions  page: callgraph    loop/s  watcher/s  memory, MiB\n");
+    fmt::print(
+        "minute  page: functions  page: callgraph            delta     KiB    loop/s  watcher/s  "
+        "memory, MiB\n");
     std::uint64_t now = kStart;
     for (std::uint64_t minute = 1; minute <= minutes; ++minute) {
         Cost functions;
         Cost callgraph;
+        Cost delta;
+        std::size_t delta_bytes = 0;
         Cost loop;
         Cost watcher;
         for (int second = 0; second < 60; ++second) {
@@ -157,10 +164,15 @@ void run(std::uint64_t minutes, std::uint32_t stacks, std::uint32_t threads) {
             functions.measure([&] { static_cast<void>(cli::top_page(live, state, size)); });
             state.view = cli::TopView::callgraph;
             callgraph.measure([&] { static_cast<void>(cli::top_page(live, state, size)); });
+            delta.measure([&] {
+                const auto profile = live.profile({});
+                delta_bytes += profile ? published.update(*profile, {}).size() : 0;
+            });
         }
-        fmt::print("{:6}  {}  {}  {:8.2f}  {:9.2f}  {:11.1f}\n", minute, functions.text(),
-                   callgraph.text(), loop.sum / loop.times, watcher.sum / watcher.times,
-                   resident_mib());
+        fmt::print("{:6}  {}  {}  {}  {:6.0f}  {:8.2f}  {:9.2f}  {:11.1f}\n", minute,
+                   functions.text(), callgraph.text(), delta.text(),
+                   static_cast<double>(delta_bytes) / delta.times / 1024, loop.sum / loop.times,
+                   watcher.sum / watcher.times, resident_mib());
     }
 }
 

@@ -25,20 +25,20 @@ public:
         return "Usage: sample " + usage_ + "\n";
     }
 
-    /// "-f, --freq HZ" and "--children, --no-children" for CLI11's "-f,--freq HZ" and
-    /// "--children,--no-children{false}".
+    /// "-f, --freq HZ", "--children, --no-children" and "--live[=PORT]" for CLI11's "-f,--freq HZ",
+    /// "--children,--no-children{false}" and "--live{0} [=PORT]".
     std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
         std::string name;
         for (const char c : CLI::Formatter::make_option_name(option, is_positional)) {
             name += c;
             name += c == ',' ? " " : "";
         }
-        const std::size_t value = name.find("{false}");
-        return value == std::string::npos ? name : name.substr(0, value);
+        return name.substr(0, name.find('{'));
     }
 
     std::string make_option_opts(const CLI::Option* option) const override {
-        return option->get_type_name().empty() ? "" : " " + option->get_type_name();
+        const std::string placeholder = option->get_type_name();
+        return placeholder.empty() || placeholder.front() == '[' ? placeholder : " " + placeholder;
     }
 
 private:
@@ -149,6 +149,17 @@ void OptionParser::values(const std::string& names, const std::string& placehold
     app_->add_option_function<std::vector<std::string>>(names, take, help)
         ->allow_extra_args(false)
         ->type_name(placeholder);
+}
+
+void OptionParser::joined_value(const std::string& name, const std::string& placeholder,
+                                const std::string& otherwise, Read how, const std::string& help) {
+    const auto take = [this, how = std::move(how), name](const std::string& text) {
+        read(how, name, text);
+    };
+    app_->add_flag(name + "{" + otherwise + "}", joined_.emplace_back(), help)
+        ->take_last()
+        ->each(take)
+        ->type_name("[=" + placeholder + "]");
 }
 
 void OptionParser::pair(const std::string& name, const std::string& placeholder,

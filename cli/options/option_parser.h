@@ -7,6 +7,7 @@
 #include "core/result.h"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,6 +63,10 @@ public:
     /// An option that may be given several times; each value is read.
     void values(const std::string& names, const std::string& placeholder, Read how,
                 const std::string& help);
+    /// An option with a value only behind "=": "--live" or "--live=8080". Without one, `otherwise`
+    /// is read.
+    void joined_value(const std::string& name, const std::string& placeholder,
+                      const std::string& otherwise, Read how, const std::string& help);
     /// An option with two words behind it.
     void pair(const std::string& name, const std::string& placeholder,
               std::optional<std::pair<std::string, std::string>>& target, const std::string& help);
@@ -93,6 +98,7 @@ private:
 
     std::unique_ptr<CLI::App> app_;
     std::map<std::string, std::string> values_;  ///< Read::words, by long name.
+    std::list<std::string> joined_;              ///< What CLI11 keeps of them.
     std::vector<std::string>* command_ = nullptr;
     std::vector<std::string>* separated_ = nullptr;
     std::vector<std::function<Result<void>()>> checks_;

@@ -54,9 +54,10 @@ struct RecordOptions {
     bool unity_release = false;        ///< For them it is a release player, without a profiler.
     std::vector<std::string> modules;  ///< Profiler modules, NAME[:ARGS], without a semicolon.
     bool machine = false;              ///< Record every process of the machine, and no command.
-    bool children = true;              ///< Record the processes that the command starts, too.
-    bool symbols = true;               ///< The recording carries the names of functions.
-    bool use_cache = true;             ///< Names that were found before are used, and kept.
+    std::optional<std::uint16_t> live_port;  ///< Live data is served there; 0: where one is free.
+    bool children = true;                    ///< Record the processes that the command starts, too.
+    bool symbols = true;                     ///< The recording carries the names of functions.
+    bool use_cache = true;                   ///< Names that were found before are used, and kept.
     bool code = true;  ///< With them the hottest code, and the source lines that it came from.
     std::vector<std::string> debug_folders;  ///< Where separate debug files are, too.
     bool quiet = false;                      ///< Neither countdown nor summary; errors still.

@@ -266,9 +266,34 @@ Result<void> check_machine(const RecordOptions& options) {
     return {};
 }
 
+Read port(std::optional<std::uint16_t>& target) {
+    return {[&target](const std::string& option, const std::string& text) -> Result<void> {
+        std::uint16_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto parsed = std::from_chars(text.data(), end, number);
+        if (parsed.ec != std::errc{} || parsed.ptr != end) {
+            return refuse(
+                "{} '{}' is not a port: write a number from 1 to 65535, or {} alone for any that "
+                "is free",
+                option, text, option);
+        }
+        target = number;
+        return {};
+    }};
+}
+
+void declare_live(OptionParser& parser, RecordOptions& options) {
+    parser.joined_value("--live", "PORT", "0", port(options.live_port),
+                        "Serve what is recorded meanwhile over HTTP, on this machine\n"
+                        "alone; the address, a secret, is printed at the start");
+}
+
 Result<void> check_words(const RecordOptions& options) {
     if (!options.samples && options.trace.empty()) {
         return refuse("--freq off leaves nothing to record: add --trace default");
+    }
+    if (!options.samples && options.live_port) {
+        return refuse("--freq off leaves nothing for --live to serve: leave one of them out");
     }
     if (options.starts_off && (options.delay || options.time)) {
         return refuse(
@@ -497,6 +522,7 @@ void declare(OptionParser& parser, RecordOptions& options) {
                 "or Ctrl-C; root's to ask for");
     declare_kernel(parser, options, "With -a: ");
     declare_names(parser, options);
+    declare_live(parser, options);
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
     declare_color(parser, options.color);
     parser.command(options.command);
@@ -525,6 +551,7 @@ void declare(OptionParser& parser, AttachOptions& options) {
     declare_output(parser, record);
     declare_depth(parser, record);
     declare_names(parser, record);
+    declare_live(parser, record);
     parser.flag("--quiet", record.quiet, "No countdown and no summary");
     declare_color(parser, record.color);
     parser.check([&options] { return check_targets(options); });

@@ -5,6 +5,7 @@
 // Whatever ends the recording (its time, Ctrl-C, the end of the processes), it is kept, and the
 // exit code is 0.
 #include "cli/output.h"
+#include "cli/record/live_data.h"
 #include "cli/record/machine.h"
 #include "cli/record/progress.h"
 #include "cli/record/recording.h"
@@ -151,8 +152,8 @@ struct Begun {
 };
 
 /// `options` get the names of its files.
-Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, const Countdown& countdown,
-                    int stop_fd) {
+Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, LiveData* live,
+                    const Countdown& countdown, int stop_fd) {
     // A process with many threads that are busy would leave us little time. But to wait for one may
     // take hours.
     std::optional<collector::InFront> in_front;
@@ -174,7 +175,8 @@ Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, const Co
     told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
     auto session = attach::AttachSession::create(
         std::move(told), begun.pids,
-        std::make_unique<trace::RecordingWriter>(std::move(begun.prepared.file.fd)));
+        LiveData::beside(
+            live, std::make_unique<trace::RecordingWriter>(std::move(begun.prepared.file.fd))));
     if (!session) {
         begun.prepared.file.discard();
         return unexpected(session.error());
@@ -203,16 +205,24 @@ Result<int> run(const AttachOptions& asked) {
     RecordOptions options = asked.record;
     const Countdown countdown{!options.quiet};
     SAMPLE_TRY(sleeper, find_sleeper(asked, signals.fd()));
+    if (sleeper && options.live_port) {
+        return refuse(
+            "process {} carries an agent that sleeps, whose own collector serves no live data: "
+            "leave --live out, or watch it with sample top",
+            sleeper->pid);
+    }
     if (sleeper) {
         SAMPLE_TRY(path, record_woken(*sleeper, options, signals.fd()));
         signals.go_on();
         return conclude(nullptr, {}, options, path);
     }
-    SAMPLE_TRY(begun, begin(asked, options, countdown, signals.fd()));
+    SAMPLE_TRY(live, LiveData::start(options));
+    SAMPLE_TRY(begun, begin(asked, options, live.get(), countdown, signals.fd()));
     collector::yield_to_programs();
     const attach::OutsideOutcome outcome = begun.session->run();
     countdown.clear();
     signals.go_on();
+    LiveData::finish(live.get());
     if (outcome.have_all_ended && !options.quiet) {
         print_error(
             begun.pids.size() == 1
@@ -227,13 +237,15 @@ Result<int> record_machine(RecordOptions options) {
     ignore_size_limit();
     StopSignals signals;
     const Countdown countdown{!options.quiet};
+    SAMPLE_TRY(live, LiveData::start(options));
     SAMPLE_TRY(prepared, prepare_recording(options, "machine", ::getpid()));
     collector::SessionOptions told = session_options_of(options);
     told.command_line = "every process of the machine";
     told.stop_fd = signals.fd();
     told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
     auto session = attach::MachineSession::create(
-        std::move(told), std::make_unique<trace::RecordingWriter>(std::move(prepared.file.fd)));
+        std::move(told), LiveData::beside(live.get(), std::make_unique<trace::RecordingWriter>(
+                                                          std::move(prepared.file.fd))));
     if (!session) {
         prepared.file.discard();
         return unexpected(session.error());
@@ -246,6 +258,7 @@ Result<int> record_machine(RecordOptions options) {
     }
     countdown.clear();
     signals.go_on();
+    LiveData::finish(live.get());
     return conclude(&(*session)->recorder(), outcome, options, prepared.path);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/record/command.h"
 #include "cli/record/inherited.h"
 #include "cli/record/last_resort.h"
+#include "cli/record/live_data.h"
 #include "cli/record/machine.h"
 #include "cli/record/progress.h"
 #include "cli/record/receivers.h"
@@ -54,10 +55,11 @@ bool is_shortage(const Error& error) {
 
 /// Errors: also no memory and no thread to be had.
 Result<std::unique_ptr<collector::Session>> create_session(collector::SessionOptions options,
-                                                           Fd file) {
+                                                           Fd file, LiveData* live) {
     try {
         return collector::Session::create(
-            std::move(options), std::make_unique<trace::RecordingWriter>(std::move(file)));
+            std::move(options),
+            LiveData::beside(live, std::make_unique<trace::RecordingWriter>(std::move(file))));
     } catch (const std::exception& error) {
         return unexpected(ErrorCode::system,
                           std::string{"cannot start the session: "} + error.what());
@@ -76,6 +78,12 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     }
     NewRecording& recording = prepared->file;
     RecordSignals signals{RecordSignals::kOfACommand, command.pid(), true};
+    auto live = LiveData::start(options);
+    if (!live) {
+        recording.discard();
+        print_error(live.error().message());
+        return kExitUsage;
+    }
     const Countdown countdown{!options.quiet};
     collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = fmt::format("{}", fmt::join(options.command, " "));
@@ -84,7 +92,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     session_options.on_cancel = [&] { countdown.clear(); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
     session_options.on_trouble = [](const std::string& text) { print_error(text); };
-    auto session = create_session(std::move(session_options), std::move(recording.fd));
+    auto session = create_session(std::move(session_options), std::move(recording.fd), live->get());
     if (!session) {
         recording.discard();
         signals.command_goes_on();
@@ -100,10 +108,12 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     countdown.clear();
     // Whatever is made of the recording, and the command if it goes on, a signal ends.
     signals.command_goes_on();
+    LiveData::finish(live->get());
     if (outcome.is_empty) {
         print_error("nothing was recorded: " + outcome.why_empty);
         recording.discard();
         session->reset();
+        live->reset();
         return end_like(command.wait());
     }
     if (outcome.failure) {
@@ -113,6 +123,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
                           !options.quiet),
          options, prepared->path);
     session->reset();
+    live->reset();
     return end_like(command.wait());
 }
 

@@ -127,6 +127,24 @@ TEST(Record, takes_the_last_of_an_option_given_twice) {
     EXPECT_TRUE(options.children);
 }
 
+TEST(Record, a_port_for_live_data_is_joined) {
+    EXPECT_EQ(parse_as<RecordOptions>({"app"}).live_port, std::nullopt);
+    const auto any = parse_as<RecordOptions>({"--live", "8080", "x"});
+    EXPECT_EQ(any.live_port, 0);
+    EXPECT_EQ(any.command, (Arguments{"8080", "x"}));
+    EXPECT_EQ(parse_as<RecordOptions>({"--live=8080", "app"}).live_port, 8080);
+    EXPECT_EQ(parse_as<RecordOptions>({"--live=1", "--live=65535", "app"}).live_port, 65535);
+    const auto attached = parse_as<AttachOptions>({"attach", "--live", "8080"});
+    EXPECT_EQ(attached.record.live_port, 0);
+    EXPECT_EQ(attached.targets, (Arguments{"8080"}));
+    EXPECT_EQ(parse_as<AttachOptions>({"attach", "--live=80", "app"}).record.live_port, 80);
+    EXPECT_NE(parse_as<Text>({"record", "--help"}).text.find("--live[=PORT]"), std::string::npos);
+    for (const char* const word : {"--live=x", "--live=65536", "--live=-1"}) {
+        expect_refusal({word, "app"}, "is not a port");
+    }
+    expect_refusal({"--live", "--freq", "off", "--trace", "all", "app"}, "leave one of them out");
+}
+
 TEST(Record, channels_by_name_and_by_preset) {
     const auto both = parse_as<RecordOptions>({"--trace", "default,physics", "app"});
     EXPECT_EQ(both.trace, "cpu,frame,bookmark,region,counter,log,physics");
