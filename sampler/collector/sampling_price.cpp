@@ -59,7 +59,8 @@ void SamplingPrice::end() {
 
 bool SamplingPrice::wait(std::chrono::milliseconds time) {
     std::unique_lock lock{mutex_};
-    return !ended_.wait_for(lock, time, [this] { return is_over_.load(std::memory_order_relaxed); });
+    return !ended_.wait_for(lock, time,
+                            [this] { return is_over_.load(std::memory_order_relaxed); });
 }
 
 void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
