@@ -195,7 +195,8 @@ TEST_F(Live, a_port_that_is_taken_is_said_before_anything_runs) {
 }
 
 TEST_F(Live, the_command_inherits_nothing_of_it) {
-    const Words command{"/bin/sh", "-c", "ls /proc/$$/fd; grep -E 'SigIgn|SigBlk' /proc/$$/status"};
+    const Words command{"/bin/sh", "-c",
+                        "ls /proc/$$/fd; grep -E 'SigIgn|SigBlk' /proc/self/status"};
     Words words{"record", "--live", "--quiet", "-o", recording(), "--"};
     words.insert(words.end(), command.begin(), command.end());
     const Outcome live = sample(words);
