@@ -136,7 +136,7 @@ void AttachSession::on_leaving(const StackSample& sample) {
 }
 
 void AttachSession::on_switch(const Switch& change) {
-    const std::optional<pid_t> waker = take_waker(change);
+    const std::optional<ModuleId> waker = take_waker(change);
     if (Watched* const watched = find(change.pid); watched != nullptr) {
         watched->process->add_switch(change, waker);
     }

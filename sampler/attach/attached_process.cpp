@@ -133,17 +133,26 @@ void AttachedProcess::start_thread(pid_t tid, const std::string& name, std::uint
     name.copy(record.name.data(), record.name.size() - 1);
     account_.on_thread_start(writer_of(tid), record);
     threads_[tid] = {make_memo(), name, switches, cpu_ns};
+    if (around_.sees_switches) {
+        around_.wakers.name(tid, name);
+    }
 }
 
 void AttachedProcess::end_thread(pid_t tid) {
     account_.on_thread_killed(writer_of(tid));
     threads_.erase(tid);
+    if (around_.sees_switches) {
+        around_.wakers.forget(tid);
+    }
 }
 
 void AttachedProcess::name_thread(pid_t tid, std::string_view name) {
     const auto thread = threads_.find(tid);
     if (thread != threads_.end() && thread->second.name != name) {
         thread->second.name = name;
+        if (around_.sees_switches) {
+            around_.wakers.name(tid, thread->second.name);
+        }
         account_.rename_threads({{static_cast<std::uint32_t>(tid), std::string{name}}});
     }
 }
@@ -236,7 +245,13 @@ void AttachedProcess::add_leaving(const StackSample& sample) {
         account_.place_of(writer_of(sample.tid), stack_of(sample, thread)));
 }
 
-void AttachedProcess::add_switch(const Switch& change, std::optional<pid_t> waker) {
+void AttachedProcess::end_switches(pid_t tid) {
+    if (const auto thread = threads_.find(tid); thread != threads_.end()) {
+        thread->second.switches.finish();
+    }
+}
+
+void AttachedProcess::add_switch(const Switch& change, std::optional<ModuleId> waker) {
     ThreadSwitches& switches = thread_of(change.tid, change.time_ns).switches;
     if (!change.is_in) {
         switches.out(change.time_ns, change.is_preempted);
@@ -245,7 +260,7 @@ void AttachedProcess::add_switch(const Switch& change, std::optional<pid_t> wake
     }
 }
 
-void AttachedProcess::write_wait(pid_t tid, const Wait& wait, std::optional<pid_t> waker,
+void AttachedProcess::write_wait(pid_t tid, const Wait& wait, std::optional<ModuleId> waker,
                                  std::uint64_t time_ns) {
     const collector::Writer writer = writer_of(tid);
     if (wait.is_for_processor) {
@@ -253,8 +268,9 @@ void AttachedProcess::write_wait(pid_t tid, const Wait& wait, std::optional<pid_
     } else if (!wait.where) {
         account_.add_wait(writer, collector::Pseudo::wait_not_seen, wait.ns, time_ns);
     } else {
-        account_.add_wait(writer, waker ? around_.wakers.below(*wait.where, *waker) : *wait.where,
-                          wait.ns, time_ns);
+        const NodeId woken =
+            waker ? around_.recorder.node(*wait.where, *waker, 0) : *wait.where;
+        account_.add_wait(writer, woken.is_none() ? *wait.where : woken, wait.ns, time_ns);
     }
 }
 

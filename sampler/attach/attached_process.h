@@ -97,8 +97,10 @@ public:
 
     /// The stack of the switch that comes next.
     void add_leaving(const StackSample& sample);
-    /// `waker`: of a thread that comes back, if that is known.
-    void add_switch(const Switch& change, std::optional<pid_t> waker);
+    /// `waker`: the frame of who has woken a thread that comes back, if that is known.
+    void add_switch(const Switch& change, std::optional<ModuleId> waker);
+    /// The thread ends: what is told of it from now on is no wait.
+    void end_switches(pid_t tid);
     /// Records were lost. How many waits are in no figure for that.
     [[nodiscard]] std::uint64_t lose_switches();
     /// Nobody looks at switches from `since_ns` until go_on_watching().
@@ -130,7 +132,8 @@ private:
     void walk(const StackSample& sample, ThreadState& thread, collector::DrainedSample& out);
     /// Its frames are frames_.
     collector::DrainedSample stack_of(const StackSample& sample, ThreadState& thread);
-    void write_wait(pid_t tid, const Wait& wait, std::optional<pid_t> waker, std::uint64_t time_ns);
+    void write_wait(pid_t tid, const Wait& wait, std::optional<ModuleId> waker,
+                    std::uint64_t time_ns);
     /// The waits that go on.
     void end_waits();
     /// Whether the first so many bytes of the copy lead to the stack's root.

@@ -144,7 +144,7 @@ void MachineSession::on_leaving(const StackSample& sample) {
 }
 
 void MachineSession::on_switch(const Switch& change) {
-    const std::optional<pid_t> waker = take_waker(change);
+    const std::optional<ModuleId> waker = take_waker(change);
     if (change.tid > 0 && change.pid > 0) {
         process_of(change.pid, change.time_ns).add_switch(change, waker);
     }
@@ -211,6 +211,9 @@ void MachineSession::on_end(pid_t pid, pid_t tid, std::uint64_t /*time_ns*/) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) {
         return;
+    }
+    if (found->second.process != nullptr) {
+        found->second.process->end_switches(tid);
     }
     if (tid == pid) {
         if (!std::exchange(found->second.has_ended, true)) {

@@ -51,12 +51,12 @@ void OutsideSession::on_lost(std::uint64_t records) {
 }
 
 void OutsideSession::on_waking(const Waking& waking) {
-    if (is_of_machine() || watch_.knows(waking.woken)) {
-        wakers_[waking.woken] = waking.waker;
+    if (recorder_.has_begun() && (is_of_machine() || watch_.knows(waking.woken))) {
+        wakers_[waking.woken] = around_.wakers.frame_of(waking.waker);
     }
 }
 
-std::optional<pid_t> OutsideSession::take_waker(const Switch& change) {
+std::optional<ModuleId> OutsideSession::take_waker(const Switch& change) {
     const auto waker = wakers_.extract(change.tid);
     return waker.empty() ? std::nullopt : std::optional{waker.mapped()};
 }
@@ -92,7 +92,7 @@ OutsideOutcome OutsideSession::run() {
         }
         if (is_second) {
             throttling_.look();
-            around_.wakers.forget_names();
+            around_.wakers.look_again();
         }
         drain(collector::monotonic_ns() - kSettleNs);
         housekeeping(is_second);

@@ -50,8 +50,8 @@ protected:
     void on_waking(const Waking& waking) override;
     /// Records were lost: of all threads. How many waits are in no figure for that.
     [[nodiscard]] virtual std::uint64_t lose_switches() = 0;
-    /// Who woke the thread that gets a processor, if that is known; forgets it.
-    [[nodiscard]] std::optional<pid_t> take_waker(const Switch& change);
+    /// The frame of who woke the thread that gets a processor, if that is known; forgets it.
+    [[nodiscard]] std::optional<ModuleId> take_waker(const Switch& change);
 
     /// Behind each drain; `is_second`: about once a second.
     virtual void housekeeping(bool is_second) = 0;
@@ -91,7 +91,7 @@ private:
     EventWatch watch_;
     collector::ThrottleWatch throttling_;
     std::uint64_t samples_ = 0;
-    std::unordered_map<pid_t, pid_t> wakers_;  ///< Of threads that have not run since.
+    std::unordered_map<pid_t, ModuleId> wakers_;  ///< Of threads that have not run since.
     std::uint64_t lost_waits_ = 0;
     std::uint64_t lost_ = 0;
     std::uint64_t told_lost_ = 0;

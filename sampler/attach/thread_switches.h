@@ -36,6 +36,9 @@ public:
     /// The stack of the switch that comes next.
     void leaving(NodeId where) { where_ = where; }
     void out(std::uint64_t time_ns, bool is_preempted) {
+        if (state_ == State::over) {
+            return;
+        }
         state_ = is_preempted ? State::ready : State::asleep;
         since_ns_ = time_ns;
     }
@@ -43,7 +46,8 @@ public:
     /// The recording ends, or can't be gone on with. Of one that has never been seen to switch,
     /// `has_waited` is whether it has not run since.
     [[nodiscard]] std::optional<Wait> end(std::uint64_t time_ns, bool has_waited) {
-        const State before = std::exchange(state_, State::runs);
+        const State before = state_;
+        state_ = before == State::over ? before : State::runs;
         const std::optional<NodeId> where = std::exchange(where_, std::nullopt);
         const bool is_wait = before == State::asleep || before == State::ready ||
                              (before == State::met && has_waited);
@@ -52,10 +56,13 @@ public:
         }
         return Wait{time_ns - since_ns_, before == State::ready, where};
     }
+    /// The thread ends: it leaves a processor once more, and that is no wait.
+    void finish() { state_ = State::over; }
     /// Records were lost. True: it waited, and that is in no figure.
     [[nodiscard]] bool lose() {
         const bool has_waited = is_away();
-        *this = ThreadSwitches{};
+        state_ = state_ == State::over ? state_ : State::unknown;
+        where_.reset();
         return has_waited;
     }
     /// As far as is known, it does not run.
@@ -64,7 +71,7 @@ public:
     }
 
 private:
-    enum class State : std::uint8_t { unknown, met, runs, asleep, ready };
+    enum class State : std::uint8_t { unknown, met, runs, asleep, ready, over };
 
     ThreadSwitches(State state, std::uint64_t since_ns) : state_{state}, since_ns_{since_ns} {}
 

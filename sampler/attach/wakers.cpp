@@ -5,32 +5,36 @@
 
 namespace sample::attach {
 
-std::string Wakers::name_of(pid_t waker) const {
+std::string Wakers::text_of(pid_t waker) const {
     if (waker == 0) {
         return "an interrupt";
     }
     if (named_ >= kMostNamed) {
         return "others";
     }
-    const std::string name = collector::thread_name_of(waker, waker);
+    const auto known = names_.find(waker);
+    const std::string name =
+        known != names_.end() ? known->second : collector::thread_name_of(waker, waker);
     return (name.empty() ? "a thread that has ended," : name) + " " + std::to_string(waker);
 }
 
-ModuleId Wakers::module_of(pid_t waker) {
-    const auto known = modules_.find(waker);
-    if (known != modules_.end()) {
+void Wakers::look_again() {
+    frames_.clear();
+    for (const pid_t tid : ended_) {
+        names_.erase(tid);
+    }
+    ended_.clear();
+}
+
+ModuleId Wakers::frame_of(pid_t waker) {
+    if (const auto known = frames_.find(waker); known != frames_.end()) {
         return known->second;
     }
     trace::Module module;
     module.kind = trace::ModuleKind::pseudo;
-    module.path = trace::kWokenBy + name_of(waker) + "]";
+    module.path = trace::kWokenBy + text_of(waker) + "]";
     named_ += recorder_.known_module(module).is_none() ? 1 : 0;
-    return modules_[waker] = recorder_.module(module);
-}
-
-NodeId Wakers::below(NodeId sleep, pid_t waker) {
-    const NodeId node = recorder_.node(sleep, module_of(waker), 0);
-    return node.is_none() ? sleep : node;
+    return frames_[waker] = recorder_.module(module);
 }
 
 }  // namespace sample::attach

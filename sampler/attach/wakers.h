@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace sample::attach {
 
@@ -17,21 +19,26 @@ class Wakers {
 public:
     explicit Wakers(collector::Recorder& recorder) : recorder_{recorder} {}
 
-    /// Below `sleep`, where the thread `waker` has ended it; 0: an interrupt has. The recording has
-    /// begun.
-    NodeId below(NodeId sleep, pid_t waker);
-    /// Numbers of threads may be others' by now. Now and then.
-    void forget_names() { modules_.clear(); }
+    /// What a thread under watch is called, as long as it lives, and a moment more: a thread that
+    /// ends wakes who waits for that.
+    void name(pid_t tid, std::string name) { names_.insert_or_assign(tid, std::move(name)); }
+    void forget(pid_t tid) { ended_.push_back(tid); }
+    /// The frame of the thread `waker`; 0: of an interrupt. To be asked for while that lives, if
+    /// possible, and after the recording's begin.
+    [[nodiscard]] ModuleId frame_of(pid_t waker);
+    /// What names threads may have changed. Now and then.
+    void look_again();
 
 private:
     /// More that come are all the same.
     static constexpr std::size_t kMostNamed = 4096;
 
-    [[nodiscard]] ModuleId module_of(pid_t waker);
-    [[nodiscard]] std::string name_of(pid_t waker) const;
+    [[nodiscard]] std::string text_of(pid_t waker) const;
 
     collector::Recorder& recorder_;
-    std::unordered_map<pid_t, ModuleId> modules_;
+    std::unordered_map<pid_t, std::string> names_;
+    std::vector<pid_t> ended_;
+    std::unordered_map<pid_t, ModuleId> frames_;
     std::size_t named_ = 0;
 };
 

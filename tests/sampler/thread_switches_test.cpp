@@ -80,6 +80,19 @@ TEST(ThreadSwitches, what_was_lost_is_not_made_up) {
     EXPECT_TRUE(unknown.in(1100));
 }
 
+TEST(ThreadSwitches, the_last_time_that_a_thread_leaves_is_no_wait) {
+    ThreadSwitches thread = ThreadSwitches::made(100);
+    static_cast<void>(thread.in(130));
+    thread.finish();
+    thread.leaving(kPlace);
+    thread.out(200, false);
+    EXPECT_FALSE(thread.is_away());
+    EXPECT_FALSE(thread.end(900, true));
+    EXPECT_FALSE(thread.lose());
+    thread.out(950, false);
+    EXPECT_FALSE(thread.end(1000, true));
+}
+
 // Records of two processors may have the same time.
 TEST(ThreadSwitches, a_wait_is_never_negative) {
     ThreadSwitches thread = ThreadSwitches::watched(100);
