@@ -213,8 +213,7 @@ bool AttachedProcess::is_whole_with(const StackSample& sample, std::size_t bytes
            unwind::StopReason::root;
 }
 
-collector::DrainedSample AttachedProcess::stack_of(const StackSample& sample,
-                                                   ThreadState& thread) {
+collector::DrainedSample AttachedProcess::stack_of(const StackSample& sample, ThreadState& thread) {
     collector::DrainedSample drained;
     drained.ticks = sample.time_ns;
     if (sample.has_registers && thread.memo != nullptr) {
@@ -241,8 +240,7 @@ void AttachedProcess::add_sample(const StackSample& sample, std::uint64_t weight
 
 void AttachedProcess::add_leaving(const StackSample& sample) {
     ThreadState& thread = thread_of(sample.tid, sample.time_ns);
-    thread.switches.leaving(
-        account_.place_of(writer_of(sample.tid), stack_of(sample, thread)));
+    thread.switches.leaving(account_.place_of(writer_of(sample.tid), stack_of(sample, thread)));
 }
 
 void AttachedProcess::end_switches(pid_t tid) {
@@ -268,8 +266,7 @@ void AttachedProcess::write_wait(pid_t tid, const Wait& wait, std::optional<Modu
     } else if (!wait.where) {
         account_.add_wait(writer, collector::Pseudo::wait_not_seen, wait.ns, time_ns);
     } else {
-        const NodeId woken =
-            waker ? around_.recorder.node(*wait.where, *waker, 0) : *wait.where;
+        const NodeId woken = waker ? around_.recorder.node(*wait.where, *waker, 0) : *wait.where;
         account_.add_wait(writer, woken.is_none() ? *wait.where : woken, wait.ns, time_ns);
     }
 }

@@ -119,8 +119,8 @@ void EventWatch::watch_wakings() {
         return;
     }
     for (const Cpu& cpu : cpus_) {
-        Fd event{open_event(waking_attributes_of(wishes_, waking->config), kEveryThread,
-                            cpu.number)};
+        Fd event{
+            open_event(waking_attributes_of(wishes_, waking->config), kEveryThread, cpu.number)};
         if (!event.is_open() || !rings_[cpu.ring]->share(event.get())) {
             waking_events_.clear();  // of some wakers less would be known than of others
             return;

@@ -3,20 +3,13 @@
 #include "beside.h"
 #include "kernel_setting.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iostream>
-#include <iterator>
-#include <memory>
-#include <system_error>
 #include <thread>
 
 namespace sample::e2e {

@@ -172,9 +172,8 @@ TEST(EventRecords, tell_the_kernels_part_behind_the_programs) {
               std::vector<std::uint64_t>{1});
 }
 
-constexpr EventWishes kWithSwitches{.period_ns = 1'000'000,
-                                    .with_count = false,
-                                    .with_switches = true};
+constexpr EventWishes kWithSwitches{
+    .period_ns = 1'000'000, .with_count = false, .with_switches = true};
 
 /// Whose third word is `which`.
 Record stack_record(std::uint64_t which) {

@@ -4,11 +4,11 @@
 //     naps ROUNDS
 //
 // Stats: the thread "napper" sleeps so often in naps_by_clock(), the thread "waiter" in
-// naps_until_woken(), each time until the thread "waker" wakes it. `clock_ns=`, `woken_ns=` are what
-// that took by the wall clock, `clock_cpu_ns=`, `woken_cpu_ns=` by the thread's own. Meanwhile two
-// threads "rival" share one processor in works_beside(); `beside_cpu_ns=` is the CPU time of both.
-// The thread "sleeper" sleeps in naps_to_the_end() until the process ends. The main thread waits for
-// the others.
+// naps_until_woken(), each time until the thread "waker" wakes it. `clock_ns=`, `woken_ns=` are
+// what that took by the wall clock, `clock_cpu_ns=`, `woken_cpu_ns=` by the thread's own. Meanwhile
+// two threads "rival" share one processor in works_beside(); `beside_cpu_ns=` is the CPU time of
+// both. The thread "sleeper" sleeps in naps_to_the_end() until the process ends. The main thread
+// waits for the others.
 #include "work.h"
 
 #include <fcntl.h>
