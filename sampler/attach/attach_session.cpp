@@ -254,8 +254,10 @@ void AttachSession::adapt_copies() {
     watch().stop();
     drain(kMost);
     const std::uint64_t stopped_ns = collector::monotonic_ns();
-    for (auto& [pid, watched] : processes_) {
-        watched.process->pause_watching();
+    if (options().off_cpu) {
+        for (auto& [pid, watched] : processes_) {
+            watched.process->pause_watching();
+        }
     }
     watch().begin_anew(*size);
     counts_ = ThreadCounts{period_ns()};  // new events begin with 0
@@ -269,8 +271,10 @@ void AttachSession::adapt_copies() {
             attach_descendants(pid);
         }
     }
-    for (auto& [pid, watched] : processes_) {
-        watched.process->go_on_watching(stopped_ns);
+    if (options().off_cpu) {
+        for (auto& [pid, watched] : processes_) {
+            watched.process->go_on_watching(stopped_ns);
+        }
     }
 }
 

@@ -281,7 +281,11 @@ std::uint64_t AttachedProcess::lose_switches() {
 
 void AttachedProcess::pause_watching() {
     for (auto& [tid, thread] : threads_) {
-        thread.cpu_ns = thread.switches.is_away() ? collector::thread_cpu_ns(pid(), tid) : 0;
+        const std::uint64_t cpu_ns = collector::thread_cpu_ns(pid(), tid);
+        if (cpu_ns != thread.cpu_ns) {
+            thread.switches.has_run();
+        }
+        thread.cpu_ns = cpu_ns;
     }
 }
 

@@ -129,6 +129,23 @@ void EventWatch::watch_wakings() {
     }
 }
 
+Result<void> EventWatch::check_rights() const {
+    if (wishes_.exclude_kernel && kernel_ == collector::KernelFrames::on) {
+        return unexpected(
+            ErrorCode::permission,
+            "the kernel's frames are not yours to see: sudo sysctl "
+            "kernel.perf_event_paranoid=1, run sample as root, or leave --kernel on out");
+    }
+    if (wishes_.exclude_kernel && wishes_.with_switches) {
+        return unexpected(
+            ErrorCode::permission,
+            "--off-cpu needs the kernel's records of switches with their stacks, which are not "
+            "yours to see: sudo sysctl kernel.perf_event_paranoid=1, or run sample as root; or "
+            "start the program with sample record --clock wall, which needs no rights");
+    }
+    return {};
+}
+
 Result<void> EventWatch::begin(pid_t tid) {
     const int cpu = tid == kEveryThread ? 0 : -1;
     bool is_open = open(tid, cpu).is_open();
@@ -148,19 +165,7 @@ Result<void> EventWatch::begin(pid_t tid) {
     if (!is_open) {
         return unexpected(Error::from_errno("cannot watch a thread"));
     }
-    if (wishes_.exclude_kernel && kernel_ == collector::KernelFrames::on) {
-        return unexpected(
-            ErrorCode::permission,
-            "the kernel's frames are not yours to see: sudo sysctl "
-            "kernel.perf_event_paranoid=1, run sample as root, or leave --kernel on out");
-    }
-    if (wishes_.exclude_kernel && wishes_.with_switches) {
-        return unexpected(
-            ErrorCode::permission,
-            "--off-cpu needs the kernel's records of switches with their stacks, which are not "
-            "yours to see: sudo sysctl kernel.perf_event_paranoid=1, or run sample as root; or "
-            "start the program with sample record --clock wall, which needs no rights");
-    }
+    SAMPLE_CHECK(check_rights());
     for (;;) {
         Result<void> made = make_rings(tid);
         if (made && wishes_.with_switches) {
@@ -205,23 +210,21 @@ Result<void> EventWatch::watch(pid_t tid) {
         return begin(tid);
     }
     for (const Cpu& cpu : cpus_) {
-        Fd event = open(tid, cpu.number);
-        if (!event.is_open() && errno == ESRCH) {
-            return {};
-        }
-        if (!event.is_open() && errno == ENODEV) {
-            continue;
-        }
-        if (!event.is_open()) {
-            return unexpected(Error::from_errno("cannot watch a thread"));
-        }
-        SAMPLE_CHECK(rings_[cpu.ring]->share(event.get()));
-        events_.push_back(std::move(event));
-        if (wishes_.with_switches) {
-            SAMPLE_CHECK(watch_switches(tid, cpu));
-        }
+        SAMPLE_CHECK(watch_on(cpu, tid));
     }
     return {};
+}
+
+Result<void> EventWatch::watch_on(const Cpu& cpu, pid_t tid) {
+    Fd event = open(tid, cpu.number);
+    if (!event.is_open()) {
+        const bool has_ended_or_is_off = errno == ESRCH || errno == ENODEV;
+        return has_ended_or_is_off ? Result<void>{}
+                                   : unexpected(Error::from_errno("cannot watch a thread"));
+    }
+    SAMPLE_CHECK(rings_[cpu.ring]->share(event.get()));
+    events_.push_back(std::move(event));
+    return wishes_.with_switches ? watch_switches(tid, cpu) : Result<void>{};
 }
 
 void EventWatch::stop() {

@@ -91,6 +91,10 @@ private:
         std::size_t ring;  ///< Of rings_.
     };
     Fd open(pid_t tid, int cpu);
+    /// Whether what is wished for beside samples may be seen.
+    [[nodiscard]] Result<void> check_rights() const;
+    /// One that has ended, or a CPU that is off, is no error.
+    Result<void> watch_on(const Cpu& cpu, pid_t tid);
     Result<void> watch_switches(pid_t tid, const Cpu& cpu);
     /// Does nothing where this user may not.
     void watch_wakings();

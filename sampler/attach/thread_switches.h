@@ -56,6 +56,8 @@ public:
         }
         return Wait{time_ns - since_ns_, before == State::ready, where};
     }
+    /// Since it is watched, by its clock: if it was not seen to switch, it has not waited.
+    void has_run() { state_ = state_ == State::met ? State::runs : state_; }
     /// The thread ends: it leaves a processor once more, and that is no wait.
     void finish() { state_ = State::over; }
     /// Records were lost. True: it waited, and that is in no figure.

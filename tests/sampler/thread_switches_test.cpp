@@ -53,6 +53,10 @@ TEST(ThreadSwitches, one_that_was_met_asleep_has_waited_since) {
     // And one that was met running has not.
     ThreadSwitches running = ThreadSwitches::watched(100);
     EXPECT_FALSE(running.end(300, false));
+    running = ThreadSwitches::watched(100);
+    running.has_run();
+    EXPECT_FALSE(running.is_away());
+    EXPECT_FALSE(running.end(300, true));
     EXPECT_TRUE(ThreadSwitches::watched(100).end(300, true));
 }
 
