@@ -175,7 +175,8 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
     collector::SessionOptions session;
     session.frequency_hz = options.frequency_hz;
     session.source = options.source;
-    session.clock = options.clock;
+    session.clock = options.off_cpu ? trace::Clock::wall : options.clock;
+    session.off_cpu = options.off_cpu;
     session.event = options.event;
     session.max_stack = options.max_stack;
     session.kernel = options.kernel;

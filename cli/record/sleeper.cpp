@@ -63,7 +63,9 @@ Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, int to)
 }  // namespace
 
 Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int stop_fd) {
-    if (collector::find_sessions(::geteuid()).empty() || options.targets.size() != 1) {
+    // An agent does not see switches, and sleeps on.
+    if (options.record.off_cpu || collector::find_sessions(::geteuid()).empty() ||
+        options.targets.size() != 1) {
         return std::optional<Sleeper>{};
     }
     SAMPLE_TRY(pids, find_targets(options, stop_fd));
