@@ -71,10 +71,10 @@ public:
     /// `sample` is valid until the return.
     virtual void on_sample(const StackSample& sample) = 0;
     /// The thread leaves its processor there: the next that comes of it is on_switch(). As
-    /// on_sample().
-    virtual void on_leaving(const StackSample& sample) = 0;
-    virtual void on_switch(const Switch& change) = 0;
-    virtual void on_waking(const Waking& waking) = 0;
+    /// on_sample(); this and the next two only with EventWishes::with_switches.
+    virtual void on_leaving(const StackSample& /*sample*/) {}
+    virtual void on_switch(const Switch& /*change*/) {}
+    virtual void on_waking(const Waking& /*waking*/) {}
     virtual void on_new_code(const NewCode& code) = 0;
     /// A thread of `pid` began; where `parent` is another process, that one has forked.
     virtual void on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t time_ns) = 0;
