@@ -1,7 +1,6 @@
 #include "cli/record/sleeper.h"
 
 #include "cli/output.h"
-#include "cli/record/recording.h"
 #include "cli/record/targets.h"
 #include "core/regular_file.h"
 #include "sampler/collector/control/control_socket.h"
@@ -82,7 +81,7 @@ Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int st
                                  value_of(*status, "file"), *std::move(session)}};
 }
 
-Result<std::string> record_woken(Sleeper& sleeper, RecordOptions& options, int stop_fd) {
+Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options, int stop_fd) {
     SAMPLE_TRY(prepared, prepare_recording(options, program_of(sleeper.pid), sleeper.pid));
     std::string request = fmt::format("start freq={}", options.frequency_hz);
     if (options.time) {
@@ -105,7 +104,7 @@ Result<std::string> record_woken(Sleeper& sleeper, RecordOptions& options, int s
         prepared.file.discard();
         return unexpected(copied.error());
     }
-    return prepared.path;
+    return std::move(prepared);
 }
 
 }  // namespace sample::cli
