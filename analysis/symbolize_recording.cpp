@@ -3,13 +3,10 @@
 #include "analysis/kept_code.h"
 #include "analysis/load_profile.h"
 #include "core/option_values.h"
-#include "core/regular_file.h"
 #include "core/text.h"
 #include "trace/packed.h"
 #include "trace/records.h"
 #include "trace/symbol_codec.h"
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <atomic>
@@ -293,7 +290,7 @@ Result<NamedRecording> name_recording(const std::string& file, const NamingOptio
     return NamedRecording{std::move(recording), std::move(symbols)};
 }
 
-Result<void> keep_names(const std::string& file, const NamedRecording& named,
+Result<void> keep_names(Result<Fd> recording, const std::string& name, const NamedRecording& named,
                         const NamingOptions* code_from) {
     if (!named.recording.end()) {
         return {};  // Cut off: it says so itself.
@@ -303,13 +300,11 @@ Result<void> keep_names(const std::string& file, const NamedRecording& named,
         auto code = attachments_of(gather_code(named.recording, named.symbols.symbols, *code_from));
         std::move(code.begin(), code.end(), std::back_inserter(kept_parts));
     }
-    Fd recording = open_regular(file, O_WRONLY);
-    Result<void> kept = recording.is_open()
-                            ? trace::append_attachments(std::move(recording), kept_parts)
-                            : Result<void>{unexpected(Error::from_errno("cannot open it"))};
+    Result<void> kept = recording ? trace::append_attachments(std::move(*recording), kept_parts)
+                                  : Result<void>{unexpected(recording.error())};
     if (!kept) {
         return unexpected(ErrorCode::system,
-                          "the names of functions are not kept in " + file + " (" +
+                          "the names of functions are not kept in " + name + " (" +
                               kept.error().message() +
                               "): look at it on this machine, where the programs are");
     }

@@ -89,10 +89,10 @@ struct NamedRecording {
                                                     const NamingOptions& options,
                                                     callgraph::Times times);
 
-/// Adds the names to `file`, and the hottest code and its sources from where `code_from` says
-/// (nullptr: none), so that it can be read on another machine. Errors say that they are missing in
-/// it; the recording is as it was.
-[[nodiscard]] Result<void> keep_names(const std::string& file, const NamedRecording& named,
-                                      const NamingOptions* code_from);
+/// Adds the names to the recording, called `name`, if it was opened to be written to, and the
+/// hottest code and its sources from where `code_from` says (nullptr: none), so that it can be read
+/// on another machine. Errors say that they are missing in it; the recording is as it was.
+[[nodiscard]] Result<void> keep_names(Result<Fd> recording, const std::string& name,
+                                      const NamedRecording& named, const NamingOptions* code_from);
 
 }  // namespace sample::analysis

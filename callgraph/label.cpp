@@ -60,7 +60,8 @@ std::string label(const Function& function) {
 
 bool is_without_stack(const Function& function) {
     return function.module == 0 && function.source.empty() && function.name != kMemoryName &&
-           function.name.size() > 2 && function.name.front() == '[' && function.name.back() == ']';
+           !function.name.starts_with(trace::kWokenBy) && function.name.size() > 2 &&
+           function.name.front() == '[' && function.name.back() == ']';
 }
 
 bool is_named_by_a_runtime(const Function& function) {
@@ -70,6 +71,9 @@ bool is_named_by_a_runtime(const Function& function) {
 std::string_view meaning_of(std::string_view name) {
     if (name.starts_with(trace::kNotProfiled)) {
         return "time of a program without an agent: static, setuid, or started by such a one";
+    }
+    if (name.starts_with(trace::kWokenBy)) {
+        return "time of sleeps that this thread has ended";
     }
     const auto* const found =
         std::find_if(std::begin(kMeanings), std::end(kMeanings),

@@ -331,6 +331,8 @@ inline constexpr const char* kFramesElided = "[frames elided]";
 // For the wall clock: ready to run, and asleep in a place that nobody has seen.
 inline constexpr const char* kWaitsForProcessor = "[waiting for a processor]";
 inline constexpr const char* kWaitNotSeen = "[waiting, stack not seen]";
+/// With the waking thread's name and number, and "]", behind it: the innermost frame of a sleep.
+inline constexpr const char* kWokenBy = "[woken by ";
 /// CPU time of ours inside the program, in older recordings.
 inline constexpr const char* kSamplingThread = "[sampling thread]";
 /// With the program's name and "]" behind it: time of a process without an agent.

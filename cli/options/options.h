@@ -48,6 +48,7 @@ struct RecordOptions {
     source::EventSpec event;                     ///< What is sampled; time, unless asked.
     std::uint32_t max_stack = kDefaultMaxStack;  ///< Frames kept of a stack, 64 to 8192.
     collector::KernelFrames kernel = collector::KernelFrames::automatic;
+    bool off_cpu = false;                    ///< From outside: each wait is recorded, too.
     bool samples = true;                     ///< Else only what the program says is recorded.
     std::string trace;                       ///< Channels that are on, separated by commas.
     std::vector<std::string> unity_plugins;  ///< Paths, without a colon.

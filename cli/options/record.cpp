@@ -308,6 +308,11 @@ Result<void> check_words(const RecordOptions& options) {
             "--kernel is of sample attach and of -a, which look from outside: a command's samples "
             "have no kernel part");
     }
+    if (options.off_cpu) {
+        return refuse(
+            "--off-cpu is of sample attach and of -a, which look from outside: a command's waits "
+            "are recorded by --clock wall");
+    }
     if (options.command.empty() || options.command.front().empty()) {
         return refuse("no command to record: write sample [OPTIONS] -- COMMAND [ARGUMENTS]");
     }
@@ -386,6 +391,13 @@ void declare_kernel(OptionParser& parser, RecordOptions& options, const std::str
                  of_whom +
                      "Whether stacks have the kernel's part: auto (default),\n"
                      "where you may see it; on; or off");
+}
+
+void declare_off_cpu(OptionParser& parser, RecordOptions& options, const std::string& of_whom) {
+    parser.flag("--off-cpu", options.off_cpu,
+                of_whom +
+                    "Also record where threads wait, for how long,\n"
+                    "and who wakes them, by the kernel's switches; takes rights");
 }
 
 Result<void> check_targets(const AttachOptions& options) {
@@ -521,6 +533,7 @@ void declare(OptionParser& parser, RecordOptions& options) {
                 "Every process of the machine instead of a COMMAND, until --time\n"
                 "or Ctrl-C; root's to ask for");
     declare_kernel(parser, options, "With -a: ");
+    declare_off_cpu(parser, options, "With -a: ");
     declare_names(parser, options);
     declare_live(parser, options);
     parser.flag("--quiet", options.quiet, "No countdown and no summary");
@@ -547,6 +560,7 @@ void declare(OptionParser& parser, AttachOptions& options) {
                 "Also record the processes that it has started and starts, or\n"
                 "not (default)");
     declare_kernel(parser, record, "");
+    declare_off_cpu(parser, record, "");
     parser.flag("--wait", options.waits, "Wait until a process of that NAME appears");
     declare_output(parser, record);
     declare_depth(parser, record);

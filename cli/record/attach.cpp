@@ -188,13 +188,13 @@ Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, LiveData
 /// Makes of what was recorded, by `recorder` if it is ours, what is asked for. Returns the exit
 /// code.
 int conclude(const collector::Recorder* recorder, const attach::OutsideOutcome& outcome,
-             const RecordOptions& options, const std::string& path) {
+             const RecordOptions& options, const PreparedRecording& recording) {
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
     const FinishedRecording finished =
-        finish_recording(options, path, recorder, !outcome.failure, !options.quiet);
-    tell(finished, options, path);
+        finish_recording(options, recording, recorder, !outcome.failure, !options.quiet);
+    tell(finished, options, recording.path);
     return finished.errors.empty() && !outcome.failure ? kExitOk : kExitFailure;
 }
 
@@ -212,9 +212,9 @@ Result<int> run(const AttachOptions& asked) {
             sleeper->pid);
     }
     if (sleeper) {
-        SAMPLE_TRY(path, record_woken(*sleeper, options, signals.fd()));
+        SAMPLE_TRY(recording, record_woken(*sleeper, options, signals.fd()));
         signals.go_on();
-        return conclude(nullptr, {}, options, path);
+        return conclude(nullptr, {}, options, recording);
     }
     SAMPLE_TRY(live, LiveData::start(options));
     SAMPLE_TRY(begun, begin(asked, options, live.get(), countdown, signals.fd()));
@@ -229,7 +229,7 @@ Result<int> run(const AttachOptions& asked) {
                 ? fmt::format("process {} has ended, and the recording with it", begun.pids[0])
                 : "the processes have ended, and the recording with them");
     }
-    return conclude(&begun.session->recorder(), outcome, options, begun.prepared.path);
+    return conclude(&begun.session->recorder(), outcome, options, begun.prepared);
 }
 
 Result<int> record_machine(RecordOptions options) {
@@ -259,7 +259,7 @@ Result<int> record_machine(RecordOptions options) {
     countdown.clear();
     signals.go_on();
     LiveData::finish(live.get());
-    return conclude(&(*session)->recorder(), outcome, options, prepared.path);
+    return conclude(&(*session)->recorder(), outcome, options, prepared);
 }
 
 }  // namespace sample::cli

@@ -135,7 +135,7 @@ int run_collect(int fd) {
         session->release_root();
     }
     const bool is_good =
-        finish_recording(options, recording.path, &session->recorder(), !outcome.failure, false)
+        finish_recording(options, recording, &session->recorder(), !outcome.failure, false)
             .errors.empty() &&
         !outcome.failure;
     session->release_root();

@@ -119,7 +119,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    tell(finish_recording(options, prepared->path, &(*session)->recorder(), !outcome.failure,
+    tell(finish_recording(options, *prepared, &(*session)->recorder(), !outcome.failure,
                           !options.quiet),
          options, prepared->path);
     session->reset();

@@ -3,6 +3,7 @@
 #include "analysis/load_profile.h"
 #include "cli/output.h"
 #include "cli/refuse.h"
+#include "core/regular_file.h"
 #include "sampler/source/event_spec.h"
 
 #include <fcntl.h>
@@ -61,6 +62,12 @@ bool is_regular_file(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+Result<Fd> open_to_write(const std::string& path) {
+    Fd file = open_regular(path, O_WRONLY);
+    return file.is_open() ? Result<Fd>{std::move(file)}
+                          : unexpected(Error::from_errno("cannot open it"));
+}
+
 /// Whether any of the formats shows when samples were taken.
 callgraph::Times times_wanted(const std::vector<ExportRequest>& exports) {
     return std::any_of(exports.begin(), exports.end(),
@@ -105,10 +112,14 @@ std::string expand_pattern(const std::string& pattern, const std::string& execut
     return path;
 }
 
-void NewRecording::discard() const {
+bool NewRecording::is_replaced() const {
     struct stat info {};
-    if (!created.empty() && ::lstat(created.c_str(), &info) == 0 && info.st_dev == device &&
-        info.st_ino == inode) {
+    return !created.empty() && ::lstat(created.c_str(), &info) == 0 &&
+           (info.st_dev != device || info.st_ino != inode);
+}
+
+void NewRecording::discard() const {
+    if (!created.empty() && !is_replaced()) {
         ::unlink(created.c_str());
     }
 }
@@ -175,7 +186,8 @@ collector::SessionOptions session_options_of(const RecordOptions& options) {
     collector::SessionOptions session;
     session.frequency_hz = options.frequency_hz;
     session.source = options.source;
-    session.clock = options.clock;
+    session.clock = options.off_cpu ? trace::Clock::wall : options.clock;
+    session.off_cpu = options.off_cpu;
     session.event = options.event;
     session.max_stack = options.max_stack;
     session.kernel = options.kernel;
@@ -194,12 +206,21 @@ Result<void> check_event(const RecordOptions& options) {
                                       : source::check_event(options.event, options.source);
 }
 
-FinishedRecording finish_recording(const RecordOptions& options, const std::string& path,
+FinishedRecording finish_recording(const RecordOptions& options, const PreparedRecording& recording,
                                    const collector::Recorder* recorder, bool is_whole,
                                    bool is_shown) {
     FinishedRecording result;
+    const std::string& path = recording.path;
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
     if (!is_shown && !can_keep && options.exports.empty()) {
+        return result;
+    }
+    // Opened before it is looked at: what has its name when names are known may be another's.
+    Result<Fd> file = open_to_write(path);
+    if (recording.file.is_replaced()) {
+        result.errors.push_back({ErrorCode::system, 0,
+                                 path + " was replaced by another file while it was recorded: what "
+                                        "was recorded is gone with it"});
         return result;
     }
     const auto cache = analysis::user_cache(options.use_cache);
@@ -216,7 +237,8 @@ FinishedRecording finish_recording(const RecordOptions& options, const std::stri
         return result;
     }
     const auto keep = [&] {
-        return can_keep ? analysis::keep_names(path, *named, options.code ? &naming : nullptr)
+        return can_keep ? analysis::keep_names(std::move(file), path, *named,
+                                               options.code ? &naming : nullptr)
                         : Result<void>{};
     };
     // Beside each other, as far as a thread is to be had: somebody waits.

@@ -32,6 +32,8 @@ struct NewRecording {
     dev_t device = 0;
     ino_t inode = 0;
 
+    /// Whether another file has its name by now.
+    [[nodiscard]] bool is_replaced() const;
     /// Removes the file that was made, and nothing that has its name by now.
     void discard() const;
 };
@@ -76,9 +78,10 @@ struct FinishedRecording {
 
 /// After the session, whose `recorder` is (null: another process's): names the recording if it is
 /// to be shown, kept or exported, keeps the names in its file, as far as options ask for it and it
-/// `is_whole`, and writes every export that it can.
+/// `is_whole`, and writes every export that it can. Nothing of that if its file was replaced: what
+/// has its name is another session's.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
-                                                 const std::string& path,
+                                                 const PreparedRecording& recording,
                                                  const collector::Recorder* recorder, bool is_whole,
                                                  bool is_shown);
 

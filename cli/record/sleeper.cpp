@@ -1,7 +1,6 @@
 #include "cli/record/sleeper.h"
 
 #include "cli/output.h"
-#include "cli/record/recording.h"
 #include "cli/record/targets.h"
 #include "core/regular_file.h"
 #include "sampler/collector/control/control_socket.h"
@@ -63,7 +62,9 @@ Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, int to)
 }  // namespace
 
 Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int stop_fd) {
-    if (collector::find_sessions(::geteuid()).empty() || options.targets.size() != 1) {
+    // An agent does not see switches, and sleeps on.
+    if (options.record.off_cpu || collector::find_sessions(::geteuid()).empty() ||
+        options.targets.size() != 1) {
         return std::optional<Sleeper>{};
     }
     SAMPLE_TRY(pids, find_targets(options, stop_fd));
@@ -80,7 +81,7 @@ Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int st
                                  value_of(*status, "file"), *std::move(session)}};
 }
 
-Result<std::string> record_woken(Sleeper& sleeper, RecordOptions& options, int stop_fd) {
+Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options, int stop_fd) {
     SAMPLE_TRY(prepared, prepare_recording(options, program_of(sleeper.pid), sleeper.pid));
     std::string request = fmt::format("start freq={}", options.frequency_hz);
     if (options.time) {
@@ -103,7 +104,7 @@ Result<std::string> record_woken(Sleeper& sleeper, RecordOptions& options, int s
         prepared.file.discard();
         return unexpected(copied.error());
     }
-    return prepared.path;
+    return std::move(prepared);
 }
 
 }  // namespace sample::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/options/options.h"
+#include "cli/record/recording.h"
 #include "cli/session_client.h"
 #include "core/result.h"
 
@@ -27,8 +28,8 @@ struct Sleeper {
 
 /// Samples are taken until options.time is over, `stop_fd` is readable, somebody stops them, or the
 /// process ends. Then what the session has recorded so far is written to the file that `options`
-/// name. Returns its path. Errors: of the session; those of prepare_recording(); system.
-[[nodiscard]] Result<std::string> record_woken(Sleeper& sleeper, RecordOptions& options,
-                                               int stop_fd);
+/// name. Errors: of the session; those of prepare_recording(); system.
+[[nodiscard]] Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options,
+                                                     int stop_fd);
 
 }  // namespace sample::cli

@@ -88,9 +88,10 @@ Result<void> AttachSession::attach(pid_t pid) {
 
 void AttachSession::begin_thread(AttachedProcess& process, pid_t tid) {
     if (!process.has_thread(tid)) {
+        const std::uint64_t now = collector::monotonic_ns();
         process.start_thread(tid, collector::thread_name_of(process.pid(), tid),
-                             collector::thread_cpu_ns(process.pid(), tid),
-                             collector::monotonic_ns());
+                             collector::thread_cpu_ns(process.pid(), tid), now,
+                             ThreadSwitches::watched(now));
     }
 }
 
@@ -128,6 +129,27 @@ void AttachSession::on_sample(const StackSample& sample) {
     }
 }
 
+void AttachSession::on_leaving(const StackSample& sample) {
+    if (Watched* const watched = find(sample.pid); watched != nullptr) {
+        watched->process->add_leaving(sample);
+    }
+}
+
+void AttachSession::on_switch(const Switch& change) {
+    const std::optional<ModuleId> waker = take_waker(change);
+    if (Watched* const watched = find(change.pid); watched != nullptr) {
+        watched->process->add_switch(change, waker);
+    }
+}
+
+std::uint64_t AttachSession::lose_switches() {
+    std::uint64_t waits = 0;
+    for (auto& [pid, watched] : processes_) {
+        waits += watched.process->lose_switches();
+    }
+    return waits;
+}
+
 void AttachSession::on_new_code(const NewCode& code) {
     if (Watched* const watched = find(code.pid); watched != nullptr) {
         watched->process->add_code(mapping_of(code));
@@ -147,7 +169,7 @@ void AttachSession::on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t t
     if (!maker->process->has_thread(tid)) {
         std::string name = collector::thread_name_of(pid, tid);
         maker->process->start_thread(tid, name.empty() ? maker->process->name_of_thread(pid) : name,
-                                     0, time_ns);
+                                     0, time_ns, ThreadSwitches::made(time_ns));
     }
 }
 
@@ -163,7 +185,7 @@ void AttachSession::add_fork(Watched& parent, pid_t pid, std::uint64_t time_ns) 
     const std::string name = parent.process->name_of_thread(identity.parent);
     AttachedProcess& child = *add(std::move(identity), open_pidfd(pid), false).process;
     child.inherit(parent.process->code());
-    child.start_thread(pid, name, 0, time_ns);
+    child.start_thread(pid, name, 0, time_ns, ThreadSwitches::made(time_ns));
 }
 
 void AttachSession::on_end(pid_t pid, pid_t tid, std::uint64_t /*time_ns*/) {
@@ -196,7 +218,7 @@ void AttachSession::on_exec(pid_t pid, std::string_view name, std::uint64_t time
     }
     identity.carried_cpu_ns = before->process->accounted_cpu_ns();
     before->process = std::make_unique<AttachedProcess>(std::move(identity), around());
-    before->process->start_thread(pid, std::string{name}, 0, time_ns);
+    before->process->start_thread(pid, std::string{name}, 0, time_ns, ThreadSwitches{});
     before->process->read_mappings();
 }
 
@@ -231,6 +253,12 @@ void AttachSession::adapt_copies() {
     const collector::InFront in_front;
     watch().stop();
     drain(kMost);
+    const std::uint64_t stopped_ns = collector::monotonic_ns();
+    if (options().off_cpu) {
+        for (auto& [pid, watched] : processes_) {
+            watched.process->pause_watching();
+        }
+    }
     watch().begin_anew(*size);
     counts_ = ThreadCounts{period_ns()};  // new events begin with 0
     std::vector<pid_t> pids;
@@ -241,6 +269,11 @@ void AttachSession::adapt_copies() {
         unwatched_threads_ += find_threads(pid) ? 0 : 1;
         if (options().children) {
             attach_descendants(pid);
+        }
+    }
+    if (options().off_cpu) {
+        for (auto& [pid, watched] : processes_) {
+            watched.process->go_on_watching(stopped_ns);
         }
     }
 }

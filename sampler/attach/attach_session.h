@@ -43,6 +43,9 @@ private:
     AttachSession(collector::SessionOptions options, std::unique_ptr<trace::RecordSink> sink);
 
     void on_sample(const StackSample& sample) override;
+    void on_leaving(const StackSample& sample) override;
+    void on_switch(const Switch& change) override;
+    std::uint64_t lose_switches() override;
     void on_new_code(const NewCode& code) override;
     void on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t time_ns) override;
     void on_end(pid_t pid, pid_t tid, std::uint64_t time_ns) override;

@@ -125,25 +125,34 @@ void AttachedProcess::add_code(const collector::Mapping& code) {
 }
 
 void AttachedProcess::start_thread(pid_t tid, const std::string& name, std::uint64_t cpu_ns,
-                                   std::uint64_t time_ns) {
+                                   std::uint64_t time_ns, ThreadSwitches switches) {
     capture::ThreadRecord record;
     record.tid = static_cast<std::uint32_t>(tid);
     record.ticks = time_ns;
     record.cpu_ns = cpu_ns;
     name.copy(record.name.data(), record.name.size() - 1);
     account_.on_thread_start(writer_of(tid), record);
-    threads_[tid] = {make_memo(), name};
+    threads_[tid] = {make_memo(), name, switches, cpu_ns};
+    if (around_.sees_switches) {
+        around_.wakers.name(tid, name);
+    }
 }
 
 void AttachedProcess::end_thread(pid_t tid) {
     account_.on_thread_killed(writer_of(tid));
     threads_.erase(tid);
+    if (around_.sees_switches) {
+        around_.wakers.forget(tid);
+    }
 }
 
 void AttachedProcess::name_thread(pid_t tid, std::string_view name) {
     const auto thread = threads_.find(tid);
     if (thread != threads_.end() && thread->second.name != name) {
         thread->second.name = name;
+        if (around_.sees_switches) {
+            around_.wakers.name(tid, thread->second.name);
+        }
         account_.rename_threads({{static_cast<std::uint32_t>(tid), std::string{name}}});
     }
 }
@@ -153,15 +162,17 @@ std::string AttachedProcess::name_of_thread(pid_t tid) const {
     return thread == threads_.end() ? "" : thread->second.name;
 }
 
-AttachedProcess::ThreadState& AttachedProcess::thread_of(const StackSample& sample) {
-    const auto known = threads_.find(sample.tid);
+AttachedProcess::ThreadState& AttachedProcess::thread_of(pid_t tid, std::uint64_t time_ns) {
+    const auto known = threads_.find(tid);
     if (known != threads_.end()) {
         return known->second;
     }
-    // The record of its start was lost.
-    const std::string name = collector::thread_name_of(pid(), sample.tid);
-    start_thread(sample.tid, name.empty() ? name_of_thread(pid()) : name, 0, sample.time_ns);
-    return threads_[sample.tid];
+    // The record of its start was lost, or it was there before.
+    const std::string name = collector::thread_name_of(pid(), tid);
+    start_thread(tid, name.empty() ? name_of_thread(pid()) : name, 0, time_ns,
+                 around_.watched_since_ns ? ThreadSwitches::watched(*around_.watched_since_ns)
+                                          : ThreadSwitches{});
+    return threads_[tid];
 }
 
 void AttachedProcess::look_again(std::uint64_t time_ns) {
@@ -202,11 +213,9 @@ bool AttachedProcess::is_whole_with(const StackSample& sample, std::size_t bytes
            unwind::StopReason::root;
 }
 
-void AttachedProcess::add_sample(const StackSample& sample, std::uint64_t weight_ns) {
-    ThreadState& thread = thread_of(sample);
+collector::DrainedSample AttachedProcess::stack_of(const StackSample& sample, ThreadState& thread) {
     collector::DrainedSample drained;
     drained.ticks = sample.time_ns;
-    drained.weight_ns = weight_ns;
     if (sample.has_registers && thread.memo != nullptr) {
         walk(sample, thread, drained);
     } else {
@@ -220,7 +229,90 @@ void AttachedProcess::add_sample(const StackSample& sample, std::uint64_t weight
     }
     append_kernel_frames(sample, frames_);
     drained.frames = frames_;
+    return drained;
+}
+
+void AttachedProcess::add_sample(const StackSample& sample, std::uint64_t weight_ns) {
+    collector::DrainedSample drained = stack_of(sample, thread_of(sample.tid, sample.time_ns));
+    drained.weight_ns = weight_ns;
     account_.on_sample(writer_of(sample.tid), drained);
+}
+
+void AttachedProcess::add_leaving(const StackSample& sample) {
+    ThreadState& thread = thread_of(sample.tid, sample.time_ns);
+    thread.switches.leaving(account_.place_of(writer_of(sample.tid), stack_of(sample, thread)));
+}
+
+void AttachedProcess::end_switches(pid_t tid) {
+    if (const auto thread = threads_.find(tid); thread != threads_.end()) {
+        thread->second.switches.finish();
+    }
+}
+
+void AttachedProcess::add_switch(const Switch& change, std::optional<ModuleId> waker) {
+    ThreadSwitches& switches = thread_of(change.tid, change.time_ns).switches;
+    if (!change.is_in) {
+        switches.out(change.time_ns, change.is_preempted);
+    } else if (const std::optional<Wait> wait = switches.in(change.time_ns)) {
+        write_wait(change.tid, *wait, waker, change.time_ns);
+    }
+}
+
+void AttachedProcess::write_wait(pid_t tid, const Wait& wait, std::optional<ModuleId> waker,
+                                 std::uint64_t time_ns) {
+    const collector::Writer writer = writer_of(tid);
+    if (wait.is_for_processor) {
+        account_.add_wait(writer, collector::Pseudo::waits_for_processor, wait.ns, time_ns);
+    } else if (!wait.where) {
+        account_.add_wait(writer, collector::Pseudo::wait_not_seen, wait.ns, time_ns);
+    } else {
+        const NodeId woken = waker ? around_.recorder.node(*wait.where, *waker, 0) : *wait.where;
+        account_.add_wait(writer, woken.is_none() ? *wait.where : woken, wait.ns, time_ns);
+    }
+}
+
+std::uint64_t AttachedProcess::lose_switches() {
+    std::uint64_t waits = 0;
+    for (auto& [tid, thread] : threads_) {
+        waits += thread.switches.lose() ? 1 : 0;
+    }
+    return waits;
+}
+
+void AttachedProcess::pause_watching() {
+    for (auto& [tid, thread] : threads_) {
+        const std::uint64_t cpu_ns = collector::thread_cpu_ns(pid(), tid);
+        if (cpu_ns != thread.cpu_ns) {
+            thread.switches.has_run();
+        }
+        thread.cpu_ns = cpu_ns;
+    }
+}
+
+void AttachedProcess::go_on_watching(std::uint64_t since_ns) {
+    const std::uint64_t now = collector::monotonic_ns();
+    for (auto& [tid, thread] : threads_) {
+        const std::uint64_t cpu_ns = collector::thread_cpu_ns(pid(), tid);
+        if (thread.switches.is_away() && cpu_ns == thread.cpu_ns) {
+            continue;  // where it was
+        }
+        if (const auto wait = thread.switches.end(since_ns, true)) {
+            write_wait(tid, *wait, std::nullopt, since_ns);
+        }
+        thread.switches = ThreadSwitches::watched(now);
+        thread.cpu_ns = cpu_ns;
+    }
+}
+
+void AttachedProcess::end_waits() {
+    const std::uint64_t now = collector::monotonic_ns();
+    for (auto& [tid, thread] : threads_) {
+        const bool has_waited =
+            thread.cpu_ns != 0 && thread.cpu_ns == collector::thread_cpu_ns(pid(), tid);
+        if (const auto wait = thread.switches.end(now, has_waited)) {
+            write_wait(tid, *wait, std::nullopt, now);
+        }
+    }
 }
 
 void AttachedProcess::settle() {
@@ -237,6 +329,9 @@ void AttachedProcess::settle() {
 }
 
 void AttachedProcess::end(trace::ProcessEnd end, bool is_replaced) {
+    if (around_.sees_switches) {
+        end_waits();
+    }
     if (is_replaced || around_.believes_weights) {
         account_.settle(std::nullopt);
         account_.end(end, {account_.accounted_cpu_ns(), 0});

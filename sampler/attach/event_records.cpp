@@ -17,6 +17,11 @@ constexpr std::uint64_t kRegisterBits = 0xff01ff;
 constexpr std::array<std::uint8_t, unwind::Registers::kCount> kDwarfOrder{
     0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 
+// What the third word of a sample is, where there are several events: of switches and of the clock
+// PERF_SAMPLE_PERIOD, which is 1 of switches; of wakings PERF_SAMPLE_ADDR, as they have none.
+constexpr std::uint64_t kIsWaking = 0;
+constexpr std::uint64_t kIsLeaving = 1;
+
 /// Of a fork and of an end, which are laid out alike.
 struct Task {
     pid_t pid;
@@ -45,12 +50,10 @@ std::string_view text_in(std::span<const std::byte> bytes) {
     return {begin, static_cast<std::size_t>(std::find(begin, end, '\0') - begin)};
 }
 
-StackSample decode_sample(Fields fields, const EventWishes& wishes) {
-    StackSample sample;
-    sample.pid = take_id(fields);
-    sample.tid = take_id(fields);
-    sample.time_ns = fields.take<std::uint64_t>();
-    if (wishes.with_count) {
+/// Behind its thread, time, and what tells that it is a sample of this kind.
+StackSample decode_stack(StackSample sample, Fields fields, bool with_count,
+                         const EventWishes& wishes) {
+    if (with_count) {
         sample.counted_ns = fields.take<std::uint64_t>();
         static_cast<void>(fields.take<std::uint64_t>());  // for how long it was enabled
         static_cast<void>(fields.take<std::uint64_t>());  // and running
@@ -79,6 +82,47 @@ StackSample decode_sample(Fields fields, const EventWishes& wishes) {
         }
     }
     return sample;
+}
+
+/// Source: Linux include/linux/trace_events.h, trace_entry; include/trace/events/sched.h.
+Waking decode_waking(pid_t waker, Fields fields) {
+    constexpr std::uint8_t kInInterrupt = 0x08 | 0x10;  // TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ
+    static_cast<void>(fields.take<std::uint32_t>());    // how much follows
+    static_cast<void>(fields.take<std::uint16_t>());    // which tracepoint
+    const auto flags = fields.take<std::uint8_t>();
+    static_cast<void>(fields.take<std::uint8_t>());
+    static_cast<void>(take_id(fields));
+    constexpr int kWordsOfName = 2;
+    for (int word = 0; word < kWordsOfName; ++word) {
+        static_cast<void>(fields.take<std::uint64_t>());
+    }
+    return {take_id(fields), (flags & kInInterrupt) == 0 ? std::max(waker, 0) : 0};
+}
+
+void decode_sample(Fields fields, const EventWishes& wishes, std::size_t ring, EventSink& sink) {
+    StackSample sample;
+    sample.ring = ring;
+    sample.pid = take_id(fields);
+    sample.tid = take_id(fields);
+    sample.time_ns = fields.take<std::uint64_t>();
+    const auto which = wishes.with_switches ? fields.take<std::uint64_t>() : wishes.period_ns;
+    if (wishes.with_switches && which == kIsWaking) {
+        sink.on_waking(decode_waking(sample.tid, fields));
+    } else if (wishes.with_switches && which == kIsLeaving) {
+        sink.on_leaving(decode_stack(sample, fields, false, wishes));
+    } else {
+        sink.on_sample(decode_stack(sample, fields, wishes.with_count, wishes));
+    }
+}
+
+Switch decode_switch(Fields fields, std::uint16_t misc) {
+    Switch change;
+    change.pid = take_id(fields);
+    change.tid = take_id(fields);
+    change.time_ns = fields.take<std::uint64_t>();
+    change.is_in = (misc & PERF_RECORD_MISC_SWITCH_OUT) == 0;
+    change.is_preempted = (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+    return change;
 }
 
 NewCode decode_code(Fields fields) {
@@ -136,6 +180,9 @@ perf_event_attr attributes_of(const EventWishes& wishes) {
     if (wishes.with_count) {
         attributes.sample_type |= PERF_SAMPLE_READ;
     }
+    if (wishes.with_switches) {
+        attributes.sample_type |= PERF_SAMPLE_PERIOD;
+    }
     if (wishes.with_kernel_frames) {
         attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
         attributes.exclude_callchain_user = 1;
@@ -162,6 +209,37 @@ perf_event_attr attributes_of(const EventWishes& wishes) {
     return attributes;
 }
 
+perf_event_attr switch_attributes_of(const EventWishes& wishes) {
+    perf_event_attr attributes = attributes_of(wishes);
+    attributes.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attributes.sample_period = 1;
+    attributes.sample_type &= ~std::uint64_t{PERF_SAMPLE_READ};
+    attributes.context_switch = 1;
+    // The clock's event tells of these.
+    attributes.mmap = 0;
+    attributes.mmap2 = 0;
+    attributes.comm = 0;
+    attributes.comm_exec = 0;
+    attributes.task = 0;
+    return attributes;
+}
+
+perf_event_attr waking_attributes_of(const EventWishes& wishes, std::uint64_t id) {
+    perf_event_attr attributes = switch_attributes_of(wishes);
+    attributes.type = PERF_TYPE_TRACEPOINT;
+    attributes.config = id;
+    attributes.sample_type =
+        PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_RAW;
+    attributes.sample_regs_user = 0;
+    attributes.sample_stack_user = 0;
+    attributes.exclude_callchain_user = 0;
+    attributes.context_switch = 0;
+    attributes.inherit = 0;
+    attributes.inherit_thread = 0;
+    attributes.exclude_idle = 0;
+    return attributes;
+}
+
 std::uint64_t time_of(std::span<const std::byte> record) noexcept {
     // A sample's time follows its thread.
     return Fields{record}.take<perf_event_header>().type == PERF_RECORD_SAMPLE
@@ -174,12 +252,15 @@ void decode(std::span<const std::byte> record, const EventWishes& wishes, std::s
     Fields fields{record};
     const auto header = fields.take<perf_event_header>();
     switch (header.type) {
-        case PERF_RECORD_SAMPLE: {
-            StackSample sample = decode_sample(fields, wishes);
-            sample.ring = ring;
-            sink.on_sample(sample);
+        case PERF_RECORD_SAMPLE:
+            decode_sample(fields, wishes, ring, sink);
             break;
-        }
+        case PERF_RECORD_SWITCH_CPU_WIDE:
+            static_cast<void>(fields.take<std::uint64_t>());  // who comes, or has left
+            [[fallthrough]];
+        case PERF_RECORD_SWITCH:
+            sink.on_switch(decode_switch(fields, header.misc));
+            break;
         case PERF_RECORD_MMAP2:
             sink.on_new_code(decode_code(fields));
             break;

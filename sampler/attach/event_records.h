@@ -34,6 +34,21 @@ struct StackSample {
     bool is_cut_off = false;  ///< The copy is as long as it may be: the stack may be longer.
 };
 
+/// A thread that leaves its processor, or gets one.
+struct Switch {
+    pid_t pid = 0;
+    pid_t tid = 0;
+    std::uint64_t time_ns = 0;
+    bool is_in = false;
+    bool is_preempted = false;  ///< On its way out: it could have run on.
+};
+
+/// A thread that makes another one ready to run.
+struct Waking {
+    pid_t woken = 0;  ///< As the outermost pid namespace has it.
+    pid_t waker = 0;  ///< 0: nobody, as an interrupt did it.
+};
+
 /// Puts the kernel's frames behind `frames`, FrameAddress bits, the root first.
 void append_kernel_frames(const StackSample& sample, std::vector<std::uint64_t>& frames);
 
@@ -55,6 +70,11 @@ public:
 
     /// `sample` is valid until the return.
     virtual void on_sample(const StackSample& sample) = 0;
+    /// The thread leaves its processor there: the next that comes of it is on_switch(). As
+    /// on_sample(); this and the next two only with EventWishes::with_switches.
+    virtual void on_leaving(const StackSample& /*sample*/) {}
+    virtual void on_switch(const Switch& /*change*/) {}
+    virtual void on_waking(const Waking& /*waking*/) {}
     virtual void on_new_code(const NewCode& code) = 0;
     /// A thread of `pid` began; where `parent` is another process, that one has forked.
     virtual void on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t time_ns) = 0;
@@ -75,9 +95,15 @@ struct EventWishes {
     bool of_machine = false;          ///< One event for all that a CPU does, but for being idle.
     bool with_children = false;       ///< Processes that are forked are watched, too.
     bool with_count = true;           ///< Samples tell StackSample::counted_ns: Linux 6.12.
+    bool with_switches = false;       ///< Other events tell of switches, and wakings, too.
 };
 
 [[nodiscard]] perf_event_attr attributes_of(const EventWishes& wishes);
+/// Of the event that tells of each switch. Its sample, with the stack that is left, comes before
+/// the record of the switch. Source: Linux kernel/sched/core.c, prepare_task_switch().
+[[nodiscard]] perf_event_attr switch_attributes_of(const EventWishes& wishes);
+/// Of the tracepoint sched:sched_waking, whose number is `id`.
+[[nodiscard]] perf_event_attr waking_attributes_of(const EventWishes& wishes, std::uint64_t id);
 
 /// When the record was written, CLOCK_MONOTONIC.
 [[nodiscard]] std::uint64_t time_of(std::span<const std::byte> record) noexcept;

@@ -7,6 +7,8 @@
 // opened.
 // A watched process is not stopped, gets no signal and no code, and can't tell that it is watched,
 // but for the time that copying its stacks takes.
+// With switches, there is one more event beside each of these, and where the kernel lets us one a
+// CPU for wakings, whoever wakes: they write into the same rings.
 // Source: perf_event_open(2), inherit; Linux kernel/events/core.c, perf_mmap(): "Don't allow mmap()
 // of inherited per-task counters".
 #pragma once
@@ -42,13 +44,14 @@ public:
     /// So many bytes of a stack are copied at most.
     static constexpr std::uint32_t kMostStackBytes = 32768;
 
-    EventWatch(std::uint64_t period_ns, Watching whom, collector::KernelFrames kernel);
+    EventWatch(std::uint64_t period_ns, Watching whom, collector::KernelFrames kernel,
+               bool with_switches);
 
     /// Watches a thread, and all that it makes from now on. One that has ended meanwhile is no
     /// error, unless it is the first.
     /// Errors: system, with the errno of perf_event_open (EACCES, EPERM: refused; EMFILE: no more
     /// descriptors) or of the rings' mmap; permission, saying what to do: the kernel's frames are
-    /// wanted, and this user may not see them.
+    /// wanted, or switches, and this user may not see them.
     [[nodiscard]] Result<void> watch(pid_t tid);
     /// Watches the whole machine. Errors: as of watch().
     [[nodiscard]] Result<void> watch_machine() { return begin(kEveryThread); }
@@ -68,6 +71,9 @@ public:
     /// Time inside the kernel is not sampled: this user may not.
     [[nodiscard]] bool excludes_kernel() const { return wishes_.exclude_kernel; }
 
+    /// Wakings are told.
+    [[nodiscard]] bool tells_wakings() const { return !waking_events_.empty(); }
+
     /// How long rings may be left alone, so that they do not fill up.
     [[nodiscard]] int drain_ms() const;
     /// Hands out, in the order of time, what was written before `until`, by CLOCK_MONOTONIC. A
@@ -85,6 +91,13 @@ private:
         std::size_t ring;  ///< Of rings_.
     };
     Fd open(pid_t tid, int cpu);
+    /// Whether what is wished for beside samples may be seen.
+    [[nodiscard]] Result<void> check_rights() const;
+    /// One that has ended, or a CPU that is off, is no error.
+    Result<void> watch_on(const Cpu& cpu, pid_t tid);
+    Result<void> watch_switches(pid_t tid, const Cpu& cpu);
+    /// Does nothing where this user may not.
+    void watch_wakings();
     /// Finds out what this user may do, and makes the rings.
     Result<void> begin(pid_t tid);
     Result<void> make_rings(pid_t tid);
@@ -93,6 +106,8 @@ private:
     collector::KernelFrames kernel_;
     std::vector<Cpu> cpus_;
     std::vector<Fd> events_;                         ///< First those of the rings, one each.
+    std::vector<Fd> switch_events_;                  ///< One beside each, if these are watched.
+    std::vector<Fd> waking_events_;                  ///< One a CPU.
     collector::EventTimes past_;                     ///< Of those that are closed.
     std::vector<std::unique_ptr<EventRing>> rings_;  ///< Go before the events.
     std::unordered_set<pid_t> known_;

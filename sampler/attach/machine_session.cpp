@@ -51,6 +51,7 @@ Result<std::unique_ptr<MachineSession>> MachineSession::create(
         return unexpected(explain(watched.error()));
     }
     session->recording().begin(trace::kAttachSource, "");
+    session->around().watched_since_ns = collector::monotonic_ns();
     return session;
 }
 
@@ -97,7 +98,22 @@ void MachineSession::write(pid_t pid, Known& known, std::uint64_t time_ns) {
     for (const collector::Mapping& mapping : known.code) {
         known.process->add_code(mapping);
     }
-    known.process->start_thread(pid, known.name, 0, time_ns);
+    // Of one that was there before, it is not known when this thread began.
+    ThreadSwitches switches;
+    if (known.born_ns != 0) {
+        switches = ThreadSwitches::made(known.born_ns);
+    } else if (around().watched_since_ns) {
+        switches = ThreadSwitches::watched(*around().watched_since_ns);
+    }
+    known.process->start_thread(pid, known.name, 0, time_ns, switches);
+}
+
+AttachedProcess& MachineSession::process_of(pid_t pid, std::uint64_t time_ns) {
+    Known& of = known_process(pid);
+    if (of.process == nullptr) {
+        write(pid, of, time_ns);
+    }
+    return *of.process;
 }
 
 void MachineSession::end(Known& known, trace::EndKind kind) {
@@ -113,14 +129,33 @@ void MachineSession::end(Known& known, trace::EndKind kind) {
 void MachineSession::on_sample(const StackSample& sample) {
     // Of one that is about to be gone the kernel no longer tells which it is.
     const pid_t pid = std::max(sample.pid, 0);
-    Known& of = known_process(pid);
-    if (of.process == nullptr) {
-        write(pid, of, sample.time_ns);
-    }
+    AttachedProcess& process = process_of(pid, sample.time_ns);
     count_sample();
     whole_ns_ += period_ns();
     own_ns_ += pid == ::getpid() ? period_ns() : 0;
-    of.process->add_sample(sample, period_ns());
+    process.add_sample(sample, period_ns());
+}
+
+void MachineSession::on_leaving(const StackSample& sample) {
+    // A processor that has nothing to do is no thread, and one that has ended has no number.
+    if (sample.tid > 0 && sample.pid > 0) {
+        process_of(sample.pid, sample.time_ns).add_leaving(sample);
+    }
+}
+
+void MachineSession::on_switch(const Switch& change) {
+    const std::optional<ModuleId> waker = take_waker(change);
+    if (change.tid > 0 && change.pid > 0) {
+        process_of(change.pid, change.time_ns).add_switch(change, waker);
+    }
+}
+
+std::uint64_t MachineSession::lose_switches() {
+    std::uint64_t waits = 0;
+    for (auto& [pid, of] : processes_) {
+        waits += of.process == nullptr ? 0 : of.process->lose_switches();
+    }
+    return waits;
 }
 
 void MachineSession::on_new_code(const NewCode& code) {
@@ -150,13 +185,17 @@ void MachineSession::on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t 
             0) {
             end_thread({pid, tid});  // the number was another one's
         }
+        if (options().off_cpu) {
+            static_cast<void>(process_of(pid, time_ns));  // its start is told only once
+        }
         if (maker.process != nullptr && !maker.process->has_thread(tid)) {
-            maker.process->start_thread(tid, maker.name, 0, time_ns);
+            maker.process->start_thread(tid, maker.name, 0, time_ns, ThreadSwitches::made(time_ns));
         }
         return;
     }
     Known child;
     child.parent = parent;
+    child.born_ns = time_ns;
     child.name = maker.name;
     child.executable = maker.executable;
     child.code = maker.code;
@@ -172,6 +211,9 @@ void MachineSession::on_end(pid_t pid, pid_t tid, std::uint64_t /*time_ns*/) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) {
         return;
+    }
+    if (found->second.process != nullptr) {
+        found->second.process->end_switches(tid);
     }
     if (tid == pid) {
         if (!std::exchange(found->second.has_ended, true)) {
@@ -203,12 +245,13 @@ void MachineSession::on_name(pid_t pid, pid_t tid, std::string_view name) {
     }
 }
 
-void MachineSession::on_exec(pid_t pid, std::string_view name, std::uint64_t /*time_ns*/) {
+void MachineSession::on_exec(pid_t pid, std::string_view name, std::uint64_t time_ns) {
     Known& of = known_process(pid);
     end(of, trace::EndKind::replaced);
     of.name = name;
     of.executable.clear();
     of.code.clear();
+    of.born_ns = time_ns;
     of.is_kernel_thread = false;
     // If another thread than the first one has called it, that one's end came before.
     std::erase(ended_, pid);

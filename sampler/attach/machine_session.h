@@ -40,6 +40,7 @@ private:
         std::string executable;  ///< Empty behind an exec, until its code is mapped.
         std::vector<collector::Mapping> code;
         std::shared_ptr<const FileRights> rights;
+        std::uint64_t born_ns = 0;  ///< When it was forked, or its program began; 0: before all.
         bool is_kernel_thread = false;
         bool has_ended = false;                    ///< Its first thread has,
         bool is_over = false;                      ///< and that was a while ago.
@@ -51,6 +52,9 @@ private:
     MachineSession(collector::SessionOptions options, std::unique_ptr<trace::RecordSink> sink);
 
     void on_sample(const StackSample& sample) override;
+    void on_leaving(const StackSample& sample) override;
+    void on_switch(const Switch& change) override;
+    std::uint64_t lose_switches() override;
     void on_new_code(const NewCode& code) override;
     void on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t time_ns) override;
     void on_end(pid_t pid, pid_t tid, std::uint64_t time_ns) override;
@@ -67,6 +71,8 @@ private:
     Known& known_process(pid_t pid);
     static Known met(pid_t pid);
     void write(pid_t pid, Known& known, std::uint64_t time_ns);
+    /// Which is written, if need be.
+    AttachedProcess& process_of(pid_t pid, std::uint64_t time_ns);
     void end(Known& known, trace::EndKind kind);
     /// Does nothing if it is not known.
     void end_thread(const Thread& thread);

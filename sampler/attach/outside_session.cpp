@@ -33,10 +33,32 @@ OutsideSession::OutsideSession(collector::SessionOptions options,
       whom_{whom},
       watch_{expiry_period(options_),
              whom == Watching::threads && options_.children ? Watching::families : whom,
-             options_.kernel},
+             options_.kernel, options_.off_cpu},
       throttling_{static_cast<std::uint32_t>(kNsPerSecond / expiry_period(options_))} {
     around_.max_depth = options_.max_stack;
     around_.sampling.period_ns = expiry_period(options_);
+    around_.sees_switches = options_.off_cpu;
+}
+
+void OutsideSession::on_lost(std::uint64_t records) {
+    lost_ += records;
+    recorder_.sink().lost(records);
+    if (options_.off_cpu) {
+        around_.watched_since_ns.reset();
+        lost_waits_ += lose_switches();
+        wakers_.clear();
+    }
+}
+
+void OutsideSession::on_waking(const Waking& waking) {
+    if (recorder_.has_begun() && (is_of_machine() || watch_.knows(waking.woken))) {
+        wakers_[waking.woken] = around_.wakers.frame_of(waking.waker);
+    }
+}
+
+std::optional<ModuleId> OutsideSession::take_waker(const Switch& change) {
+    const auto waker = wakers_.extract(change.tid);
+    return waker.empty() ? std::nullopt : std::optional{waker.mapped()};
 }
 
 void OutsideSession::drain(std::uint64_t until) {
@@ -70,6 +92,7 @@ OutsideOutcome OutsideSession::run() {
         }
         if (is_second) {
             throttling_.look();
+            around_.wakers.look_again();
         }
         drain(collector::monotonic_ns() - kSettleNs);
         housekeeping(is_second);
@@ -108,6 +131,15 @@ std::string OutsideSession::note() {
             " samples were lost, as sample did not get to read them in time: a lower --freq makes "
             "fewer; their time is in " +
             (is_of_machine() ? "no figure" : "[not sampled]"));
+    }
+    if (lost_waits_ != 0) {
+        add(std::to_string(lost_waits_) +
+            " waits are in no figure, as records of their beginnings or ends may be among those "
+            "that were lost");
+    }
+    if (options_.off_cpu && !watch_.tells_wakings()) {
+        add("who woke the threads that slept is not recorded: it takes root, a tracefs in "
+            "/sys/kernel/tracing, and no pid namespace");
     }
     if (watch_.excludes_kernel()) {
         add("time inside the kernel is measured, but not sampled, as kernel.perf_event_paranoid "

@@ -11,10 +11,13 @@
 #include "sampler/collector/recorder.h"
 #include "sampler/collector/session_options.h"
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,10 +46,12 @@ protected:
     OutsideSession(collector::SessionOptions options, std::unique_ptr<trace::RecordSink> sink,
                    Watching whom);
 
-    void on_lost(std::uint64_t records) override {
-        lost_ += records;
-        recorder_.sink().lost(records);
-    }
+    void on_lost(std::uint64_t records) override;
+    void on_waking(const Waking& waking) override;
+    /// Records were lost: of all threads. How many waits are in no figure for that.
+    [[nodiscard]] virtual std::uint64_t lose_switches() = 0;
+    /// The frame of who woke the thread that gets a processor, if that is known; forgets it.
+    [[nodiscard]] std::optional<ModuleId> take_waker(const Switch& change);
 
     /// Behind each drain; `is_second`: about once a second.
     virtual void housekeeping(bool is_second) = 0;
@@ -86,6 +91,8 @@ private:
     EventWatch watch_;
     collector::ThrottleWatch throttling_;
     std::uint64_t samples_ = 0;
+    std::unordered_map<pid_t, ModuleId> wakers_;  ///< Of threads that have not run since.
+    std::uint64_t lost_waits_ = 0;
     std::uint64_t lost_ = 0;
     std::uint64_t told_lost_ = 0;
     bool over_ = false;

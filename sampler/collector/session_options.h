@@ -31,7 +31,8 @@ struct SessionOptions {
     source::EventSpec event;  ///< Other than the default: by the sources sigtrap and perf alone.
     std::uint32_t max_stack = capture::kMaxDepth;  ///< Frames kept of a stack.
     KernelFrames kernel = KernelFrames::automatic;
-    bool samples = true;  ///< False: only what programs say is recorded.
+    bool off_cpu = false;  ///< From outside: each wait is recorded, by the kernel's switches.
+    bool samples = true;   ///< False: only what programs say is recorded.
     /// Of what programs say: that are on at first, separated by commas; empty: nobody asks.
     std::string channels;
     bool children = true;

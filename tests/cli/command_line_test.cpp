@@ -224,6 +224,12 @@ TEST(Record, takes_an_event) {
     EXPECT_NE(parse_as<Text>({"--event", "help"}).text.find("context-switches"), std::string::npos);
 }
 
+TEST(Record, a_command_has_no_switches) {
+    expect_refusal({"--off-cpu", "app"}, "--clock wall");
+    EXPECT_TRUE(parse_as<RecordOptions>({"record", "-a", "--off-cpu"}).off_cpu);
+    EXPECT_TRUE(parse_as<AttachOptions>({"attach", "--off-cpu", "1"}).record.off_cpu);
+}
+
 TEST(Record, refuses_what_an_event_cannot_have) {
     expect_refusal({"--event", "bogus", "app"}, "--event help");
     expect_refusal({"--event", "page-faults", "--freq", "1k", "app"}, "page-faults:PERIOD");

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -40,6 +42,25 @@ protected:
         EXPECT_NE(text.find("app+0x"), std::string::npos) << text;
     }
 };
+
+TEST_F(KeptNames, go_to_no_other_recording_that_has_the_name_by_now) {
+    const fs::path other = file("other.utrace");
+    ASSERT_EQ(sample({"--quiet", "--no-symbols", "-o", other, "--", target("three_leaves"), "0.05"})
+                  .exit_code,
+              0);
+    const auto bytes_of = [](const fs::path& path) {
+        std::ifstream in{path, std::ios::binary};
+        return std::string{std::istreambuf_iterator<char>{in}, {}};
+    };
+    const std::string before = bytes_of(other);
+    const std::string replaces = target("three_leaves") + " 0.05 >/dev/null; rm " +
+                                 recording().string() + "; mv " + other.string() + " " +
+                                 recording().string();
+    const Outcome outcome = record({"/bin/sh", "-c", replaces});
+    EXPECT_NE(outcome.err.find("was replaced"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_TRUE(bytes_of(recording()) == before) << "another recording was written to";
+}
 
 TEST_F(KeptNames, travel_with_the_recording) {
     copy_app();

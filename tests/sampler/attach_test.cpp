@@ -58,6 +58,20 @@ public:
     explicit Watcher(Seen& seen) : seen_{seen} {}
 
     void on_sample(const StackSample& sample) override { seen_.last = sample; }
+    void on_leaving(const StackSample& sample) override {
+        seen_.last = sample;
+        seen_.text = "leaving";
+    }
+    void on_switch(const Switch& change) override {
+        seen_.text = std::to_string(change.pid) + "/" + std::to_string(change.tid) +
+                     (change.is_in          ? " in"
+                      : change.is_preempted ? " out, ready"
+                                            : " out");
+        seen_.number = change.time_ns;
+    }
+    void on_waking(const Waking& waking) override {
+        seen_.text = std::to_string(waking.woken) + " by " + std::to_string(waking.waker);
+    }
     void on_new_code(const NewCode& code) override {
         seen_.text = "code " + std::string{code.path} + " of " + std::to_string(code.pid);
         seen_.number = code.start;
@@ -156,6 +170,58 @@ TEST(EventRecords, tell_the_kernels_part_behind_the_programs) {
     cut_off.put(std::uint32_t{10}).put(std::uint32_t{11}).put(std::uint64_t{5000});
     EXPECT_EQ(kernel_frames_in(cut_off.put(std::uint64_t{2}).put(kLeaf)),
               std::vector<std::uint64_t>{1});
+}
+
+constexpr EventWishes kWithSwitches{
+    .period_ns = 1'000'000, .with_count = false, .with_switches = true};
+
+/// Whose third word is `which`.
+Record stack_record(std::uint64_t which) {
+    Record record{PERF_RECORD_SAMPLE};
+    record.put(std::uint32_t{10}).put(std::uint32_t{11}).put(std::uint64_t{5000}).put(which);
+    record.put(std::uint64_t{PERF_SAMPLE_REGS_ABI_64});
+    for (std::uint64_t reg = 0; reg < kRegisters; ++reg) {
+        record.put(100 + reg);
+    }
+    return record.put(std::uint64_t{0});
+}
+
+TEST(EventRecords, tell_a_stack_that_is_left_from_a_sample) {
+    const Seen left = decoded(stack_record(1).bytes(), kWithSwitches);
+    EXPECT_EQ(left.text, "leaving");
+    EXPECT_EQ(left.last.tid, 11);
+    EXPECT_EQ(left.last.registers.pc(), 108U);
+    const Seen sampled = decoded(stack_record(1'000'000).bytes(), kWithSwitches);
+    EXPECT_EQ(sampled.text, "");
+    EXPECT_EQ(sampled.last.registers.pc(), 108U);
+}
+
+TEST(EventRecords, tell_switches) {
+    Record in{PERF_RECORD_SWITCH};
+    EXPECT_EQ(decoded(in.put_end(10, 11, 90)).text, "10/11 in");
+    EXPECT_EQ(decoded(in).number, 90U);
+    EXPECT_EQ(time_of(in.bytes()), 90U);
+    Record out{PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT};
+    EXPECT_EQ(decoded(out.put_end(10, 11, 91)).text, "10/11 out");
+    Record preempted{PERF_RECORD_SWITCH_CPU_WIDE,
+                     PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT};
+    preempted.put(std::uint32_t{1}).put(std::uint32_t{2}).put_end(10, 11, 92);
+    EXPECT_EQ(decoded(preempted).text, "10/11 out, ready");
+}
+
+std::string waking_by(std::uint8_t flags) {
+    Record record{PERF_RECORD_SAMPLE};
+    record.put(std::uint32_t{10}).put(std::uint32_t{11}).put(std::uint64_t{5000});
+    record.put(std::uint64_t{0}).put(std::uint32_t{36}).put(std::uint16_t{375}).put(flags);
+    record.put(std::uint8_t{0}).put(std::uint32_t{11}).put(std::uint64_t{0}).put(std::uint64_t{0});
+    record.put(std::uint32_t{77}).put(std::uint32_t{120}).put(std::uint32_t{1});
+    return decoded(record.bytes(), kWithSwitches).text;
+}
+
+TEST(EventRecords, tell_who_wakes_whom) {
+    EXPECT_EQ(waking_by(0x01), "77 by 11");
+    EXPECT_EQ(waking_by(0x08), "77 by 0") << "an interrupt";
+    EXPECT_EQ(waking_by(0x10), "77 by 0") << "its second half";
 }
 
 TEST(EventRecords, tell_that_a_copy_is_full) {

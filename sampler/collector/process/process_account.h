@@ -121,6 +121,13 @@ public:
 
     [[nodiscard]] const ProcessIdentity& identity() const { return identity_; }
 
+    /// Where the thread of `writer` is.
+    [[nodiscard]] NodeId place_of(const Writer& writer, const DrainedSample& sample);
+    /// It has waited there, for so long, until `time_ns`.
+    void add_wait(const Writer& writer, NodeId where, std::uint64_t ns, std::uint64_t time_ns);
+    /// The same of one whose stack is not known.
+    void add_wait(const Writer& writer, Pseudo what, std::uint64_t ns, std::uint64_t time_ns);
+
     void on_sample(const Writer& writer, const DrainedSample& sample) override;
     void on_thread_start(const Writer& writer, const capture::ThreadRecord& record) override;
     void on_thread_end(const Writer& writer, const capture::ThreadRecord& record) override;

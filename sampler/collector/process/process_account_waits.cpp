@@ -73,6 +73,20 @@ void ProcessAccount::on_wait(const Writer& writer, const DrainedWait& wait) {
     }
 }
 
+NodeId ProcessAccount::place_of(const Writer& writer, const DrainedSample& sample) {
+    return stacks_.node_of(thread_of(writer, sample.ticks).stack, sample);
+}
+
+void ProcessAccount::add_wait(const Writer& writer, NodeId where, std::uint64_t ns,
+                              std::uint64_t time_ns) {
+    record_wait(thread_of(writer, time_ns), where, ns, time_ns);
+}
+
+void ProcessAccount::add_wait(const Writer& writer, Pseudo what, std::uint64_t ns,
+                              std::uint64_t time_ns) {
+    book_wait(thread_of(writer, time_ns), what, ns, time_ns);
+}
+
 void ProcessAccount::record_wait(const ThreadState& thread, NodeId where, std::uint64_t ns,
                                  std::uint64_t time_ns) {
     if (const std::uint64_t most = recorder_.most_of_thread(time_ns);
