@@ -41,8 +41,8 @@ protected:
 TEST_F(Diff, finds_the_function_that_became_slower_in_the_next_version) {
     record_as("a", "steps", "1");
     record_as("b", "steps_slower", "1");
-    // Its share grows from 0.33 to 0.39 of 10,000 samples: nine standard deviations, of which the
-    // interval takes three. The others lose what it gains.
+    // Its share grows from a third to a half of 10,000 samples: 24 standard deviations, of which
+    // the interval takes three. The others lose what it gains.
     const Outcome outcome = diff("a", "b", {"--normalize", "--fail-above", "1%", "--json"});
     EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
     EXPECT_NE(outcome.err.find("step_two"), std::string::npos) << outcome.err;
@@ -65,7 +65,8 @@ TEST_F(Diff, several_recordings_a_side_find_it_by_a_function_that_did_not_change
         after.push_back(file(std::string{"b"} + run));
     }
     words.insert(words.end(), after.begin(), after.end());
-    // 1.3 instead of 1.0, each of some 5,000 samples a side: nine standard deviations.
+    // 2 instead of 1, each of some 5,000 samples a side: 20 standard deviations. Three runs tell
+    // their spread so badly that an interval takes five of them once in a thousand times.
     const Outcome outcome = sample(words);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const auto found = nlohmann::json::parse(outcome.out);

@@ -1,5 +1,5 @@
 // Three steps that do the same work; in the program's next versions, steps_slower and
-// steps_little_slower, the second does 1.3 and 1.1 times as much.
+// steps_little_slower, the second does twice and 1.1 times as much.
 //
 //     steps SECONDS | --rounds N
 //
