@@ -42,7 +42,7 @@ public:
             dup2(file, STDOUT_FILENO);
             dup2(file, STDERR_FILENO);
             setpgid(0, 0);
-            execv(arguments[0], arguments.data());
+            execvp(arguments[0], arguments.data());
             _exit(127);
         }
     }

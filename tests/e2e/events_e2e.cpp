@@ -1,6 +1,7 @@
 // What --event counts, against a target that says how often each event happened.
 #include "kernel_setting.h"
 #include "session.h"
+#include "tracefs.h"
 
 #include <unistd.h>
 
@@ -26,27 +27,6 @@ protected:
                       event,         "--",      target("faults")};
         line.insert(line.end(), words.begin(), words.end());
         return run_here(with_tracefs(line));
-    }
-    /// Runs `line` in a mount namespace of its own, where tracefs is mounted if this machine has
-    /// not mounted it already. Root alone may.
-    [[nodiscard]] static Words with_tracefs(const Words& line) {
-        // What unshare does by itself, to make all mounts private, fails in a chroot whose root is
-        // no mount point. Those below /sys will do: tracefs is not to be seen outside.
-        const std::string mount =
-            "test -d /sys/kernel/tracing/events || "
-            "{ mount --make-rprivate /sys && mount -t tracefs none /sys/kernel/tracing; }";
-        Words whole = {"unshare", "--mount", "--propagation",           "unchanged",
-                       "sh",      "-c",      mount + " && exec \"$@\"", "sh"};
-        whole.insert(whole.end(), line.begin(), line.end());
-        return whole;
-    }
-    /// Empty, or why this machine shows no tracepoints.
-    [[nodiscard]] static std::string no_tracefs() {
-        if (::geteuid() != 0) {
-            return "only root can mount tracefs";
-        }
-        const Outcome tried = run(with_tracefs({"true"}));
-        return tried.exit_code == 0 ? "" : "tracefs cannot be mounted: " + tried.err;
     }
 };
 

@@ -3,6 +3,7 @@
 #include "beside.h"
 #include "edges.h"
 #include "kernel_setting.h"
+#include "tracefs.h"
 
 #include <iostream>
 
@@ -50,7 +51,7 @@ protected:
         Words words{sample_path(), "attach", "--quiet", "--off-cpu", "-o", recording()};
         words.insert(words.end(), options.begin(), options.end());
         words.push_back(program->pid());
-        record_whole(*program, words, file("err"));
+        record_whole(*program, no_tracefs().empty() ? with_tracefs(words) : words, file("err"));
         return program->out();
     }
 };
@@ -88,9 +89,8 @@ TEST_F(AttachOffCpu, a_thread_that_is_put_off_does_not_sleep) {
 }
 
 TEST_F(AttachOffCpu, a_sleep_names_who_has_ended_it) {
-    if (access("/sys/kernel/tracing/events/sched/sched_waking/id", R_OK) != 0 &&
-        access("/sys/kernel/debug/tracing/events/sched/sched_waking/id", R_OK) != 0) {
-        GTEST_SKIP() << "there is no tracefs here";
+    if (const std::string reason = no_tracefs(); !reason.empty()) {
+        GTEST_SKIP() << reason;
     }
     const std::string out = record_naps({"--kernel", "off"});
     const Recording seen{recording()};
