@@ -102,8 +102,11 @@ def lockstep_default(bench, table):
             os.replace(seen.path, kept)
             if before:
                 said = json.loads(bench.sample("diff", "--json", before, "--", kept))
-                differences += any(one["self"]["verdict"] in ("worse", "better")
-                                   for one in said["functions"])
+                called = ["%s by %.1f ms" % (one["name"], one["self"]["delta"] / 1000) for one in said["functions"]
+                          if one["self"]["verdict"] in ("worse", "better")]
+                if called:
+                    note("  called different: " + ", ".join(called))
+                differences += bool(called)
             before = kept
     off = max(deviations)
     table.row(bench.named("two halves in step, at the default: the worst"), "%.2f points off" % off,
