@@ -142,8 +142,9 @@ void signals() {
 }
 
 int plugins(const char* library) {
-    // Long enough for whoever looks at the process's mappings from outside.
-    constexpr timespec kAWhile{0, 100'000'000};
+    // Long enough for whoever looks at the process's mappings from outside, some 50 ms later, and
+    // has to be given a processor for that.
+    constexpr timespec kAWhile{0, 500'000'000};
     for (int i = 0; i < 5; ++i) {
         void* const handle = ::dlopen(library, RTLD_NOW);
         if (handle == nullptr) {
