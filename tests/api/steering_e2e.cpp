@@ -145,7 +145,7 @@ assert load_agent(sys.argv[1]) is Result.SIGNAL_IN_USE
 signal.signal(signal.SIGURG, signal.SIG_DFL)
 assert load_agent(sys.argv[1]) and load_agent(sys.argv[1]), 'not loaded'
 assert profiler.start(10000), profiler.problem
-for i in range(3_000_000):
+for i in range(10_000_000):
     pass
 assert profiler.stop()
 print(len(profiler.data().functions) > 0)
@@ -162,7 +162,7 @@ TEST_F(Steering, works_from_python) {
         sample({"--quiet", "--freq", "1k", "-o", recording(), "--", SAMPLE_PYTHON, "-B", "-c", R"(
 from sample_profiler import Profiler, profile
 def work():
-    for i in range(3_000_000):
+    for i in range(10_000_000):
         pass
 Profiler().stop()
 with profile(freq=10000) as p:

@@ -136,7 +136,7 @@ void LiveSession::SetUp() {
     ASSERT_EQ(::pipe2(in.data(), O_CLOEXEC), 0);
     ASSERT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
     const std::string script =
-        R"(echo "$SAMPLE_SESSION"; echo $$; read word; exec ")" + target("three_leaves") + "\" 0.1";
+        R"(echo "$SAMPLE_SESSION"; echo $$; read word; exec ")" + target("three_leaves") + "\" 0.2";
     const std::string binary = sample_path();
     const std::string kept = recording();
     collector_ = ::fork();

@@ -108,7 +108,7 @@ TEST_P(SignalWays, give_what_they_give_without_us) {
         const Outcome bare = run_here(command);
         Outcome sampled = sample_by(GetParam(), command);
         // `thread` may end a wait, another one each time (docs/sources.md).
-        constexpr int kMostTries = 10;
+        constexpr int kMostTries = 30;
         for (int tries = 1;
              std::string{GetParam()} == "thread" && tries < kMostTries && sampled.out != bare.out;
              ++tries) {

@@ -9,9 +9,10 @@ namespace sample::e2e {
 
 class EachSource : public Session, public testing::WithParamInterface<const char*> {
 protected:
-    /// `sample --source SOURCE --freq 10k -o FILE -- COMMAND`, FILE being recording().
-    [[nodiscard]] Outcome record_by_source(const Words& command) const {
-        Words arguments = {"--quiet", "--freq", "10k",       "--source", GetParam(),
+    /// `sample --source SOURCE --freq FREQUENCY -o FILE -- COMMAND`, FILE being recording().
+    [[nodiscard]] Outcome record_by_source(const Words& command,
+                                           const char* frequency = "10k") const {
+        Words arguments = {"--quiet", "--freq", frequency,   "--source", GetParam(),
                            "--force", "-o",     recording(), "--"};
         arguments.insert(arguments.end(), command.begin(), command.end());
         Outcome outcome = sample(arguments);

@@ -107,7 +107,8 @@ TEST_F(EndOfCommand, sigterm_ends_an_export_that_nobody_reads) {
         run_here({"sh", "-c",
                   sample_path() + " --quiet -o " + recording().string() +
                       " --export folded=" + file("fifo").string() +
-                      " -- /bin/true & sleep 2; kill -TERM $! 2>/dev/null; wait $!"});
+                      " -- /bin/true & sleep 2; while kill -TERM $! 2>/dev/null; do sleep 0.1; "
+                      "done; wait $!"});
     EXPECT_FALSE(outcome.hung);
 }
 
@@ -128,7 +129,8 @@ TEST_F(EndOfCommand, sigterm_is_the_commands) {
     const Outcome outcome = run_here(
         {"sh", "-c",
          sample_path() + " --quiet -o " + recording().string() + " -- " + target("endless") +
-             " > /dev/null & sleep 2; kill -TERM $!; wait $!; echo ended=$?"});
+             " > said & until [ -s said ]; do sleep 0.05; done; kill -TERM $!; wait $!; "
+             "echo ended=$?"});
     EXPECT_NE(outcome.out.find("ended=143"), std::string::npos) << outcome.out << outcome.err;
     EXPECT_TRUE(Recording{recording()}.flag("whole"));
 }

@@ -95,7 +95,7 @@ TEST_F(Firefox, has_a_track_for_each_thread_with_its_samples_in_the_session) {
 }
 
 TEST_F(Firefox, tells_processes_apart) {
-    ASSERT_EQ(record({target("children"), "fork", "kept", target("fib"), "25", "10"}).exit_code, 0);
+    ASSERT_EQ(record({target("children"), "fork", "kept", target("fib"), "27", "40"}).exit_code, 0);
     const Json profile = exported(recording());
     std::map<std::string, std::string> programs;
     for (const Json& thread : profile["threads"]) {

@@ -114,10 +114,16 @@ TEST_F(Inherited, few_processes_cost_no_exit_code) {
 }
 
 TEST_F(Inherited, timers_are_the_commands) {
+    // The command ends by its signal, once it has made it come at once.
     const Outcome outcome = shell(R"(exec python3 -c '
 import os, signal, sys
-signal.setitimer(signal.ITIMER_REAL, 0.2)
-os.execvp(sys.argv[1], sys.argv[1:])' $record sleep 60)");
+signal.setitimer(signal.ITIMER_REAL, 5000)
+os.execvp(sys.argv[1], sys.argv[1:])' $record python3 -c '
+import signal
+assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 5000
+signal.setitimer(signal.ITIMER_REAL, 0.001)
+while True:
+    signal.pause()')");
     EXPECT_EQ(outcome.signal, SIGALRM) << outcome.err;
     expect_whole();
 }

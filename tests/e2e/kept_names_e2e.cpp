@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 /// For sh: starts ./app in the background, and goes on once it runs.
 constexpr const char* kStartApp =
-    "./app 0.5 & until readlink /proc/$!/exe | grep -q '/app$'; do sleep 0.01; done; ";
+    "./app 2 & until readlink /proc/$!/exe | grep -q '/app$'; do sleep 0.01; done; ";
 
 class KeptNames : public Session {
 protected:
@@ -153,7 +153,7 @@ TEST_F(KeptNames, of_two_builds_at_one_path_are_each_ones_own) {
             const Outcome outcome =
                 sample({"--quiet", "--force", "--freq", "10k", "-o", recording(), "--",
                         target("hot_reload"), target("reload_first" + suffix),
-                        target("reload_second" + suffix), way, "1"});
+                        target("reload_second" + suffix), way, "2"});
             ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
             const Recording seen{recording()};
             EXPECT_NEAR(seen.total_us("hot_first") / (told(outcome.out, "first_ns") / 1000), 1,

@@ -1,5 +1,6 @@
 // Live data over HTTP: what a page would read, who may read it, and that the command notices none
 // of it.
+#include "beside.h"
 #include "session.h"
 #include "terminal.h"
 #include "tests/server/live_client.h"
@@ -101,7 +102,9 @@ TEST_F(Live, deltas_add_up_to_each_snapshot) {
         }
         EXPECT_EQ(reader.all(), other.all());
     }
-    EXPECT_NE(reader.all().dump().find("leaf_fifty"), std::string::npos);
+    while (reader.all().dump().find("leaf_fifty") == std::string::npos) {
+        ASSERT_NO_FATAL_FAILURE(take(reader, events.next()));
+    }
     stop_command();
     EXPECT_GE(running().finish(), 0);
 }
@@ -118,9 +121,10 @@ TEST_F(Live, the_end_is_what_was_recorded) {
 }
 
 TEST_F(Live, a_process_that_runs_already_has_it_too) {
-    Terminal program{{target("three_leaves"), "600"}};
+    const Beside program{{target("three_leaves"), "600"}, file("out")};
+    program.await_exec("three_leaves");
     ASSERT_NO_FATAL_FAILURE(
-        start({"attach", "--live", "--quiet", "-o", recording(), std::to_string(program.pid())}));
+        start({"attach", "--live", "--quiet", "-o", recording(), program.pid()}));
     LiveEvents events{address()};
     LiveReader reader;
     do {

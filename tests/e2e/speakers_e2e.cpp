@@ -98,8 +98,8 @@ TEST(Said, in_signal_handlers_is_whole_while_samples_come) {
     unsigned long long rounds = 0;
     unsigned long long handled = 0;
     ASSERT_EQ(std::sscanf(told.c_str(), "rounds=%llu handled=%llu", &rounds, &handled), 2) << told;
-    EXPECT_GT(handled, 1'000U);
-    EXPECT_GT(heard.samples, 1'000U);
+    EXPECT_GE(handled, 2'000U);
+    EXPECT_GT(heard.samples, 100U);
     ASSERT_EQ(heard.speakers().size(), 1U);
     const HeardThread& thread = *heard.speakers()[0];
     EXPECT_EQ(thread.begun + thread.lost_zones, 2 * (rounds + handled));

@@ -108,7 +108,12 @@ int Terminal::finish() {
         int status = 0;
         if (waitpid(pid_, &status, open ? WNOHANG : 0) == pid_) {
             pid_ = -1;
-            while (open && poll(nullptr, 0, 0) == 0 && read_more() && tries++ < 3) {
+            // The rest: until all have closed the terminal, or say nothing.
+            for (std::size_t had = text_.size() + 1; open && text_.size() != had;) {
+                had = text_.size();
+                if (!read_more()) {
+                    break;
+                }
             }
             return status;
         }

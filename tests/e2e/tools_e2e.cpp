@@ -118,14 +118,17 @@ TEST_P(Tool, a_debugger_steps_past_samples_that_were_on_their_way) {
 TEST_P(Tool, strace_tells_of_no_signal_of_ours) {
     const Words words = {
         "strace", "-f", "-e", "trace=none", "-o", file("signals"), target("two_loops"), "0.1"};
-    Outcome sampled = record_by_source(words);
     // strace first tries its system calls on a child that pauses: a timer may end a pause
-    // (docs/sources.md), and strace then gives up before it has begun.
-    constexpr int kMostTries = 10;
-    for (int tries = 1; std::string{GetParam()} == "timer" && tries < kMostTries &&
+    // (docs/sources.md), and strace then gives up before it has begun. One of 10 kHz does so each
+    // second time, or oftener.
+    const bool is_timer = std::string{GetParam()} == "timer";
+    const char* const frequency = is_timer ? "500" : "10k";
+    constexpr int kMostTries = 30;
+    Outcome sampled = record_by_source(words, frequency);
+    for (int tries = 1; is_timer && tries < kMostTries &&
                         sampled.err.find("test_ptrace_seize") != std::string::npos;
          ++tries) {
-        sampled = record_by_source(words);
+        sampled = record_by_source(words, frequency);
     }
     EXPECT_EQ(sampled.exit_code, 0) << sampled.err;
     const std::string told = run_here({"cat", file("signals")}).out;

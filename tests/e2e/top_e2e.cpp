@@ -1,5 +1,6 @@
 // `sample top` on terminals of all kinds and on none: what it shows, and that the terminal is as it
 // was, whatever ends it.
+#include "beside.h"
 #include "session.h"
 #include "terminal.h"
 
@@ -61,10 +62,10 @@ TEST_F(Top, prints_pages_where_there_is_no_terminal) {
 }
 
 TEST_F(Top, shows_a_process_that_runs_already) {
-    Terminal running{{target("three_leaves"), "60"}};
-    Terminal terminal{
-        top({"--view", "callgraph", "--last", "--limit", "0", std::to_string(running.pid())}),
-        {{"TERM", "dumb"}}};
+    const Beside running{{target("three_leaves"), "60"}, file("out")};
+    running.await_exec("three_leaves");
+    Terminal terminal{top({"--view", "callgraph", "--last", "--limit", "0", running.pid()}),
+                      {{"TERM", "dumb"}}};
     EXPECT_TRUE(terminal.wait_for("last 10 s, callgraph")) << terminal.text();
     EXPECT_TRUE(terminal.wait_for("leaf_thirty")) << terminal.text();
     terminal.type("\x03");

@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <ctime>
+#include <fstream>
+#include <string>
 
 namespace sample::agent {
 namespace {
@@ -39,6 +41,14 @@ int waits_for(Patience patience, int most) {
     }
 }
 
+/// What a child does before it sleeps is work.
+void await_sleep(pid_t pid) {
+    for (std::string stat; stat.find(") S ") == std::string::npos;) {
+        std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+        std::getline(file, stat);
+    }
+}
+
 [[noreturn]] void work_for_ever() {
     for (;;) {
         asm volatile("");
@@ -56,6 +66,7 @@ TEST(Patience, ends_with_a_collector_that_is_stopped) {
 
 TEST(Patience, ends_with_a_collector_that_does_nothing) {
     const Child asleep{sleep_for_ever};
+    await_sleep(asleep.pid());
     EXPECT_LE(waits_for(Patience{asleep.pid(), kLongNs}, kManyWaits), 25);
 }
 

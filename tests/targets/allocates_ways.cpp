@@ -103,11 +103,15 @@ void forks() {
 }
 
 std::atomic<unsigned> g_handled{0};
+timer_t g_timer{};
+/// Armed again by the handler, however long that takes.
+constexpr itimerspec kSoon{{0, 0}, {0, 100'000}};
 
 [[gnu::noinline]] void handler_allocates(int /*signal*/) {
     void* volatile block = std::malloc(48);
     std::free(block);
     g_handled.fetch_add(1);
+    ::timer_settime(g_timer, 0, &kSoon, nullptr);
 }
 
 /// A handler that allocates has interrupted what the program says of its own allocator, and never
@@ -117,13 +121,11 @@ void signals() {
     struct sigaction action {};
     action.sa_handler = handler_allocates;
     ::sigaction(SIGUSR1, &action, nullptr);
-    timer_t timer{};
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGUSR1;
-    ::timer_create(CLOCK_MONOTONIC, &event, &timer);
-    const itimerspec often{{0, 100'000}, {0, 100'000}};
-    ::timer_settime(timer, 0, &often, nullptr);
+    ::timer_create(CLOCK_MONOTONIC, &event, &g_timer);
+    ::timer_settime(g_timer, 0, &kSoon, nullptr);
     static std::array<char, 64> block{};
     unsigned long long rounds = 0;
     while (g_handled.load() < kEnough) {
@@ -134,14 +136,15 @@ void signals() {
             asm volatile("");
         }
     }
-    ::timer_delete(timer);
+    ::timer_delete(g_timer);
     ::signal(SIGUSR1, SIG_IGN);  // One that is under way.
     std::printf("rounds=%llu handled=%u\n", rounds, g_handled.load());
 }
 
 int plugins(const char* library) {
-    // Long enough for whoever looks at the process's mappings from outside.
-    constexpr timespec kAWhile{0, 100'000'000};
+    // Long enough for whoever looks at the process's mappings from outside, some 50 ms later, and
+    // has to be given a processor for that.
+    constexpr timespec kAWhile{0, 500'000'000};
     for (int i = 0; i < 5; ++i) {
         void* const handle = ::dlopen(library, RTLD_NOW);
         if (handle == nullptr) {

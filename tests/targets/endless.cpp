@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     std::printf("ready\n");
     std::fflush(stdout);
     for (int told = 0;;) {
-        targets::burn(10'000'000);
+        targets::burn(100'000'000);
         if (interrupts > told) {
             ++told;
             std::printf("interrupted\n");

@@ -29,7 +29,7 @@ int cloned(void* /*unused*/) {
 }  // namespace
 
 int main() {
-    targets::burn(20'000'000);
+    targets::burn(100'000'000);
     auto child = static_cast<pid_t>(syscall(SYS_fork));
     if (child == 0) {
         targets::burn(5'000'000);

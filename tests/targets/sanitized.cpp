@@ -24,7 +24,7 @@ void* volatile last = nullptr;
 
 TARGET_KEEP std::uint64_t work_sanitized() {
     std::uint64_t state = 88172645463325252U;
-    for (int unit = 0; unit < 20'000; ++unit) {
+    for (int unit = 0; unit < 100'000; ++unit) {
         state = targets::work_unit(state);
     }
     return state;

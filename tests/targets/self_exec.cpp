@@ -7,8 +7,9 @@
 // goes through `sh -c`, whose last command is exec'ed; vfork, spawn and spawnp start N children one
 // after the other instead, and wait for each.
 //
-// Stats: each image works a little, so that events are armed, and the last one prints `execs=N` and
-// ends with 0. A death or a hang on the way shows as another ending, or as none.
+// Stats: each image works a little, so that events are armed, and the last one so much that it is
+// sampled, prints `execs=N` and ends with 0. A death or a hang on the way shows as another ending,
+// or as none.
 #include "work.h"
 
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 namespace {
 
 constexpr std::uint64_t kWorkNs = 300'000;
+constexpr std::uint64_t kLastWorkNs = 100'000'000;
 constexpr int kFailed = 3;
 
 /// The words of the next image: NAME MODE LEFT TOTAL.
@@ -111,6 +113,11 @@ pid_t start_child(const char* mode, const char* self, char* const* argv) {
     return spawn(&pid, self, nullptr, nullptr, argv, environ) == 0 ? pid : -1;
 }
 
+void tell_end(unsigned long execs) {
+    targets::burn(kLastWorkNs);
+    targets::tell("execs", execs);
+}
+
 int run_children(char** argv, unsigned long count) {
     for (unsigned long child = 0; child < count; ++child) {
         NextWords words{argv, 0};
@@ -125,7 +132,7 @@ int run_children(char** argv, unsigned long count) {
             return kFailed;
         }
     }
-    targets::tell("execs", count);
+    tell_end(count);
     return 0;
 }
 
@@ -145,7 +152,7 @@ int main(int argc, char** argv) {
     targets::burn(kWorkNs);
     if (left == 0) {
         if (targets::number(words[3]) > 0) {
-            targets::tell("execs", targets::number(words[3]));
+            tell_end(targets::number(words[3]));
         }
         return 0;
     }

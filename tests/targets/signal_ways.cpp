@@ -21,6 +21,8 @@
 #include <csignal>
 #include <initializer_list>
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace {
 
 constexpr long kSetBytes = 8;
@@ -63,6 +65,13 @@ void set_handler(int signal, void (*handler)(int)) {
     struct sigaction action {};
     action.sa_handler = handler;
     sigaction(signal, &action, nullptr);
+}
+
+/// Of a signal that is blocked: one that came before the wait for it would be waited for in vain.
+void alarm_soon() {
+    itimerval soon{};
+    soon.it_value.tv_usec = 20'000;
+    setitimer(ITIMER_REAL, &soon, nullptr);
 }
 
 void by_number_actions() {
@@ -113,13 +122,13 @@ void by_number_masks() {
 void by_number_waits() {
     std::uint64_t all_but_alarm = ~bit(SIGALRM);
     set_handler(SIGALRM, count);
-    itimerval soon{};
-    soon.it_value.tv_usec = 20'000;
-    setitimer(ITIMER_REAL, &soon, nullptr);
+    sighold(SIGALRM);
+    alarm_soon();
     while (met == 0) {
         syscall(SYS_rt_sigsuspend, &all_but_alarm, kSetBytes);
     }
     tell("rt_sigsuspend", 0);
+    sigrelse(SIGALRM);
     std::uint64_t all = ~std::uint64_t{0};
     timespec brief{0, 20'000'000};
     tell("ppoll", syscall(SYS_ppoll, nullptr, 0, &brief, &all, kSetBytes));
@@ -158,8 +167,6 @@ void by_number_waits() {
     close(static_cast<int>(fd));
 }
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 void by_system_v_names() {
     set_handler(own, count);
     tell("sighold", sighold(own));
@@ -175,10 +182,8 @@ void by_system_v_names() {
     raise(own);
     tell("ignored", 0);
     set_handler(SIGALRM, count);
-    itimerval soon{};
-    soon.it_value.tv_usec = 20'000;
     sighold(SIGALRM);
-    setitimer(ITIMER_REAL, &soon, nullptr);
+    alarm_soon();
     auto* pause_for = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "__xpg_sigpause"));
     while (met == 0) {
         pause_for(SIGALRM);
@@ -196,14 +201,14 @@ void by_bsd_names() {
     tell("siggetmask", mask_so_far() == mask ? 1 : 0);
     tell("sigsetmask", sigsetmask(0) == mask ? 1 : 0);
     set_handler(SIGALRM, count);
-    itimerval soon{};
-    soon.it_value.tv_usec = 20'000;
-    setitimer(ITIMER_REAL, &soon, nullptr);
+    sighold(SIGALRM);
+    alarm_soon();
     auto* pause_with = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "sigpause"));
     while (met == 0) {
         pause_with(mask);
     }
     tell("other sigpause", 0);
+    sigrelse(SIGALRM);
     auto* action = reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(
         dlsym(RTLD_DEFAULT, "__sigaction"));
     struct sigaction set {};

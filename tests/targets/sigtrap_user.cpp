@@ -26,7 +26,7 @@
 
 namespace {
 
-constexpr std::uint64_t kWorkNs = 30'000'000;
+constexpr std::uint64_t kWorkNs = 60'000'000;
 
 int own_number = SIGTRAP;
 

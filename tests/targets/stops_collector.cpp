@@ -101,8 +101,8 @@ void tell(std::uint64_t stopped_at, int failures, pid_t collector) {
     targets::tell("stopped_ms", stopped);
     targets::tell("failures", static_cast<std::uint64_t>(failures));
     std::fflush(stdout);
-    // The collector takes back that nobody may wait for it.
-    sleep(2);
+    // The collector takes back that nobody may wait for it, once a second.
+    sleep(4);
     const pid_t later = fork();
     if (later == 0) {
         targets::burn(50'000'000);
