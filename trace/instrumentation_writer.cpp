@@ -302,7 +302,8 @@ void InstrumentationWriter::say(const RegionBegin& begin) {
 }
 
 void InstrumentationWriter::write_end(const RegionEnd& end, std::uint64_t region) {
-    write(end.thread, end.time_ns, RegionEndWithIdEvent{end.time_ns, region});
+    // Its number is when it begins.
+    write(end.thread, end.time_ns, RegionEndWithIdEvent{std::max(end.time_ns, region), region});
 }
 
 void InstrumentationWriter::say(const RegionEnd& end) {

@@ -35,6 +35,15 @@ struct ExportRequest {
 
 inline constexpr std::uint32_t kDefaultMaxStack = 8192;
 
+/// A recording in parts: any of these asks for it.
+struct PartOptions {
+    std::optional<std::chrono::nanoseconds> rotate;  ///< How long a part is.
+    std::optional<std::chrono::nanoseconds> keep;    ///< Parts that ended before that are removed.
+    std::optional<std::uint64_t> max_bytes;          ///< Of all parts together.
+
+    [[nodiscard]] bool are_wanted() const { return rotate || keep || max_bytes; }
+};
+
 struct RecordOptions {
     std::uint32_t frequency_hz = kDefaultFrequencyHz;
     bool starts_off = false;                        ///< Sampling begins when somebody asks for it.
@@ -43,6 +52,7 @@ struct RecordOptions {
     std::string output;  ///< As typed, with %p %t %n; empty: the default pattern.
     bool force = false;  ///< Replace files that exist.
     std::vector<ExportRequest> exports;
+    PartOptions parts;
     control::Source source = control::Source::none;  ///< None: the best that works.
     trace::Clock clock = trace::Clock::cpu;
     source::EventSpec event;                     ///< What is sampled; time, unless asked.
@@ -211,6 +221,8 @@ void declare(OptionParser& parser, DoctorOptions& options);
 void declare_color(OptionParser& parser, ColorMode& color);
 void declare_cache(OptionParser& parser, bool& use_cache);
 void declare_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
+/// --rotate, --keep and --max-size.
+void declare_parts(OptionParser& parser, RecordOptions& options);
 /// --from, which also says what a foreign file is, --to, --between, --in-frames, --in-zone, --by
 /// and --zones.
 void declare_labels(OptionParser& parser, analysis::ProfileChoice& choice);

@@ -504,6 +504,7 @@ void declare(OptionParser& parser, RecordOptions& options) {
                  "off: take no samples before sample control PID start or\n"
                  "sample attach PID asks for them");
     declare_output(parser, options);
+    declare_parts(parser, options);
     parser.value("--source", "SOURCE",
                  one_of(options.source,
                         Words<Source>{{"auto", Source::none},
@@ -563,6 +564,7 @@ void declare(OptionParser& parser, AttachOptions& options) {
     declare_off_cpu(parser, record, "");
     parser.flag("--wait", options.waits, "Wait until a process of that NAME appears");
     declare_output(parser, record);
+    declare_parts(parser, record);
     declare_depth(parser, record);
     declare_names(parser, record);
     declare_live(parser, record);

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/record/live_data.h"
 #include "cli/record/machine.h"
+#include "cli/record/parts.h"
 #include "cli/record/progress.h"
 #include "cli/record/recording.h"
 #include "cli/record/sleeper.h"
@@ -20,7 +21,6 @@
 #include "sampler/attach/target_process.h"
 #include "sampler/collector/own_limits.h"
 #include "sampler/collector/process/proc_files.h"
-#include "trace/recording_writer.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -148,6 +148,7 @@ namespace {
 struct Begun {
     std::vector<pid_t> pids;
     PreparedRecording prepared;
+    std::unique_ptr<Parts> parts;
     std::unique_ptr<attach::AttachSession> session;
 };
 
@@ -169,31 +170,36 @@ Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, LiveData
     SAMPLE_TRY(prepared,
                prepare_recording(options, program_of(begun.pids.front()), begun.pids.front()));
     begun.prepared = std::move(prepared);
+    auto parts = Parts::begin(options, begun.prepared);
+    if (!parts) {
+        begun.prepared.file.discard();
+        return unexpected(parts.error());
+    }
+    begun.parts = std::move(*parts);
     collector::SessionOptions told = session_options_of(options);
     told.command_line = command_lines_of(begun.pids);
     told.stop_fd = stop_fd;
     told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
     auto session = attach::AttachSession::create(
         std::move(told), begun.pids,
-        LiveData::beside(
-            live, std::make_unique<trace::RecordingWriter>(std::move(begun.prepared.file.fd))));
+        LiveData::beside(live, Parts::sink(begun.parts.get(), begun.prepared)));
     if (!session) {
         begun.prepared.file.discard();
         return unexpected(session.error());
     }
     begun.session = std::move(*session);
+    Parts::follow(begun.parts.get(), begun.session->recorder());
     return begun;
 }
 
-/// Makes of what was recorded, by `recorder` if it is ours, what is asked for. Returns the exit
-/// code.
-int conclude(const collector::Recorder* recorder, const attach::OutsideOutcome& outcome,
+/// Makes of what was recorded what is asked for. Returns the exit code.
+int conclude(const ModuleSources& sources, const attach::OutsideOutcome& outcome,
              const RecordOptions& options, const PreparedRecording& recording) {
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
     const FinishedRecording finished =
-        finish_recording(options, recording, recorder, !outcome.failure, !options.quiet);
+        finish_recording(options, recording, sources, !outcome.failure, !options.quiet);
     tell(finished, options, recording.path);
     return finished.errors.empty() && !outcome.failure ? kExitOk : kExitFailure;
 }
@@ -211,10 +217,16 @@ Result<int> run(const AttachOptions& asked) {
             "leave --live out, or watch it with sample top",
             sleeper->pid);
     }
+    if (sleeper && options.parts.are_wanted()) {
+        return refuse(
+            "process {} carries an agent that sleeps, whose own collector writes one file: leave "
+            "--rotate, --keep and --max-size out",
+            sleeper->pid);
+    }
     if (sleeper) {
         SAMPLE_TRY(recording, record_woken(*sleeper, options, signals.fd()));
         signals.go_on();
-        return conclude(nullptr, {}, options, recording);
+        return conclude({}, {}, options, recording);
     }
     SAMPLE_TRY(live, LiveData::start(options));
     SAMPLE_TRY(begun, begin(asked, options, live.get(), countdown, signals.fd()));
@@ -229,7 +241,11 @@ Result<int> run(const AttachOptions& asked) {
                 ? fmt::format("process {} has ended, and the recording with it", begun.pids[0])
                 : "the processes have ended, and the recording with them");
     }
-    return conclude(&begun.session->recorder(), outcome, options, begun.prepared);
+    const ModuleSources sources =
+        Parts::finish(begun.parts.get(), begun.prepared, begun.session->recorder());
+    const int code = conclude(sources, outcome, options, begun.prepared);
+    Parts::tell(begun.parts.get());
+    return code;
 }
 
 Result<int> record_machine(RecordOptions options) {
@@ -239,17 +255,22 @@ Result<int> record_machine(RecordOptions options) {
     const Countdown countdown{!options.quiet};
     SAMPLE_TRY(live, LiveData::start(options));
     SAMPLE_TRY(prepared, prepare_recording(options, "machine", ::getpid()));
+    auto parts = Parts::begin(options, prepared);
+    if (!parts) {
+        prepared.file.discard();
+        return unexpected(parts.error());
+    }
     collector::SessionOptions told = session_options_of(options);
     told.command_line = "every process of the machine";
     told.stop_fd = signals.fd();
     told.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
     auto session = attach::MachineSession::create(
-        std::move(told), LiveData::beside(live.get(), std::make_unique<trace::RecordingWriter>(
-                                                          std::move(prepared.file.fd))));
+        std::move(told), LiveData::beside(live.get(), Parts::sink(parts->get(), prepared)));
     if (!session) {
         prepared.file.discard();
         return unexpected(session.error());
     }
+    Parts::follow(parts->get(), (*session)->recorder());
     attach::OutsideOutcome outcome;
     {
         // Among many busy processes it would get to read too late.
@@ -259,7 +280,10 @@ Result<int> record_machine(RecordOptions options) {
     countdown.clear();
     signals.go_on();
     LiveData::finish(live.get());
-    return conclude(&(*session)->recorder(), outcome, options, prepared);
+    const ModuleSources sources = Parts::finish(parts->get(), prepared, (*session)->recorder());
+    const int code = conclude(sources, outcome, options, prepared);
+    Parts::tell(parts->get());
+    return code;
 }
 
 }  // namespace sample::cli

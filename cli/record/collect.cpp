@@ -134,10 +134,10 @@ int run_collect(int fd) {
     if (options.exports.empty()) {
         session->release_root();
     }
-    const bool is_good =
-        finish_recording(options, recording, &session->recorder(), !outcome.failure, false)
-            .errors.empty() &&
-        !outcome.failure;
+    const bool is_good = finish_recording(options, recording, sources_of(session->recorder()),
+                                          !outcome.failure, false)
+                             .errors.empty() &&
+                         !outcome.failure;
     session->release_root();
     return is_good ? kExitOk : kExitFailure;
 }

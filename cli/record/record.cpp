@@ -8,13 +8,13 @@
 #include "cli/record/last_resort.h"
 #include "cli/record/live_data.h"
 #include "cli/record/machine.h"
+#include "cli/record/parts.h"
 #include "cli/record/progress.h"
 #include "cli/record/receivers.h"
 #include "cli/record/record_signals.h"
 #include "cli/record/recording.h"
 #include "cli/verbs/verbs.h"
 #include "sampler/collector/session.h"
-#include "trace/recording_writer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -54,16 +54,39 @@ bool is_shortage(const Error& error) {
 }
 
 /// Errors: also no memory and no thread to be had.
-Result<std::unique_ptr<collector::Session>> create_session(collector::SessionOptions options,
-                                                           Fd file, LiveData* live) {
+Result<std::unique_ptr<collector::Session>> create_session(
+    collector::SessionOptions options, std::unique_ptr<trace::RecordSink> sink) {
     try {
-        return collector::Session::create(
-            std::move(options),
-            LiveData::beside(live, std::make_unique<trace::RecordingWriter>(std::move(file))));
+        return collector::Session::create(std::move(options), std::move(sink));
     } catch (const std::exception& error) {
         return unexpected(ErrorCode::system,
                           std::string{"cannot start the session: "} + error.what());
     }
+}
+
+/// What is made of a recording while it goes on.
+struct Meanwhile {
+    std::unique_ptr<LiveData> live;
+    std::unique_ptr<Parts> parts;
+};
+
+Result<Meanwhile> begin_meanwhile(const RecordOptions& options,
+                                  const PreparedRecording& recording) {
+    SAMPLE_TRY(live, LiveData::start(options));
+    SAMPLE_TRY(parts, Parts::begin(options, recording));
+    return Meanwhile{std::move(live), std::move(parts)};
+}
+
+/// Names what was recorded, and says what and where it is.
+void conclude_session(const collector::SessionOutcome& outcome, const collector::Recorder& recorder,
+                      const RecordOptions& options, Parts* parts, PreparedRecording& recording) {
+    if (outcome.failure) {
+        print_error("the recording is not whole: " + outcome.failure->message());
+    }
+    const ModuleSources sources = Parts::finish(parts, recording, recorder);
+    tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet), options,
+         recording.path);
+    Parts::tell(parts);
 }
 
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
@@ -78,27 +101,32 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     }
     NewRecording& recording = prepared->file;
     RecordSignals signals{RecordSignals::kOfACommand, command.pid(), true};
-    auto live = LiveData::start(options);
-    if (!live) {
+    auto meanwhile = begin_meanwhile(options, *prepared);
+    if (!meanwhile) {
         recording.discard();
-        print_error(live.error().message());
+        print_error(meanwhile.error().message());
         return kExitUsage;
     }
+    auto& [live, parts] = *meanwhile;
     const Countdown countdown{!options.quiet};
     collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = fmt::format("{}", fmt::join(options.command, " "));
     session_options.stop_fd = signals.stop_fd();
     session_options.recording = std::filesystem::absolute(prepared->path).string();
+    session_options.current_part = Parts::opener(parts.get());
     session_options.on_cancel = [&] { countdown.clear(); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
     session_options.on_trouble = [](const std::string& text) { print_error(text); };
-    auto session = create_session(std::move(session_options), std::move(recording.fd), live->get());
+    auto session =
+        create_session(std::move(session_options),
+                       LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared)));
     if (!session) {
         recording.discard();
         signals.command_goes_on();
         command.give_up();
         return run_unprofiled(options.command, session.error());
     }
+    Parts::follow(parts.get(), (*session)->recorder());
     if (const auto started = command.start(preload, (*session)->name()); !started) {
         recording.discard();
         return exec_failure_code(started.error());
@@ -108,22 +136,17 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     countdown.clear();
     // Whatever is made of the recording, and the command if it goes on, a signal ends.
     signals.command_goes_on();
-    LiveData::finish(live->get());
+    LiveData::finish(live.get());
     if (outcome.is_empty) {
         print_error("nothing was recorded: " + outcome.why_empty);
         recording.discard();
         session->reset();
-        live->reset();
+        live.reset();
         return end_like(command.wait());
     }
-    if (outcome.failure) {
-        print_error("the recording is not whole: " + outcome.failure->message());
-    }
-    tell(finish_recording(options, *prepared, &(*session)->recorder(), !outcome.failure,
-                          !options.quiet),
-         options, prepared->path);
+    conclude_session(outcome, (*session)->recorder(), options, parts.get(), *prepared);
     session->reset();
-    live->reset();
+    live.reset();
     return end_like(command.wait());
 }
 

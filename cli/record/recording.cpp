@@ -206,9 +206,12 @@ Result<void> check_event(const RecordOptions& options) {
                                       : source::check_event(options.event, options.source);
 }
 
+ModuleSources sources_of(const collector::Recorder& recorder) {
+    return {recorder.module_files(), recorder.readers()};
+}
+
 FinishedRecording finish_recording(const RecordOptions& options, const PreparedRecording& recording,
-                                   const collector::Recorder* recorder, bool is_whole,
-                                   bool is_shown) {
+                                   const ModuleSources& sources, bool is_whole, bool is_shown) {
     FinishedRecording result;
     const std::string& path = recording.path;
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
@@ -227,10 +230,8 @@ FinishedRecording finish_recording(const RecordOptions& options, const PreparedR
     analysis::NamingOptions naming;
     naming.debug_folders = options.debug_folders;
     naming.cache = cache.get();
-    if (recorder != nullptr) {
-        naming.files = recorder->module_files();
-        naming.readers = recorder->readers();
-    }
+    naming.files = sources.files;
+    naming.readers = sources.readers;
     auto named = analysis::name_recording(path, naming, times_wanted(options.exports));
     if (!named) {
         result.errors.push_back(named.error());

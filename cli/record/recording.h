@@ -76,13 +76,21 @@ struct FinishedRecording {
     std::vector<std::string> warnings;  ///< Of write_export().
 };
 
-/// After the session, whose `recorder` is (null: another process's): names the recording if it is
-/// to be shown, kept or exported, keeps the names in its file, as far as options ask for it and it
+/// Where a recording's modules can be read beside their own paths, and as whom.
+struct ModuleSources {
+    analysis::ModuleFiles files;
+    analysis::ModuleReaders readers;
+};
+/// As long as `recorder` lives.
+[[nodiscard]] ModuleSources sources_of(const collector::Recorder& recorder);
+
+/// After the session: names the recording, whose modules are where `sources` says, if it is to be
+/// shown, kept or exported, keeps the names in its file, as far as options ask for it and it
 /// `is_whole`, and writes every export that it can. Nothing of that if its file was replaced: what
 /// has its name is another session's.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
                                                  const PreparedRecording& recording,
-                                                 const collector::Recorder* recorder, bool is_whole,
+                                                 const ModuleSources& sources, bool is_whole,
                                                  bool is_shown);
 
 }  // namespace sample::cli

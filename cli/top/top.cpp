@@ -76,7 +76,7 @@ public:
             return failure ? kExitFailure : kExitOk;
         }
         const FinishedRecording finished =
-            finish_recording(options_, *prepared_, &recorder, !failure, false);
+            finish_recording(options_, *prepared_, sources_of(recorder), !failure, false);
         tell(finished, options_, prepared_->path);
         print_error("the recording is " + prepared_->path);
         return finished.errors.empty() && !failure ? kExitOk : kExitFailure;

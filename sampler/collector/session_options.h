@@ -1,6 +1,7 @@
 // What a session is asked to do.
 #pragma once
 
+#include "core/fd.h"
 #include "sampler/capture/shared_area.h"
 #include "sampler/control/protocol.h"
 #include "sampler/source/event_spec.h"
@@ -46,6 +47,8 @@ struct SessionOptions {
     std::function<void()> on_cancel;  ///< Sampling does not end by itself any more.
     bool is_controlled = true;        ///< From outside, by a socket: docs/control.md.
     std::string recording;            ///< The file that the session's sink writes; empty: none.
+    /// Opens what has that name now, to be read, if the recording is in parts.
+    std::function<Fd()> current_part;
     std::function<void(const std::string&)> on_trouble;  ///< What a person should know at once.
 
     /// What a recording says of them that begins after the delay from now.

@@ -164,6 +164,21 @@ TEST(Record, channels_by_name_and_by_preset) {
     }
 }
 
+TEST(Record, is_in_parts_if_any_of_their_options_is_given) {
+    EXPECT_FALSE(parse_as<RecordOptions>({"app"}).parts.are_wanted());
+    const auto all =
+        parse_as<RecordOptions>({"--rotate", "10m", "--keep", "1.5h", "--max-size", "2G", "app"});
+    EXPECT_EQ(all.parts.rotate, std::chrono::minutes{10});
+    EXPECT_EQ(all.parts.keep, std::chrono::minutes{90});
+    EXPECT_EQ(all.parts.max_bytes, 2'000'000'000U);
+    for (const Arguments& words : {Arguments{"attach", "--rotate", "100ms", "1"},
+                                   {"attach", "--keep", "1", "1"},
+                                   {"attach", "--max-size", "100K", "1"},
+                                   {"attach", "--max-size", "100000", "1"}}) {
+        EXPECT_TRUE(parse_as<AttachOptions>(words).record.parts.are_wanted()) << words[1];
+    }
+}
+
 TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({}, "no command to record");
     expect_refusal({"--freq", "10k"}, "no command to record");
@@ -175,6 +190,16 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--time", "soon", "app"}, "e.g. 500ms, 10s or 5m");
     expect_refusal({"--time", "0s", "app"}, "--time '0s'");
     expect_refusal({"--delay", "soon", "app"}, "--delay 'soon'");
+    for (const char* time : {"soon", "0s", "99ms"}) {
+        expect_refusal({"--rotate", time, "app"}, "is not a time of 100ms or more");
+        expect_refusal({"attach", "--keep", time, "1"}, "is not a time of 100ms or more");
+    }
+    for (const char* size : {"", "1", "99K", "1T", "1.5G", "-1", "G", "1GB", "99999999999999G",
+                             "99999999999999999999"}) {
+        expect_refusal({"--max-size", size, "app"}, "is not a size of 100K or more");
+    }
+    expect_refusal({"--rotate", "1m", "--export", "json=a", "app"}, "convert those with");
+    expect_refusal({"top", "--rotate", "1m", "1"}, "--rotate");
     expect_refusal({"--start", "off", "--time", "1s", "app"}, "leave --delay and --time out");
     expect_refusal({"--export", "svg=x", "app"}, "json, folded");
     expect_refusal({"--export", "json", "app"}, "FORMAT=FILE");

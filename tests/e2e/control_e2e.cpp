@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace sample::e2e {
@@ -157,6 +158,36 @@ enough first; enough second; enough third)");
     std::ifstream told{file("told")};
     const auto data = nlohmann::json::parse(told, nullptr, false);
     EXPECT_EQ(data.value("Version", 0), 2);
+}
+
+TEST_F(ControlledSession, an_agent_that_sleeps_records_in_no_parts) {
+    const Outcome outcome = record_parts({"--start", "off"}, R"(
+attach --rotate 1s $! || head -n1 "${TOLD%told}said"
+enough first; enough second; enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("leave --rotate, --keep and --max-size out"), std::string::npos)
+        << outcome.out;
+    EXPECT_FALSE(std::filesystem::exists(file("woken.utrace")));
+}
+
+// What has ended before is in earlier parts.
+TEST_F(ControlledSession, the_part_so_far_is_handed_out) {
+    const Outcome outcome = record_parts({"--rotate", "200ms"}, R"(
+parts() { ls "${TOLD%told}" | grep -c '^r[.]0'; }
+enough first
+ended=$(parts)
+until [ $(parts) -gt $((ended + 1)) ]; do sleep 0.02; done
+control dump "$TOLD.utrace"
+rm "$TOLD"
+control data
+enough second; enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
+    EXPECT_EQ(Recording{file("told.utrace")}.total_us("first_part"), 0);
+    std::ifstream told{file("told")};
+    const auto data = nlohmann::json::parse(told, nullptr, false);
+    EXPECT_EQ(data.value("Version", 0), 2);
+    EXPECT_EQ(data.dump().find("first_part"), std::string::npos);
 }
 
 }  // namespace

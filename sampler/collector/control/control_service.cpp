@@ -24,12 +24,13 @@ namespace {
 constexpr int kLookMs = 1000;
 constexpr int kPauseWithoutDescriptorsMs = 100;
 
-/// A file that can be read from its beginning while it grows, or none.
-Fd open_recording_to_read(const std::string& path) {
+/// A file that can be read from its beginning while it grows, or nullptr.
+std::shared_ptr<const Fd> open_recording_to_read(const std::string& path) {
     struct stat info {};
     Fd fd{path.empty() ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    return fd.is_open() && ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) ? std::move(fd)
-                                                                                  : Fd{};
+    return fd.is_open() && ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode)
+               ? std::make_shared<const Fd>(std::move(fd))
+               : nullptr;
 }
 
 bool would_block() {
@@ -79,7 +80,7 @@ Result<std::unique_ptr<ControlService>> ControlService::open(const std::string& 
         new ControlService{std::move(socket), open_recording_to_read(recording)}};
 }
 
-ControlService::ControlService(ControlSocket socket, Fd recording)
+ControlService::ControlService(ControlSocket socket, std::shared_ptr<const Fd> recording)
     : socket_{std::move(socket)},
       recording_{std::move(recording)},
       asked_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
@@ -100,10 +101,19 @@ std::vector<ControlCommand> ControlService::take() {
     return std::exchange(commands_, {});
 }
 
+void ControlService::go_on_with(Fd recording) {
+    if (recording.is_open()) {
+        recording_ = std::make_shared<const Fd>(std::move(recording));
+    }
+}
+
 void ControlService::answer(const ControlCommand& command, std::string line, Then then) {
     struct stat info {};
-    Answer answer{command.client, std::move(line), then, 0};
-    if (then == Then::send_recording && ::fstat(recording_.get(), &info) == 0) {
+    Answer answer{command.client, std::move(line), then, 0, nullptr};
+    if (then != Then::go_on) {
+        answer.recording = recording_;
+    }
+    if (then == Then::send_recording && ::fstat(recording_->get(), &info) == 0) {
         answer.end = static_cast<std::uint64_t>(info.st_size);
         answer.line += " bytes=" + std::to_string(answer.end);
     }
@@ -257,16 +267,17 @@ bool ControlService::send_answer(Client& client, const Answer& answer) {
         return false;
     }
     if (answer.then == Then::send_export) {
-        return start_export(client);
+        return start_export(client, *answer.recording);
     }
     client.sends = answer.then == Then::send_recording;
     client.end = answer.end;
+    client.recording = answer.recording;
     return ask(client);  // it may have said more meanwhile
 }
 
-bool ControlService::send_more(Client& client) const {
+bool ControlService::send_more(Client& client) {
     std::array<char, std::size_t{64} << 10U> buffer{};
-    const ssize_t got = ::pread(recording_.get(), buffer.data(),
+    const ssize_t got = ::pread(client.recording->get(), buffer.data(),
                                 std::min<std::uint64_t>(buffer.size(), client.end - client.at),
                                 static_cast<off_t>(client.at));
     if (got <= 0) {
@@ -282,11 +293,11 @@ bool ControlService::send_more(Client& client) const {
     return client.at < client.end;
 }
 
-bool ControlService::start_export(const Client& client) {
+bool ControlService::start_export(const Client& client, const Fd& recording) {
     // From here on it is the other process's, which may wait.
     const int flags = ::fcntl(client.socket.get(), F_GETFL);
     ::fcntl(client.socket.get(), F_SETFL, flags & ~O_NONBLOCK);
-    if (const pid_t pid = spawn_export(recording_.get(), client.socket.get()); pid != 0) {
+    if (const pid_t pid = spawn_export(recording.get(), client.socket.get()); pid != 0) {
         exports_.push_back(
             {pid, Fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))}, monotonic_ns()});
     }

@@ -45,7 +45,9 @@ public:
 
     [[nodiscard]] const std::string& path() const { return socket_.path(); }
     /// The recording can be read while it grows.
-    [[nodiscard]] bool has_recording() const { return recording_.is_open(); }
+    [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }
+    /// `recording`, if it is open, is what later answers read.
+    void go_on_with(Fd recording);
 
     /// Readable when there are commands.
     [[nodiscard]] int fd() const { return asked_.get(); }
@@ -65,12 +67,14 @@ private:
         bool sends = false;          ///< The recording.
         std::uint64_t at = 0;        ///< Of it, up to `end`.
         std::uint64_t end = 0;
+        std::shared_ptr<const Fd> recording;
     };
     struct Answer {
         std::uint64_t client = 0;
         std::string line;
         Then then = Then::go_on;
-        std::uint64_t end = 0;  ///< Of the recording.
+        std::uint64_t end = 0;                ///< Of the recording.
+        std::shared_ptr<const Fd> recording;  ///< If it is sent.
     };
     struct Export {
         pid_t pid = 0;
@@ -78,7 +82,7 @@ private:
         std::uint64_t since_ns = 0;
     };
 
-    ControlService(ControlSocket socket, Fd recording);
+    ControlService(ControlSocket socket, std::shared_ptr<const Fd> recording);
     void run();
     void poll_once();
     void accept_all();
@@ -86,15 +90,15 @@ private:
     [[nodiscard]] bool hear(Client& client);
     [[nodiscard]] bool ask(Client& client);
     [[nodiscard]] bool send_answer(Client& client, const Answer& answer);
-    [[nodiscard]] bool send_more(Client& client) const;
-    [[nodiscard]] bool start_export(const Client& client);
+    [[nodiscard]] static bool send_more(Client& client);
+    [[nodiscard]] bool start_export(const Client& client, const Fd& recording);
     [[nodiscard]] static bool send_line(const Client& client, std::string line);
     void take_answers();
     void drop_the_slow();
     void end_exports(bool all);
 
     ControlSocket socket_;
-    Fd recording_;
+    std::shared_ptr<const Fd> recording_;  ///< The loop's.
     Fd asked_;
     Fd wake_;
     std::list<Client> clients_;
