@@ -4,12 +4,12 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -20,7 +20,10 @@
 namespace sample::cli {
 namespace {
 
-constexpr int kMostForTheRestMs = 10'000;
+constexpr timespec kMostForTheRest{10, 0};
+constexpr timespec kBetweenLooks{0, 100'000'000};
+/// Sent by us to the thread that takes signals, it ends that. One that it always takes.
+constexpr int kOver = SIGTERM;
 
 /// 0 if there is no such process. Async-signal-safe. Source: proc(5), /proc/PID/stat.
 pid_t parent_process(pid_t pid) {
@@ -85,26 +88,23 @@ RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, 
     : command_{command},
       passes_on_{passes_on},
       command_end_{static_cast<int>(::syscall(SYS_pidfd_open, command, 0))},
-      stop_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      done_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    sigset_t ours{};
-    ::sigemptyset(&ours);
+      stop_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    ::sigemptyset(&ours_);
     for (const int signal : signals) {
-        ::sigaddset(&ours, signal);
+        ::sigaddset(&ours_, signal);
     }
     if (::getpid() == 1) {
-        ::sigaddset(&ours, SIGCHLD);
+        ::sigaddset(&ours_, SIGCHLD);
     }
-    ::pthread_sigmask(SIG_BLOCK, &ours, &before_);
-    signals_ = Fd{::signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK)};
+    ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
     try {
-        if (signals_.is_open() && stop_.is_open() && done_.is_open()) {
+        if (stop_.is_open()) {
             thread_ = std::thread{[this] { watch(); }};
             return;
         }
     } catch (const std::system_error&) {
     }
-    command_goes_on();  // no descriptors, or no thread: then they act as they would without us
+    command_goes_on();  // no descriptor, or no thread: then they act as they would without us
 }
 
 RecordSignals::~RecordSignals() {
@@ -125,18 +125,13 @@ void RecordSignals::reap_orphans() const {
     }
 }
 
-bool RecordSignals::take_one() {
-    signalfd_siginfo info{};
-    if (::read(signals_.get(), &info, sizeof info) != sizeof info) {
-        return false;
-    }
-    const int signal = static_cast<int>(info.ssi_signo);
+void RecordSignals::take(int signal, const siginfo_t& info) {
     if (signal == SIGCHLD) {
         reap_orphans();
-        return true;
+        return;
     }
     if (passes_on_) {
-        pass_on(command_, signal, info.ssi_code, static_cast<pid_t>(info.ssi_pid));
+        pass_on(command_, signal, info.si_code, info.si_pid);
     }
     if (signal == SIGINT || signal == SIGQUIT) {
         ++interrupts_;
@@ -150,32 +145,31 @@ bool RecordSignals::take_one() {
     } else {
         ending_ = signal;
     }
-    return true;
 }
 
 void RecordSignals::watch() {
     for (;;) {
         // A command that goes on after a signal is not hurried.
         const bool hurries = ending_ != 0 && (interrupts_ >= 2 || has_command_ended());
-        std::array<pollfd, 3> fds{
-            {{signals_.get(), POLLIN, 0},
-             {done_.get(), POLLIN, 0},
-             {ending_ != 0 && !hurries ? command_end_.get() : -1, POLLIN, 0}}};
-        const int ready = ::poll(fds.data(), fds.size(), hurries ? kMostForTheRestMs : -1);
-        if (ready == 0) {
-            end_by(ending_);
-        }
-        while (ready > 0 && fds[0].revents != 0 && take_one()) {
-        }
-        if (ready > 0 && fds[1].revents != 0) {
+        siginfo_t info{};
+        const int signal =
+            ending_ == 0
+                ? ::sigwaitinfo(&ours_, &info)
+                : ::sigtimedwait(&ours_, &info, hurries ? &kMostForTheRest : &kBetweenLooks);
+        if (signal == kOver && info.si_pid == ::getpid()) {
             return;
+        }
+        if (signal > 0) {
+            take(signal, info);
+        } else if (hurries && errno == EAGAIN) {
+            end_by(ending_);
         }
     }
 }
 
 void RecordSignals::command_goes_on() {
     if (thread_.joinable()) {
-        ::eventfd_write(done_.get(), 1);
+        ::pthread_kill(thread_.native_handle(), kOver);
         thread_.join();
     }
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);

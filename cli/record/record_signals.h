@@ -7,8 +7,11 @@
 //   SIGCHLD           as process 1, of a container say, we are the parent of whoever lost his
 //
 // A thread of its own takes them, so that each works whatever the others wait for: a disk, a pipe
-// that nobody reads. Once the profiling is to end, or the command has ended of a signal that was
-// passed on, what is left to do has ten seconds; then the signal ends us.
+// that nobody reads. It waits for these alone: who polls a signalfd is woken by each signal of this
+// process, also by those that tell what a sample costs.
+//
+// Once the profiling is to end, or the command has ended of a signal that was passed on, what is
+// left to do has ten seconds; then the signal ends us.
 #pragma once
 
 #include "core/fd.h"
@@ -52,18 +55,16 @@ public:
 
 private:
     void watch();
-    /// Takes one. False: there is none.
-    bool take_one();
+    void take(int signal, const siginfo_t& info);
     [[nodiscard]] bool has_command_ended() const;
     void reap_orphans() const;
 
+    sigset_t ours_{};
     sigset_t before_{};
     pid_t command_;
     bool passes_on_;
     Fd command_end_;  ///< A pidfd.
-    Fd signals_;
     Fd stop_;
-    Fd done_;
     int interrupts_ = 0;
     int ending_ = 0;  ///< The signal after which all is to end; 0: none yet.
     std::thread thread_;

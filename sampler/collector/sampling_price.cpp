@@ -6,6 +6,7 @@
 #include "sampler/collector/session_options.h"
 #include "sampler/source/capabilities.h"
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 
@@ -16,9 +17,8 @@ using control::Source;
 
 /// Of the CPU time: what takes less, nobody looks for another source.
 constexpr std::uint64_t kDearShare = 20;
-/// Before each measurement. Programs that are started with others have found their pace by then.
-constexpr std::array kPauses{std::chrono::milliseconds{0}, std::chrono::milliseconds{300},
-                             std::chrono::milliseconds{1000}};
+/// Before each measurement, as far as there is CPU time left for them.
+constexpr std::array kPausesMs{0, 300, 300, 400, 500, 500, 1000, 1000, 2000, 4000, 10'000, 40'000};
 /// Of the thread's own CPU time: later no measurement begins, so they take 20 ms at most.
 constexpr std::uint64_t kMostCpuNs = 14'000'000;
 
@@ -40,6 +40,14 @@ source::SignalCost cost_of_sample(const source::SignalCost& signal, Source sourc
     constexpr std::uint64_t kSamples = kMillion - SessionOptions::kSkippedOfMillion;
     return {signal.ns * kMillion / kSamples, signal.low_ns * kMillion / kSamples,
             signal.high_ns * kMillion / kSamples};
+}
+
+source::SignalCost usual_cost(std::vector<source::SignalCost> costs) {
+    std::sort(costs.begin(), costs.end(),
+              [](const auto& one, const auto& other) { return one.ns < other.ns; });
+    const source::SignalCost& usual = costs[costs.size() / 2];
+    return {usual.ns, std::min(usual.low_ns, costs.front().ns),
+            std::max(usual.high_ns, costs.back().ns)};
 }
 
 SamplingPrice::~SamplingPrice() {
@@ -78,8 +86,8 @@ void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
 }
 
 void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
-    for (const auto pause : kPauses) {
-        if (!has_time() || !wait(pause) || is_traced()) {
+    for (const int pause_ms : kPausesMs) {
+        if (!has_time() || !wait(std::chrono::milliseconds{pause_ms}) || is_traced()) {
             return;
         }
         const auto signal = source::measure_signal_cost(source, is_over_);
@@ -89,9 +97,7 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
         const source::SignalCost cost = cost_of_sample(*signal, source);
         const bool is_dear = cost.ns * frequency_hz > kNsPerSecond / kDearShare;
         std::unique_lock lock{mutex_};
-        if (!cost_ || cost.ns < cost_->ns) {
-            cost_ = cost;
-        }
+        costs_.push_back(cost);
         if (is_dear && !other_ && has_time() &&
             (source == Source::sigtrap || source == Source::perf)) {
             lock.unlock();
@@ -105,14 +111,15 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
 void SamplingPrice::tell(trace::SessionEnd& end, std::uint64_t handler_ns) {
     this->end();
     const std::lock_guard lock{mutex_};
-    if (handler_ns == 0 || !cost_) {
+    if (handler_ns == 0 || costs_.empty()) {
         return;
     }
-    end.sample_cost_ns = cost_->ns + handler_ns;
-    end.sample_cost_low_ns = cost_->low_ns + handler_ns;
-    end.sample_cost_high_ns = cost_->high_ns + handler_ns;
+    const source::SignalCost cost = usual_cost(costs_);
+    end.sample_cost_ns = cost.ns + handler_ns;
+    end.sample_cost_low_ns = cost.low_ns + handler_ns;
+    end.sample_cost_high_ns = cost.high_ns + handler_ns;
     constexpr std::uint64_t kFifths = 5;
-    if (other_ && other_->ns * kFifths < cost_->ns * (kFifths - 1)) {
+    if (other_ && other_->ns * kFifths < cost.ns * (kFifths - 1)) {
         end.other_source = control::describe(Source::thread).name;
         end.other_cost_ns = other_->ns + handler_ns;
     }

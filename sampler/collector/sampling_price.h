@@ -1,11 +1,10 @@
 // What a sample of the session costs on this machine, found out beside it.
 //
-// By a thread of the collector, once it is known how the session samples, and again a little later:
-// the program is just starting by then, and whatever else the machine does makes a signal dearer,
-// never cheaper. So the lowest counts. Some 4 ms each time, 20 in all at most. The session's end
-// waits for nothing: of a session that is over before, the price is not known. Nor is it kept from
-// one session to the next: on another host, or at another load, it would be wrong, and a file would
-// have to be believed.
+// By a thread of the collector, once it is known how the session samples, and again every now and
+// then: it changes from second to second, and the median counts. Some 2 ms each time, 20 in all at
+// most. The session's end waits for nothing: of a session that is over before, the price is not
+// known. Nor is it kept from one session to the next: on another host, or at another load, it would
+// be wrong, and a file would have to be believed.
 #pragma once
 
 #include "sampler/control/source.h"
@@ -19,12 +18,16 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace sample::collector {
 
 /// What a sample costs where a signal costs `signal`: of a kernel's timer some are no sample.
 [[nodiscard]] source::SignalCost cost_of_sample(const source::SignalCost& signal,
                                                 control::Source source);
+
+/// What it was mostly, and from the least to the most; `costs` are not empty.
+[[nodiscard]] source::SignalCost usual_cost(std::vector<source::SignalCost> costs);
 
 class SamplingPrice {
 public:
@@ -51,7 +54,7 @@ private:
     std::atomic<bool> is_over_{false};
     bool has_begun_ = false;
     std::thread thread_;
-    std::optional<source::SignalCost> cost_;   ///< The lowest so far; guarded by mutex_.
+    std::vector<source::SignalCost> costs_;    ///< So far; guarded by mutex_.
     std::optional<source::SignalCost> other_;  ///< By the sampling thread; likewise.
 };
 
