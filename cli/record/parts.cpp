@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 namespace sample::cli {
@@ -65,10 +64,7 @@ Result<std::unique_ptr<Parts>> Parts::begin(const RecordOptions& options,
             recording.path);
     }
     std::unique_ptr<Parts> parts{new Parts{options, recording}};
-    try {
-        parts->thread_ = std::thread{[self = parts.get()] { self->run(); }};
-    } catch (const std::system_error&) {  // no thread to be had: they are named at the end
-    }
+    parts->thread_ = std::thread{[self = parts.get()] { self->run(); }};
     return parts;
 }
 
@@ -137,9 +133,7 @@ ModuleSources Parts::finish(Parts* parts, PreparedRecording& recording,
     // From here on somebody waits.
     while (parts->name_next()) {
     }
-    if (parts->thread_.joinable()) {
-        parts->thread_.join();
-    }
+    parts->thread_.join();
     recording.file = file_called(parts->current_.created, parts->current_);
     return parts->sources(parts->sink_->modules());
 }
