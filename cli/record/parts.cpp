@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace sample::cli {
@@ -64,7 +65,10 @@ Result<std::unique_ptr<Parts>> Parts::begin(const RecordOptions& options,
             recording.path);
     }
     std::unique_ptr<Parts> parts{new Parts{options, recording}};
-    parts->thread_ = std::thread{[self = parts.get()] { self->run(); }};
+    try {
+        parts->thread_ = std::thread{[self = parts.get()] { self->run(); }};
+    } catch (const std::system_error&) {  // no thread to be had: they are named at the end
+    }
     return parts;
 }
 
@@ -133,7 +137,9 @@ ModuleSources Parts::finish(Parts* parts, PreparedRecording& recording,
     // From here on somebody waits.
     while (parts->name_next()) {
     }
-    parts->thread_.join();
+    if (parts->thread_.joinable()) {
+        parts->thread_.join();
+    }
     recording.file = file_called(parts->current_.created, parts->current_);
     return parts->sources(parts->sink_->modules());
 }
