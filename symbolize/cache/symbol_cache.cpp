@@ -4,6 +4,7 @@
 #include "symbolize/cache/cache_file.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/elf_file.h"
+#include "symbolize/symbols_builder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -109,19 +110,59 @@ std::vector<FrameRun> runs_of(const trace::SymbolBlock& block,
     return runs;
 }
 
-/// Adds `more`, the names of `addresses`, of which `block` has none.
-void add(trace::SymbolBlock& block, std::span<const std::uint64_t> addresses, Symbols&& more) {
-    if (block.addresses.empty()) {
-        block = {{addresses.begin(), addresses.end()}, std::move(more)};
-        return;
+/// Takes runs over into symbols in the making. A function that others brought already is theirs.
+class Mover {
+public:
+    Mover(SymbolsBuilder& to, Symbols&& from)
+        : to_{to},
+          from_{std::move(from)},
+          functions_(from_.functions.size(), kNone),
+          files_(from_.files.size(), kNone) {}
+
+    FrameRun run(FrameRun run) {
+        frames_.clear();
+        for (const SymbolFrame& frame : std::span{from_.frames}.subspan(run.first, run.count)) {
+            std::uint32_t& function = functions_[frame.function];
+            if (function == kNone) {
+                function = to_.function(std::move(from_.functions[frame.function]));
+            }
+            std::uint32_t& file = files_[frame.file];
+            if (file == kNone) {
+                file = to_.file(from_.files[frame.file]);
+            }
+            frames_.push_back({function, file, frame.line});
+        }
+        return to_.run(frames_);
     }
-    trace::SymbolBlock all;
-    std::set_union(block.addresses.begin(), block.addresses.end(), addresses.begin(),
-                   addresses.end(), std::back_inserter(all.addresses));
-    all.symbols.runs.resize(all.addresses.size());
-    merge(all.symbols, std::move(block.symbols), indices(all.addresses, block.addresses));
-    merge(all.symbols, std::move(more), indices(all.addresses, addresses));
-    block = std::move(all);
+
+private:
+    static constexpr std::uint32_t kNone = 0xffffffff;
+
+    SymbolsBuilder& to_;
+    Symbols from_;
+    std::vector<std::uint32_t> functions_;  ///< By index in `from_`: the one in `to_`.
+    std::vector<std::uint32_t> files_;
+    std::vector<SymbolFrame> frames_;
+};
+
+/// Adds `more`, the names of `addresses`, which ascend and of which `block` has none.
+void add(trace::SymbolBlock& block, std::span<const std::uint64_t> addresses, Symbols&& more) {
+    const std::vector<FrameRun> old_runs = std::move(block.symbols.runs);
+    const std::vector<FrameRun> new_runs = std::move(more.runs);
+    SymbolsBuilder all;
+    Mover from_old{all, std::move(block.symbols)};
+    Mover from_new{all, std::move(more)};
+    trace::SymbolBlock merged;
+    std::vector<FrameRun> runs;
+    for (std::size_t old = 0, added = 0; old + added < old_runs.size() + new_runs.size();) {
+        const bool is_old = added == addresses.size() || (old < block.addresses.size() &&
+                                                          block.addresses[old] < addresses[added]);
+        merged.addresses.push_back(is_old ? block.addresses[old] : addresses[added]);
+        runs.push_back(is_old ? from_old.run(old_runs[old]) : from_new.run(new_runs[added]));
+        ++(is_old ? old : added);
+    }
+    merged.symbols = all.take(std::move(runs));
+    block = std::move(merged);
 }
 
 /// Not through a process that will be gone: what stat(2) says of the module would not tell.

@@ -105,6 +105,23 @@ TEST_F(SymbolCacheTest, asks_only_for_what_is_missing) {
     EXPECT_EQ(cached(), expected);
 }
 
+TEST_F(SymbolCacheTest, keeps_a_function_once_whichever_run_asked_for_which_of_its_places) {
+    const std::uint64_t start = symbols_of(fixture("dwarf5_pie")).at("main");
+    addresses_ = {start, start + 1, start + 2, start + 3};
+    const auto expected = found();
+    for (std::size_t run = 1; run <= addresses_.size(); ++run) {
+        SymbolCache cache{folder()};
+        const ModuleSymbols some =
+            cache.symbolize(module_, std::span{addresses_}.first(run), options_);
+        EXPECT_EQ(some.symbols.functions.size(), 1U);
+        EXPECT_LE(some.symbols.files.size(), 2U);  // the unknown one is always there
+    }
+    put_lies();
+    EXPECT_TRUE(holds_lies(cached()));
+    fs::remove(file());
+    EXPECT_EQ(cached(), expected);
+}
+
 TEST_F(SymbolCacheTest, notices_that_the_module_or_its_debug_file_changed) {
     const std::string id = to_hex(module_.build_id);
     const std::string debug =
