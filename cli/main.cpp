@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/record/inherited.h"
 #include "cli/record/last_resort.h"
+#include "cli/roomy_heap.h"
 #include "cli/verbs/verbs.h"
 
 #include <cstdlib>
@@ -29,6 +30,12 @@ Result<int> run_any(const Invocation& invocation) {
                           !std::is_same_v<Options, TopOptions>) {
                 ignore_broken_pipes();
                 ignore_size_limit();
+            }
+            // Nor for those who record: theirs is small while they do.
+            if constexpr (!std::is_same_v<Options, RecordOptions> &&
+                          !std::is_same_v<Options, TopOptions> &&
+                          !std::is_same_v<Options, AttachOptions>) {
+                make_heap_roomy();
             }
             return run(options);
         },

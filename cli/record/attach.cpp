@@ -13,6 +13,7 @@
 #include "cli/record/sleeper.h"
 #include "cli/record/targets.h"
 #include "cli/refuse.h"
+#include "cli/roomy_heap.h"
 #include "cli/verbs/verbs.h"
 #include "core/fd.h"
 #include "core/text.h"
@@ -198,6 +199,7 @@ int conclude(const ModuleSources& sources, const attach::OutsideOutcome& outcome
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
+    make_heap_roomy();
     const FinishedRecording finished =
         finish_recording(options, recording, sources, !outcome.failure, !options.quiet);
     tell(finished, options, recording.path);

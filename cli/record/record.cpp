@@ -13,6 +13,7 @@
 #include "cli/record/receivers.h"
 #include "cli/record/record_signals.h"
 #include "cli/record/recording.h"
+#include "cli/roomy_heap.h"
 #include "cli/verbs/verbs.h"
 #include "sampler/collector/session.h"
 
@@ -83,6 +84,7 @@ void conclude_session(const collector::SessionOutcome& outcome, const collector:
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
+    make_heap_roomy();
     const ModuleSources sources = Parts::finish(parts, recording, recorder);
     tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet), options,
          recording.path);

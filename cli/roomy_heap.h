@@ -1,0 +1,13 @@
+// A heap for those who are about to read a whole recording: in large pages where the kernel has
+// them, and it gives nothing back meanwhile. On a virtual machine the kernel takes longer to hand
+// out a tenth of a gigabyte in pages of 4 KiB than a recording takes to be read.
+#pragma once
+
+namespace sample::cli {
+
+/// Of this process, from here on. Nothing where its memory is limited. Costs some microseconds; what
+/// is not used of the room is address space alone. Not thread-safe against itself. Source:
+/// mallopt(3), madvise(2).
+void make_heap_roomy();
+
+}  // namespace sample::cli
