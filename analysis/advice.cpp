@@ -1,6 +1,7 @@
 #include "analysis/advice.h"
 
 #include "callgraph/label.h"
+#include "core/fd.h"
 #include "core/text.h"
 #include "trace/records.h"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <system_error>
@@ -31,12 +31,11 @@ std::string package_of(const std::string& path, const std::string& dpkg_info) {
         if (entry.path().extension() != ".list") {
             continue;
         }
-        std::ifstream list{entry.path()};
-        for (std::string line; std::getline(list, line);) {
-            if (line == path || line == old_path) {
-                const std::string name = entry.path().stem();
-                return name.substr(0, name.find(':'));
-            }
+        const std::string list = "\n" + read_small_file(entry.path());
+        if (list.find("\n" + path + "\n") != std::string::npos ||
+            list.find("\n" + old_path + "\n") != std::string::npos) {
+            const std::string name = entry.path().stem();
+            return name.substr(0, name.find(':'));
         }
     }
     return {};

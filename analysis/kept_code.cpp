@@ -28,7 +28,8 @@ struct CodeFunction {
 /// The functions that have code, not those that were inlined, the heaviest first.
 std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
                                          const Symbols& symbols) {
-    std::map<std::pair<ModuleId, std::uint32_t>, std::uint32_t> key_of;
+    constexpr std::uint32_t kNone = 0xffffffff;
+    std::vector<std::uint32_t> key_of(symbols.functions.size(), kNone);  // of one module each
     std::vector<CodeFunction> functions;
     callgraph::AddressKeys keys{recording.addresses().size()};
     for (std::uint32_t i = 0; i < recording.addresses().size(); ++i) {
@@ -37,14 +38,14 @@ std::vector<CodeFunction> code_functions(const callgraph::Recording& recording,
             continue;
         }
         const callgraph::CodeAddress& place = recording.addresses()[i];
-        const auto [known, is_new] = key_of.try_emplace(
-            {place.module, frames.back().function}, static_cast<std::uint32_t>(functions.size()));
-        if (is_new) {
+        std::uint32_t& key = key_of[frames.back().function];
+        if (key == kNone) {
+            key = static_cast<std::uint32_t>(functions.size());
             functions.push_back({place.module, place.address});
         }
         const FunctionSymbol& function = symbols.functions[frames.back().function];
-        functions[known->second].has_lines |= frames.back().line != 0 || function.line != 0;
-        keys.add(i, known->second, true);
+        functions[key].has_lines |= frames.back().line != 0 || function.line != 0;
+        keys.add(i, key, true);
     }
     const auto weights = callgraph::weights_by_key(recording, keys);
     for (std::size_t i = 0; i < functions.size(); ++i) {

@@ -24,7 +24,9 @@ public:
         : nodes_{recording.nodes()},
           options_{options},
           functions_{recording, symbols},
-          merged_(recording.nodes().size() + 1) {}
+          merged_(recording.nodes().size() + 1) {
+        tree_.reserve(merged_.size());
+    }
 
     void begin_category(std::string name) { category_ = tree_.add_category(std::move(name)); }
 
@@ -52,6 +54,7 @@ public:
 
     /// Returns the node that each index became.
     std::vector<NodeId> finish(Profile& profile) && {
+        merged_ = {};
         profile.functions = functions_.functions();
         if (const FunctionId memory = functions_.memory_or_none(); !memory.is_none()) {
             profile.memory = memory;

@@ -3,6 +3,7 @@
 // own size, and whoever reads them later sees one plain span.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,7 +31,8 @@ public:
     /// The index of the entry equal to `entry`, which is added if there is none. Amortised O(1).
     std::uint32_t intern(Entry entry) {
         if ((entries_.size() + 1) * 2 > slots_.size()) {
-            grow();
+            constexpr std::size_t kFirstSlots = 64;
+            rehash(slots_.empty() ? kFirstSlots : slots_.size() * 2);
         }
         std::uint32_t& slot = slots_[find_slot(entry)];
         if (slot == kEmpty) {
@@ -38,6 +40,14 @@ public:
             entries_.push_back(std::move(entry));
         }
         return slot;
+    }
+
+    /// Makes room for so many entries at once.
+    void reserve(std::size_t entries) {
+        entries_.reserve(entries);
+        if (const std::size_t slots = std::bit_ceil(entries * 2); slots > slots_.size()) {
+            rehash(slots);
+        }
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -58,9 +68,8 @@ private:
         return at;
     }
 
-    void grow() {
-        constexpr std::size_t kFirstSize = 64;
-        slots_.assign(slots_.empty() ? kFirstSize : slots_.size() * 2, kEmpty);
+    void rehash(std::size_t slots) {
+        slots_.assign(slots, kEmpty);
         const std::size_t mask = slots_.size() - 1;
         for (std::uint32_t index = 0; index < entries_.size(); ++index) {
             std::size_t at = static_cast<std::size_t>(Traits::hash(entries_[index])) & mask;

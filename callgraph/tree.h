@@ -32,6 +32,9 @@ public:
 
     TreeBuilder();
 
+    /// Makes room for so many nodes at once.
+    void reserve(std::size_t nodes) { entries_.reserve(nodes); }
+
     /// A new node under the root.
     Index add_category(std::string name);
     /// The node of `function` at `site.line` under `parent`, made if there is none. One that is
