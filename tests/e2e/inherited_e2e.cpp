@@ -103,13 +103,15 @@ TEST_F(Inherited, few_processes_cost_no_exit_code) {
         std::filesystem::permissions(file(name), std::filesystem::perms{0755});
     }
     std::filesystem::permissions(file(""), std::filesystem::perms{0777});
-    for (int most = 1; most <= 9; ++most) {
-        const Outcome outcome =
-            run_here({file("confine"), "--user", "47123", "prlimit",
-                      "--nproc=" + std::to_string(most), file("sample"), "--quiet", "--force", "-o",
-                      recording(), "--", "sh", "-c", "echo ran; exit 7"});
-        EXPECT_EQ(outcome.exit_code, 7) << most << outcome.err;
-        EXPECT_EQ(outcome.out, "ran\n") << most;
+    for (const std::string way : {"--quiet", "--rotate=60s"}) {
+        for (int most = 1; most <= 9; ++most) {
+            const Outcome outcome =
+                run_here({file("confine"), "--user", "47123", "prlimit",
+                          "--nproc=" + std::to_string(most), file("sample"), way, "--quiet",
+                          "--force", "-o", recording(), "--", "sh", "-c", "echo ran; exit 7"});
+            EXPECT_EQ(outcome.exit_code, 7) << way << most << outcome.err;
+            EXPECT_EQ(outcome.out, "ran\n") << way << most;
+        }
     }
 }
 
