@@ -5,8 +5,8 @@
 
 namespace sample::cli {
 
-/// Of this process, from here on. Nothing where its memory is limited. Costs some microseconds; what
-/// is not used of the room is address space alone. Not thread-safe against itself. Source:
+/// Of this process, from here on. Nothing where its memory is limited. Costs some microseconds;
+/// room that is not used is address space alone. Not thread-safe against itself. Source:
 /// mallopt(3), madvise(2).
 void make_heap_roomy();
 

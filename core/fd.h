@@ -34,8 +34,8 @@ private:
     int fd_ = -1;
 };
 
-/// All that a small file says, or one of /proc or /sys, whose size nobody tells; empty if it can't be
-/// read.
+/// All that a small file says, or one of /proc or /sys, whose size nobody tells; empty if it can't
+/// be read.
 [[nodiscard]] std::string read_small_file(const std::string& path);
 /// The numbers of the line of a status file that begins with `key` ("Uid:"), which is not its first
 /// line; none if there is no such line. Source: proc(5).
