@@ -47,7 +47,7 @@ TEST(RecordingParts, have_together_what_went_in) {
     std::vector<NodeId> nodes{NodeId{}};
     for (std::uint32_t i = 0; i < 300; ++i) {
         nodes.push_back(parts.node(nodes[i / 2], ModuleId{1}, i));
-        parts.sample(nodes[(i * 7) % nodes.size()], 1000 + i);
+        parts.sample(nodes[(std::size_t{i} * 7) % nodes.size()], 1000 + i);
         whole += 1000 + i;
         if (i % 100 == 99) {
             parts.turn();
@@ -192,7 +192,7 @@ TEST(RecordingParts, end_by_their_size) {
     std::uint64_t whole = 0;
     for (std::uint32_t i = 0; i < 100; ++i) {
         for (std::uint32_t j = 0; j < 1000; ++j) {
-            parts.now_ns += 1000 * (1 + (j * j) % 97);
+            parts.now_ns += 1000 * (1 + (std::uint64_t{j} * j) % 97);
             parts.sample(parts.node(NodeId{}, ModuleId{1}, i * i * 1000 + 13 * j), 1 + j * j);
             whole += 1 + j * j;
         }
