@@ -221,8 +221,6 @@ void declare(OptionParser& parser, DoctorOptions& options);
 void declare_color(OptionParser& parser, ColorMode& color);
 void declare_cache(OptionParser& parser, bool& use_cache);
 void declare_debug_folders(OptionParser& parser, std::vector<std::string>& folders);
-/// --rotate, --keep and --max-size.
-void declare_parts(OptionParser& parser, RecordOptions& options);
 /// --from, which also says what a foreign file is, --to, --between, --in-frames, --in-zone, --by
 /// and --zones.
 void declare_labels(OptionParser& parser, analysis::ProfileChoice& choice);

@@ -1,5 +1,5 @@
 // The options of a recording in parts.
-#include "cli/options/options.h"
+#include "cli/options/recording.h"
 #include "cli/refuse.h"
 
 #include <algorithm>
