@@ -1,7 +1,10 @@
 #include "sampler/capture/inherited_state.h"
 
+#include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/thread_slots.h"
 #include "unwind/walk/stack_memory.h"
+
+#include <asm/prctl.h>
 
 #include <array>
 #include <atomic>
@@ -10,15 +13,22 @@
 namespace sample::capture {
 namespace {
 
-constinit std::atomic<bool> g_has_instruction{false};
+enum class Base : std::uint8_t { by_call, by_instruction, believed };
+
+constinit std::atomic<Base> g_base{Base::by_call};
 
 /// Bases that were found to be libc's, each in the place that its bits choose.
 constexpr unsigned kKnownBits = 9;
 constinit std::array<std::atomic<std::uint64_t>, std::size_t{1} << kKnownBits> g_known{};
 
-std::uint64_t thread_base() noexcept {
+/// Of whatever FS leads to; 0 if it is not told.
+std::uint64_t thread_base(bool by_instruction) noexcept {
     std::uint64_t base = 0;
-    asm volatile("rdfsbase %0" : "=r"(base));
+    if (by_instruction) {
+        asm volatile("rdfsbase %0" : "=r"(base));
+    } else if (is_failure(raw_syscall(SYS_arch_prctl, ARCH_GET_FS, as_argument(&base)))) {
+        return 0;
+    }
     return base;
 }
 
@@ -60,11 +70,12 @@ std::uint64_t believed_base() noexcept {
 }  // namespace
 
 bool has_thread_locals() noexcept {
-    if (!g_has_instruction.load(std::memory_order_relaxed)) {
+    const Base how = g_base.load(std::memory_order_relaxed);
+    if (how == Base::believed) {
         const std::uint64_t base = believed_base();
         return base != 0 && is_libcs_block(base);
     }
-    const std::uint64_t base = thread_base();
+    const std::uint64_t base = thread_base(how == Base::by_instruction);
     std::atomic<std::uint64_t>& known = place_of(base);
     if (base == 0 || (known.load(std::memory_order_relaxed) != base && !is_readable(base)) ||
         !is_libcs_block(base)) {
@@ -75,7 +86,12 @@ bool has_thread_locals() noexcept {
 }
 
 void read_thread_base_by_instruction() noexcept {
-    g_has_instruction.store(true, std::memory_order_relaxed);
+    g_base.store(Base::by_instruction, std::memory_order_relaxed);
+}
+
+void believe_thread_base() noexcept {
+    Base by_call = Base::by_call;
+    g_base.compare_exchange_strong(by_call, Base::believed, std::memory_order_relaxed);
 }
 
 }  // namespace sample::capture

@@ -29,7 +29,11 @@ inline void allow_misaligned_access() noexcept {
 [[nodiscard]] bool has_thread_locals() noexcept;
 
 /// The kernel lets programs read the base by an instruction (AT_HWCAP2, HWCAP2_FSGSBASE; Linux
-/// 5.9). Until then it is believed to be that of a block that can be read.
+/// 5.9). Until then it is asked each time, by arch_prctl(2).
 void read_thread_base_by_instruction() noexcept;
+
+/// The kernel must not be asked: without the instruction the base is believed from here on to be
+/// that of a block that can be read.
+void believe_thread_base() noexcept;
 
 }  // namespace sample::capture

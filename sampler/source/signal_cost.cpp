@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,7 +43,20 @@ constinit std::atomic<std::uint32_t> g_signals{0};
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the same
 constinit std::atomic<TimerId> g_timer{-1};
 
-void count_signal(int /*signal*/) {
+/// The last one that another process sent meanwhile.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the same
+siginfo_t g_meant_for_others{};
+
+bool is_sent_by_another(const siginfo_t& info) {
+    return info.si_code == SI_USER || info.si_code == SI_QUEUE ||
+           (info.si_code == SI_TKILL && info.si_pid != ::getpid());
+}
+
+void count_signal(int /*signal*/, siginfo_t* info, void* /*context*/) {
+    if (is_sent_by_another(*info)) {
+        g_meant_for_others = *info;
+        return;
+    }
     const std::uint32_t signals = g_signals.load(std::memory_order_relaxed) + 1;
     g_signals.store(signals, std::memory_order_relaxed);
     const TimerId timer = g_timer.load(std::memory_order_relaxed);
@@ -51,13 +65,15 @@ void count_signal(int /*signal*/) {
     }
 }
 
-/// The process's handler of a signal is count_signal(), and the calling thread gets it.
+/// The process's handler of a signal is count_signal(), and the calling thread gets it. What others
+/// send meanwhile comes behind that.
 class OwnSignal {
 public:
     explicit OwnSignal(int signal) : signal_{signal} {
         struct sigaction action {};
-        action.sa_handler = count_signal;
-        action.sa_flags = SA_RESTART;
+        action.sa_sigaction = count_signal;
+        action.sa_flags = SA_RESTART | SA_SIGINFO;
+        g_meant_for_others = {};
         ::sigaction(signal_, &action, &action_);
         sigset_t set;
         ::sigemptyset(&set);
@@ -67,6 +83,11 @@ public:
     ~OwnSignal() {
         ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
         ::sigaction(signal_, &action_, nullptr);
+        if (g_meant_for_others.si_signo != 0) {
+            // The kernel lets no thread say kill(2) for another one. The sender stays the same.
+            g_meant_for_others.si_code = SI_QUEUE;
+            ::syscall(SYS_rt_sigqueueinfo, ::getpid(), signal_, &g_meant_for_others);
+        }
     }
     OwnSignal(const OwnSignal&) = delete;
     OwnSignal& operator=(const OwnSignal&) = delete;

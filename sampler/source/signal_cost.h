@@ -20,7 +20,8 @@ struct SignalCost {
 
 /// Interrupts the calling thread sixteen times as `source` does, with a handler that does
 /// nothing, and times the gaps in what the thread does. Meanwhile the process's handler of the
-/// source's signal is ours, and the thread does not block that. Some 2 ms; at most 5 ms of CPU
+/// source's signal is ours, and the thread does not block that; one that another process sends
+/// comes when it is over. Some 2 ms; at most 5 ms of CPU
 /// time, or twenty signals where one takes longer than that allows, and 200 ms where others have
 /// the processors; soon over once `is_over` is set. Nothing: the source does not work here, or too
 /// few signals came. One call at a time. Not async-signal-safe.

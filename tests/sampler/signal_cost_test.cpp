@@ -1,11 +1,14 @@
 #include "sampler/source/signal_cost.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <numeric>
+#include <thread>
 
 namespace sample::source {
 namespace {
@@ -39,6 +42,35 @@ TEST(SignalCost, is_measured_and_the_signal_is_as_it_was) {
         EXPECT_LE(cost->low_ns, cost->ns);
         EXPECT_GE(cost->high_ns, cost->ns);
     }
+}
+
+/// Whoever waits for signals has them blocked in every thread.
+TEST(SignalCost, takes_no_signal_that_somebody_sends) {
+    sigset_t traps;
+    sigset_t before;
+    ::sigemptyset(&traps);
+    ::sigaddset(&traps, SIGTRAP);
+    ::pthread_sigmask(SIG_BLOCK, &traps, &before);
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<bool> is_over{false};
+        std::thread measurement{[&] {
+            while (!is_over) {
+                static_cast<void>(measure_signal_cost(control::Source::sigtrap, is_over));
+            }
+        }};
+        struct sigaction now {};
+        while (now.sa_handler == SIG_DFL) {
+            ::sigaction(SIGTRAP, nullptr, &now);
+        }
+        ::kill(::getpid(), SIGTRAP);
+        is_over = true;
+        measurement.join();
+        siginfo_t info{};
+        const timespec none{};
+        EXPECT_EQ(::sigtimedwait(&traps, &info, &none), SIGTRAP) << round;
+        EXPECT_EQ(info.si_pid, ::getpid());
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/sampling_thread.h"
@@ -66,6 +67,9 @@ void do_without(std::span<const sock_filter> filter) noexcept {
     capture::Area* const area = capture::current_area();
     if (area != nullptr && !permits(filter, Needs::pacing)) {
         area->header.timer_stretch.store(0, std::memory_order_relaxed);
+    }
+    if (!permits(filter, Needs::thread_base)) {
+        capture::believe_thread_base();
     }
     if (!permits(filter, Needs::resting)) {
         source::keep_sampling_thread_awake();

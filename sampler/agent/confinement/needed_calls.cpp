@@ -5,6 +5,7 @@
 #include "sampler/source/raw_thread.h"
 #include "sampler/source/sampling_thread.h"
 
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -98,6 +99,10 @@ constexpr std::array kSampling{
 
 constexpr std::array kPacing{
     may_fail(call(SYS_timer_settime, {kUnknown, 0, kUnknown, 0})),
+};
+
+constexpr std::array kThreadBase{
+    call(SYS_arch_prctl, {ARCH_GET_FS, kUnknown}),
 };
 
 constexpr std::array kAnswering{
@@ -225,6 +230,8 @@ std::span<const NeededCall> calls_for(Needs needs) noexcept {
             return kAnswering;
         case Needs::pacing:
             return kPacing;
+        case Needs::thread_base:
+            return kThreadBase;
         case Needs::growing:
             return kGrowing;
         case Needs::sampling_thread:

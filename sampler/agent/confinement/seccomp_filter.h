@@ -61,6 +61,7 @@ enum class Needs : std::uint8_t {
     pacing,           ///< A timer of the source `timer` is set to another period.
     growing,          ///< More room for samples than there is at first.
     sampling_thread,  ///< That thread's start, work and end.
+    thread_base,      ///< To ask for it, where no instruction tells it; else it is believed.
     resting,          ///< That it waits for the program to run; else it goes on looking.
     joining           ///< What a new process of the session or a new thread's event needs.
 };
