@@ -71,8 +71,8 @@ protected:
                 shown[name] = {self == selves.end() ? 0 : self->second, total};
             }
         }
-        expect_same_figures(shown, reported_functions(recording(), options, annotate_name),
-                            divisor);
+        expect_same_figures(shown, reported_functions(recording(), options, annotate_name), divisor,
+                            is_averaged(options));
     }
 };
 

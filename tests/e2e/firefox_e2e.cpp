@@ -62,7 +62,8 @@ protected:
 
     void expect_reports_figures(const Words& options = {}) const {
         expect_same_figures(shown(exported(recording(), options)),
-                            reported_functions(recording(), options, name_of), 1000);
+                            reported_functions(recording(), options, name_of), 1000,
+                            is_averaged(options));
     }
 };
 

@@ -64,7 +64,8 @@ protected:
 
     void expect_reports_figures(const Words& options = {}) const {
         export_with(options);
-        expect_same_figures(top(), reported_functions(recording(), options, label_of), 1000);
+        expect_same_figures(top(), reported_functions(recording(), options, label_of), 1000,
+                            is_averaged(options));
         const exports::PprofFile read = validated();
         std::int64_t sum = 0;
         for (const auto& each : read.samples) {

@@ -35,9 +35,13 @@ using ReaderName = std::string (*)(const nlohmann::json& function);
 /// What a reader shows, in nanoseconds or a count: self and total.
 using Shown = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
 
+/// Whether `options` scale the durations.
+[[nodiscard]] bool is_averaged(const Words& options);
+
 /// Every function is shown and none besides; the figures are the report's, which floors
-/// nanoseconds to microseconds, if `divisor` is 1000.
+/// nanoseconds to microseconds, if `divisor` is 1000. An average is rounded to nanoseconds in each
+/// node, and an export that tells lines has other nodes: `averaged` figures may be one off.
 void expect_same_figures(const Shown& shown, const std::map<std::string, Reported>& reported,
-                         std::uint64_t divisor);
+                         std::uint64_t divisor, bool averaged = false);
 
 }  // namespace sample::e2e

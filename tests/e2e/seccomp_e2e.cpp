@@ -48,8 +48,9 @@ protected:
 
     void expect_sampled_on() const {
         const Recording seen = recorded();
-        EXPECT_GT(seen.total_us("after_confinement"), 0.7 * seen.total_us("before_confinement"));
-        EXPECT_LT(seen.total_us("[not sampled]"), 0.3 * seen.roots_us());
+        // Equal work takes as much time as the machine likes; no part of it is unseen.
+        EXPECT_GT(seen.total_us("after_confinement"), 0.2 * seen.total_us("before_confinement"));
+        EXPECT_LT(seen.total_us("[not sampled]"), 0.03 * seen.roots_us());
     }
 };
 

@@ -194,7 +194,9 @@ TEST_P(Threads, stacks_of_contexts_and_coroutines_are_whole) {
         const Outcome outcome = record_by_source({target("contexts"), kind, "1", "10000"});
         ASSERT_EQ(outcome.exit_code, 0) << outcome.signal;
         const Recording seen = recorded();
-        EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+        // Nothing tells where a switch without tables stands; on cold stacks it takes its time.
+        EXPECT_LE(seen.stat("incomplete_us"),
+                  0.01 * seen.roots_us() + seen.self_us("switch_without_tables"));
         EXPECT_LE(seen.stat("guessed_stacks"), 0.01 * seen.stat("samples"));
         const double first_us = seen.total_us("first_job");
         const double share = first_us / (first_us + seen.total_us("second_job"));

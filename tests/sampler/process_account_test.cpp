@@ -33,9 +33,15 @@ protected:
         record.cpu_ns = cpu_ns;
         return record;
     }
-    void sample(std::uint32_t tid, std::uint64_t weight_ns) {
+    /// Taken a while ago, or `young`.
+    void sample(std::uint32_t tid, std::uint64_t weight_ns, bool young = false) {
+        const auto while_ticks =
+            static_cast<std::uint64_t>(clock.ticks_per_ns() * static_cast<double>(1'000 * kMs));
+        const std::uint64_t now = capture::read_ticks();
         const std::uint64_t frame = FrameAddress{Pc{kApp + 0x20}}.bits();
-        account.on_sample({tid, tid}, {.weight_ns = weight_ns, .frames = {&frame, 1}});
+        account.on_sample({tid, tid}, {.ticks = young ? now + while_ticks : now - while_ticks,
+                                       .weight_ns = weight_ns,
+                                       .frames = {&frame, 1}});
     }
     void end(std::uint64_t cpu_ns) {
         account.end({}, {cpu_ns, 0});
@@ -96,6 +102,20 @@ TEST_F(ProcessAccountTest, records_no_more_than_the_processs_clock_says) {
     }
 }
 
+TEST_F(ProcessAccountTest, waits_for_a_clock_that_lags) {
+    sample(kPid, 3 * kMs);
+    sample(kPid, 2 * kMs, true);
+    account.settle(4 * kMs);
+    sample(kPid, kMs, true);
+    account.settle(6 * kMs);
+    EXPECT_FALSE(account.has_due());
+    end(6 * kMs);
+    ASSERT_EQ(read.samples.size(), 3U);
+    EXPECT_EQ(read.samples[0].weight, 3 * kMs);
+    EXPECT_EQ(read.samples[1].weight, 2 * kMs);
+    EXPECT_EQ(read.samples[2].weight, kMs);
+}
+
 TEST_F(ProcessAccountTest, makes_up_for_samples_that_came_early) {
     sample(kPid, kMs);
     sample(kPid, kMs);
@@ -122,6 +142,22 @@ TEST_F(ProcessAccountTest, lets_a_thread_go_on_that_was_ahead_of_its_clock) {
     EXPECT_EQ(read.samples[4].weight, kMs / 2);
     EXPECT_EQ(read.samples[5].weight, kMs / 2);
     EXPECT_EQ(recorded_ns(), 3 * kMs);
+}
+
+TEST_F(ProcessAccountTest, gives_a_thread_what_its_own_clock_says) {
+    account.on_thread_start({kPid + 1, kPid + 1}, thread_record(kPid + 1));
+    sample(kPid, 3 * kMs);
+    sample(kPid + 1, kMs);
+    sample(kPid + 1, kMs);
+    account.on_thread_end({kPid + 1, kPid + 1}, thread_record(kPid + 1, kMs / 2));
+    sample(kPid, kMs);
+    account.settle(9 * kMs / 2);
+    end(9 * kMs / 2);
+    ASSERT_EQ(read.samples.size(), 4U);
+    EXPECT_EQ(read.samples[0].weight, 3 * kMs);
+    EXPECT_EQ(read.samples[1].weight, kMs) << "of the same thread";
+    EXPECT_EQ(read.samples[2].weight, kMs / 2);
+    EXPECT_EQ(read.samples[3].weight, 0U);
 }
 
 TEST_F(ProcessAccountTest, gives_no_thread_what_another_one_never_used) {

@@ -14,6 +14,9 @@ constexpr const char* kFurtherThreads = "[further threads]";
 /// Where libraries lie as each thread has named them, together. Some 20 MB.
 constexpr std::size_t kMostLibraries = std::size_t{1} << 18U;
 
+/// How long a sample waits for the process's clock before what the clock lacks is shared out.
+constexpr std::uint64_t kPatienceNs = 100'000'000;
+
 /// What waits for the process's clock at a time. Some 3 MB.
 constexpr std::size_t kMostDue = std::size_t{1} << 16U;
 
@@ -109,7 +112,7 @@ void ProcessAccount::for_each_clock(Visit visit) {
 }
 
 void ProcessAccount::stop_counting(const ProcessCounts& counts) {
-    settle(counts.cpu_ns);
+    write_due(counts.cpu_ns);
     if (sampling_.observes_waits) {
         end_waits(monotonic_ns());
     }
@@ -157,7 +160,7 @@ void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
     for (auto& [slot, thread] : threads_) {
         end_said(thread, now);
     }
-    settle(counts.cpu_ns);
+    write_due(counts.cpu_ns);
     const Used whole = used(counts);
     if (!recorder_.has_begun_sampling()) {
         leave_out(whole);
@@ -235,36 +238,84 @@ void ProcessAccount::add_due(const trace::Sample& sample) {
         return;  // no sample of ours, whatever the process has written there
     }
     if (due_.size() == kMostDue) {
-        settle(process_cpu_ns(identity_.pid));
+        write_due(process_cpu_ns(identity_.pid));
     }
     due_.push_back(sample);
 }
 
-std::uint64_t ProcessAccount::payable(std::uint64_t due, std::optional<std::uint64_t> cpu_ns) {
-    if (!identity_.is_time || !cpu_ns) {
-        return due;
+std::uint64_t ProcessAccount::due_ns() const {
+    std::uint64_t due = 0;
+    for (const trace::Sample& sample : due_) {
+        due += sample.weight;
     }
+    return due;
+}
+
+std::uint64_t ProcessAccount::unrecorded_ns(std::uint64_t cpu_ns) const {
     std::uint64_t cpu = used({cpu_ns, 0}).cpu_ns;
     if (stopped_) {
         cpu = std::min(cpu, stopped_->used.cpu_ns);
     }
     const std::uint64_t accounted = earlier_.cpu_ns + recorded_ns_;
+    return cpu - std::min(cpu, accounted);
+}
+
+std::uint64_t ProcessAccount::payable(std::uint64_t due, std::optional<std::uint64_t> cpu_ns,
+                                      bool pays_owed) {
+    if (!identity_.is_time || !cpu_ns) {
+        return due;
+    }
     std::uint64_t wanted = due + owed_ns_;
     wanted -= std::min(wanted, std::exchange(overdrawn_ns_, 0));
-    const std::uint64_t paid = std::min({wanted, cpu - std::min(cpu, accounted), kMostPaid});
+    const std::uint64_t paid =
+        std::min({wanted, pays_owed ? wanted : due, unrecorded_ns(*cpu_ns), kMostPaid});
     owed_ns_ = wanted - paid;
     return paid;
 }
 
+std::uint64_t ProcessAccount::take_back(ThreadId thread, std::uint64_t overdrawn_ns) {
+    for (auto sample = due_.rbegin(); overdrawn_ns != 0 && sample != due_.rend(); ++sample) {
+        if (sample->thread == thread) {
+            const std::uint64_t taken = std::min(sample->weight, overdrawn_ns);
+            sample->weight -= taken;
+            overdrawn_ns -= taken;
+        }
+    }
+    return overdrawn_ns;
+}
+
 void ProcessAccount::settle(std::optional<std::uint64_t> cpu_ns) {
+    std::vector<trace::Sample> waiting;
+    if (identity_.is_time && cpu_ns && due_ns() > unrecorded_ns(*cpu_ns)) {
+        const auto first_waiting = sort_until(unrecorded_ns(*cpu_ns));
+        waiting.assign(first_waiting, due_.end());
+        due_.erase(first_waiting, due_.end());
+    }
+    write_due(cpu_ns, waiting.empty());
+    due_ = std::move(waiting);
+}
+
+std::vector<trace::Sample>::iterator ProcessAccount::sort_until(std::uint64_t covered_ns) {
+    const auto is_earlier = [](const trace::Sample& left, const trace::Sample& right) {
+        return left.time_ns < right.time_ns;
+    };
+    const auto fresh = std::is_sorted_until(due_.begin(), due_.end(), is_earlier);
+    std::stable_sort(fresh, due_.end(), is_earlier);
+    std::inplace_merge(due_.begin(), fresh, due_.end(), is_earlier);
+    const std::uint64_t now = monotonic_ns();
+    return std::find_if(due_.begin(), due_.end(), [&](const trace::Sample& sample) {
+        const bool is_covered = sample.weight <= covered_ns;
+        covered_ns -= std::min(covered_ns, sample.weight);
+        return !is_covered && sample.time_ns + kPatienceNs >= now;
+    });
+}
+
+void ProcessAccount::write_due(std::optional<std::uint64_t> cpu_ns, bool pays_owed) {
     if (due_.empty()) {
         return;
     }
-    std::uint64_t due = 0;
-    for (const trace::Sample& sample : due_) {
-        due += sample.weight;
-    }
-    const std::uint64_t paid = payable(due, cpu_ns);
+    const std::uint64_t due = due_ns();
+    const std::uint64_t paid = payable(due, cpu_ns, pays_owed);
     // Those of a thread that was ahead of its clock weigh nothing until that has caught up.
     const double shares = static_cast<double>(due != 0 ? due : due_.size());
     double so_far = 0;
@@ -379,7 +430,7 @@ void ProcessAccount::on_thread_end(const Writer& writer, const capture::ThreadRe
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
-    overdrawn_ns_ += known - std::min(known, record.cpu_ns);
+    overdrawn_ns_ += take_back(thread.id, known - std::min(known, record.cpu_ns));
     if (identity_.is_time && record.cpu_ns > known) {
         const Rest rest = divide(record.cpu_ns - known, 1);
         book(thread, Pseudo::kernel_unseen, rest.unseen_ns, time_ns);

@@ -7,9 +7,11 @@
 //
 // A sample weighs a period of the event's clock, which goes on while the hypervisor has taken the
 // processor away, and where a sample came late the next one comes early. So weights may run ahead
-// of the CPU clock, and nothing is written as it is handed in: what came together shares what the
-// clock has moved since (settle()). It gets no more, and what it lacks is made up for as the clock
-// catches up.
+// of the CPU clock, each thread's by a period or so; and from outside that clock counts a running
+// thread only up to the scheduler's last tick. So nothing is written as it is handed in: in the
+// order of time it waits until the clock has come so far (settle()). Where that takes too long,
+// what came together shares what the clock has moved. It gets no more, and what it lacks is made
+// up for as the clock catches up.
 //
 // Where samples come from is no matter here: threads go by the numbers that whoever hands them in
 // gives them. Not thread-safe.
@@ -91,7 +93,8 @@ public:
     /// Whether there is anything that waits for settle().
     [[nodiscard]] bool has_due() const { return !due_.empty(); }
     /// Writes what was handed in since the last time. `cpu_ns`: the process's clock now, of which
-    /// all that is recorded is a part; nothing: not known, and weights are believed.
+    /// all that is recorded is a part; nothing: not known, and weights are believed. What the clock
+    /// has not come to yet waits a while.
     void settle(std::optional<std::uint64_t> cpu_ns);
     /// Books what no sample stands for, and writes `end`, but for what is known here.
     void end(trace::ProcessEnd end, const ProcessCounts& counts);
@@ -176,8 +179,19 @@ private:
     template <class Visit>
     void for_each_clock(Visit visit);
     void add_due(const trace::Sample& sample);
-    /// Of what is due, so much is to be recorded.
-    [[nodiscard]] std::uint64_t payable(std::uint64_t due, std::optional<std::uint64_t> cpu_ns);
+    /// Takes off `thread`'s latest that waits what its clock says never was; returns what is left.
+    [[nodiscard]] std::uint64_t take_back(ThreadId thread, std::uint64_t overdrawn_ns);
+    /// What waits for the clock.
+    [[nodiscard]] std::uint64_t due_ns() const;
+    /// Of the process's clock, what could still be recorded.
+    [[nodiscard]] std::uint64_t unrecorded_ns(std::uint64_t cpu_ns) const;
+    /// Of what is due, so much is to be recorded; and of what was owed before, if `pays_owed`.
+    [[nodiscard]] std::uint64_t payable(std::uint64_t due, std::optional<std::uint64_t> cpu_ns,
+                                        bool pays_owed);
+    /// Sorts what is due by time, and returns the first that waits for the clock.
+    [[nodiscard]] std::vector<trace::Sample>::iterator sort_until(std::uint64_t covered_ns);
+    /// Writes all that was handed in, as settle() does.
+    void write_due(std::optional<std::uint64_t> cpu_ns, bool pays_owed = true);
     /// The first thread where it is known, else the one that came first; null: there is none.
     [[nodiscard]] ThreadState* main_thread();
     /// For what is no single thread's.
@@ -208,7 +222,7 @@ private:
     /// What a thread has waited for since it was last seen to.
     void book_waits(ThreadState& thread, std::uint64_t time_ns);
     void end_waits(std::uint64_t time_ns);
-    /// Of the clock, what nothing stands for so far.
+    /// Of the clock, what nothing stands for so far, not even what waits for it.
     [[nodiscard]] std::uint64_t unaccounted_ns(std::uint64_t cpu_ns) const;
 
     ProcessIdentity identity_;

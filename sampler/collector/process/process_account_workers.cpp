@@ -18,8 +18,8 @@ constexpr std::uint64_t kTimesItsPrice = 100;
 }  // namespace
 
 std::uint64_t ProcessAccount::unaccounted_ns(std::uint64_t cpu_ns) const {
-    const std::uint64_t used_ns = used({cpu_ns, 0}).cpu_ns;
-    return used_ns - std::min(used_ns, earlier_.cpu_ns + recorded_ns_);
+    const std::uint64_t unrecorded = unrecorded_ns(cpu_ns);
+    return unrecorded - std::min(unrecorded, due_ns());
 }
 
 void ProcessAccount::book_ring_workers() {
