@@ -1,6 +1,7 @@
 // The account of a process that nobody has an area of: whoever hands its threads in numbers them.
 #include "sampler/collector/process/process_account.h"
 
+#include "sampler/capture/clocks.h"
 #include "tests/sampler/recorder_fixture.h"
 
 namespace sample::collector {
