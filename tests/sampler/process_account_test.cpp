@@ -13,6 +13,8 @@ constexpr std::uint64_t kApp = 0x10000;
 
 class ProcessAccountTest : public RecorderFixture {
 protected:
+    explicit ProcessAccountTest(bool is_time = true)
+        : account{identity(is_time), recorder, clock} {}
     void SetUp() override {
         recorder.begin("test", "");
         account.set_sampling({.period_ns = kMs});
@@ -23,9 +25,10 @@ protected:
         app.end = 2 * kApp;
         account.on_module({kPid, kPid}, app, "/bin/app");
     }
-    static ProcessIdentity identity() {
+    static ProcessIdentity identity(bool is_time) {
         ProcessIdentity identity;
         identity.pid = static_cast<pid_t>(kPid);
+        identity.is_time = is_time;
         return identity;
     }
     static capture::ThreadRecord thread_record(std::uint32_t tid, std::uint64_t cpu_ns = 0) {
@@ -50,8 +53,24 @@ protected:
     }
 
     TickClock clock;
-    ProcessAccount account{identity(), recorder, clock};
+    ProcessAccount account;
 };
+
+/// Of an event that happens several times a nanosecond.
+class CountedEvents : public ProcessAccountTest {
+protected:
+    CountedEvents() : ProcessAccountTest{false} {}
+};
+
+TEST_F(CountedEvents, have_nothing_to_do_with_a_threads_clock) {
+    account.on_thread_start({kPid + 1, kPid + 1}, thread_record(kPid + 1));
+    sample(kPid + 1, 3 * kMs);
+    account.on_thread_end({kPid + 1, kPid + 1}, thread_record(kPid + 1, kMs));
+    account.end({}, {kMs, 3 * kMs});
+    read_back();
+    ASSERT_EQ(read.samples.size(), 1U);
+    EXPECT_EQ(read.samples[0].weight, 3 * kMs);
+}
 
 TEST_F(ProcessAccountTest, adds_up_to_the_processs_clock) {
     account.book_before_start(2 * kMs);

@@ -430,9 +430,9 @@ void ProcessAccount::on_thread_end(const Writer& writer, const capture::ThreadRe
     }
     const std::uint64_t known = thread.spent_before_ns + thread.recorded_ns;
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
-    overdrawn_ns_ += take_back(thread.id, known - std::min(known, record.cpu_ns));
-    if (identity_.is_time && record.cpu_ns > known) {
-        const Rest rest = divide(record.cpu_ns - known, 1);
+    if (identity_.is_time) {
+        overdrawn_ns_ += take_back(thread.id, known - std::min(known, record.cpu_ns));
+        const Rest rest = divide(record.cpu_ns - std::min(known, record.cpu_ns), 1);
         book(thread, Pseudo::kernel_unseen, rest.unseen_ns, time_ns);
         book(thread, Pseudo::not_sampled, rest.not_sampled_ns, time_ns);
     }
