@@ -50,7 +50,7 @@ protected:
         const Recording seen = recorded();
         // Equal work takes as much time as the machine likes; no part of it is unseen.
         EXPECT_GT(seen.total_us("after_confinement"), 0.2 * seen.total_us("before_confinement"));
-        EXPECT_LT(seen.total_us("[not sampled]"), 0.03 * seen.roots_us());
+        EXPECT_LT(seen.total_us("[not sampled]"), 0.15 * seen.roots_us());
     }
 };
 
