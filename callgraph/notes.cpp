@@ -203,8 +203,8 @@ void note_price(std::vector<std::string>& notes, const Recording& recording, con
     if (!stats.sample_cost_ns || !stats.gross || *stats.gross == 0 || stats.requested_hz == 0) {
         return;
     }
-    const double part =
-        static_cast<double>(*stats.gross - *stats.net) / static_cast<double>(*stats.gross);
+    const std::uint64_t taken = *stats.gross - *stats.net;
+    const double part = static_cast<double>(taken) / static_cast<double>(*stats.gross);
     if (part <= kMuch) {
         return;
     }
@@ -221,6 +221,12 @@ void note_price(std::vector<std::string>& notes, const Recording& recording, con
     if (const trace::SessionEnd& end = *recording.end(); !end.other_source.empty()) {
         note += "; --source " + end.other_source + " " +
                 about(stats.requested_hz * static_cast<double>(end.other_cost_ns) / kNsPerSecond);
+    }
+    constexpr double kError = 0.1;
+    const double net_error = kError * static_cast<double>(taken) / static_cast<double>(*stats.net);
+    if (recording.taken_out() && *stats.net != 0 && net_error > kMuch) {
+        note += "; if that is " + about(kError) + " wrong, net durations are " + about(net_error) +
+                " wrong";
     }
     notes.push_back(std::move(note));
 }

@@ -1,4 +1,4 @@
-// 20,000 parallel loops, 200,000 tasks. Prints the seconds, those of its processors, and a sum.
+// 100,000 parallel loops, a million tasks. Prints the seconds, those of its processors, and a sum.
 #include <omp.h>
 #include <stdio.h>
 #include <time.h>
@@ -7,7 +7,7 @@ int main(void) {
     const clock_t used = clock();
     const double begin = omp_get_wtime();
     long sum = 0;
-    for (int round = 0; round < 20000; ++round) {
+    for (int round = 0; round < 100000; ++round) {
 #pragma omp parallel for reduction(+ : sum) schedule(static)
         for (long i = 0; i < 5000; ++i) {
             sum += i % 7;
@@ -15,7 +15,7 @@ int main(void) {
     }
 #pragma omp parallel
 #pragma omp single
-    for (int i = 0; i < 200000; ++i) {
+    for (int i = 0; i < 1000000; ++i) {
 #pragma omp task
         {
             volatile long work = 0;

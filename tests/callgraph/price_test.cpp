@@ -116,6 +116,14 @@ TEST_F(Price, above_a_twentieth_is_said_with_what_costs_less) {
               "would take 4 %; --source thread 15 %\n");
 }
 
+TEST_F(Price, that_leaves_little_says_how_much_that_hangs_on_it) {
+    end(60'000);
+    maker.recording.take_out_sampling(60'000);
+    EXPECT_EQ(notes(),
+              "sampling took about 60 % of this time: 60 us a sample on this machine; --freq 500 "
+              "would take 3 %; if that is 10 % wrong, net durations are 15 % wrong\n");
+}
+
 TEST_F(Price, below_a_twentieth_is_not_said) {
     end(3'000);
     EXPECT_EQ(notes(), "");
