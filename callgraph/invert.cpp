@@ -139,13 +139,14 @@ private:
             child.stands_for.push_back(frame);
             add_to(nodes_[child.id.value], frame, from);
         }
-        std::vector<NodeId>& children = nodes_[parent.value].children;
+        std::vector<NodeId> children;
         for (std::size_t i = first; i < pending_.size(); ++i) {
             children.push_back(pending_[i].id);
         }
         std::stable_sort(children.begin(), children.end(), [this](NodeId left, NodeId right) {
             return nodes_[left.value].total > nodes_[right.value].total;
         });
+        set_children(nodes_, parent, children);
     }
 
     /// A new node, of no weight yet.

@@ -13,7 +13,9 @@
 #include "core/ids.h"
 #include "core/stack_break.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -64,6 +66,8 @@ enum class Inlining : std::uint8_t {
 
 struct Node {
     NodeId parent;
+    NodeId first_child;   ///< The heaviest one; none: it has none. See Profile::children().
+    NodeId next_sibling;  ///< The next one below the same parent; none: it is the last.
     FunctionId function;  ///< None for the root and the categories' nodes.
     Inlining inlining = Inlining::none;
     /// Where its caller calls it; 0: unknown, or several lines.
@@ -75,7 +79,48 @@ struct Node {
     std::uint64_t self = 0;
     std::uint64_t samples = 0;       ///< Below and at this node.
     std::uint64_t self_samples = 0;  ///< At this node.
-    std::vector<NodeId> children;    ///< Heaviest first.
+};
+
+/// The children of a node, heaviest first: good while the nodes stay where they are.
+class Children {
+public:
+    class Iterator {
+    public:
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = NodeId;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const NodeId*;
+        using reference = NodeId;
+
+        Iterator(const Node* nodes, NodeId at) : nodes_{nodes}, at_{at} {}
+
+        NodeId operator*() const { return at_; }
+        Iterator& operator++() {
+            at_ = nodes_[at_.value].next_sibling;
+            return *this;
+        }
+        Iterator operator++(int) {
+            const Iterator before = *this;
+            ++*this;
+            return before;
+        }
+        bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+    private:
+        const Node* nodes_;
+        NodeId at_;
+    };
+
+    Children(const std::vector<Node>& nodes, const Node& parent)
+        : nodes_{nodes.data()}, first_{parent.first_child} {}
+
+    [[nodiscard]] Iterator begin() const { return {nodes_, first_}; }
+    [[nodiscard]] Iterator end() const { return {nodes_, NodeId{}}; }
+    [[nodiscard]] bool empty() const { return first_.is_none(); }
+
+private:
+    const Node* nodes_;
+    NodeId first_;
 };
 
 struct Category {
@@ -283,6 +328,8 @@ struct Profile {
 
     [[nodiscard]] bool is_time() const { return metric.unit.empty(); }
     [[nodiscard]] const Node& node(NodeId id) const { return nodes[id.value]; }
+    [[nodiscard]] Children children(NodeId id) const { return {nodes, node(id)}; }
+    [[nodiscard]] Children children(const Node& node) const { return {nodes, node}; }
     [[nodiscard]] const Function& function(FunctionId id) const { return functions[id.value - 1]; }
     [[nodiscard]] const CodeModule& module_of(const Function& function) const {
         return modules[function.module];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <tuple>
+#include <utility>
 
 namespace sample::callgraph {
 
@@ -62,7 +63,14 @@ TreeBuilder::Index TreeBuilder::add_category(std::string name) {
 }
 
 TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const CallSite& site) {
-    const Index node = entries_.intern(Entry{parent, function, site});
+    // Stacks that were taken one after the other mostly go on as the one before, and its nodes are
+    // in the processor's cache, where the hash table's are not.
+    const Entry wanted{parent, function, site};
+    const Index latest = entries_[parent].latest_child;
+    const Index node = latest != kRoot && Traits::equal(entries_[latest], wanted)
+                           ? latest
+                           : entries_.intern(wanted);
+    entries_[parent].latest_child = node;
     CallSite& known = entries_[node].site;
     if (known.call_line != site.call_line) {
         known.call_line = 0;
@@ -167,10 +175,6 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
         node.samples = sums.samples[index];
         node.self = entry.self;
         node.self_samples = entry.self_samples;
-        node.children.reserve(children.size());
-        if (index != kRoot) {
-            profile.nodes[parent.value].children.push_back(id);
-        }
         if ((entry.function.value & kCategoryKey) != 0) {
             auto& name = categories_[entry.function.value - kCategoryKey].second;
             profile.categories.push_back({std::move(name), id});
@@ -181,6 +185,7 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
             pending.emplace_back(children[i], id);
         }
     }
+    link_children(profile.nodes);
     drop_unused_functions(profile);
     recompute_functions(profile);
     const auto move_samples = [&](std::optional<Timeline>& timeline) {
@@ -204,6 +209,26 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
     return became;
 }
 
+void link_children(std::vector<Node>& nodes) {
+    for (Node& node : nodes) {
+        node.first_child = NodeId{};
+    }
+    for (auto id = static_cast<std::uint32_t>(nodes.size()); id-- > 1;) {
+        NodeId& first = nodes[nodes[id].parent.value].first_child;
+        nodes[id].next_sibling = std::exchange(first, NodeId{id});
+    }
+}
+
+void set_children(std::vector<Node>& nodes, NodeId parent, std::span<const NodeId> children) {
+    NodeId next;
+    for (std::size_t i = children.size(); i-- > 0;) {
+        Node& child = nodes[children[i].value];
+        child.parent = parent;
+        child.next_sibling = std::exchange(next, children[i]);
+    }
+    nodes[parent.value].first_child = next;
+}
+
 std::vector<NodeId> preorder(const Profile& profile) {
     std::vector<NodeId> order;
     if (profile.nodes.empty()) {
@@ -215,8 +240,12 @@ std::vector<NodeId> preorder(const Profile& profile) {
         const NodeId id = pending.back();
         pending.pop_back();
         order.push_back(id);
-        const auto& children = profile.node(id).children;
-        pending.insert(pending.end(), children.rbegin(), children.rend());
+        const Node& node = profile.node(id);
+        for (const NodeId next : {node.next_sibling, node.first_child}) {
+            if (!next.is_none()) {
+                pending.push_back(next);
+            }
+        }
     }
     return order;
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ private:
         Index parent = 0;
         FunctionId function;
         CallSite site;
+        Index latest_child = kRoot;  ///< That was asked for; kRoot: none was.
         std::uint64_t self = 0;
         std::uint64_t self_samples = 0;
     };
@@ -86,6 +88,12 @@ private:
     std::vector<Index> moved_to_;  ///< By a NodeId's value of the profile that selves came from.
     std::vector<std::vector<std::uint64_t>> further_;  ///< By metric, then index as far as needed.
 };
+
+/// Makes each node but the first a child of its parent, siblings in the order of their ids.
+void link_children(std::vector<Node>& nodes);
+
+/// Makes `children` those of `parent`, in this order.
+void set_children(std::vector<Node>& nodes, NodeId parent, std::span<const NodeId> children);
 
 /// Every node of the tree, parents before children, siblings in order. O(nodes); no recursion.
 [[nodiscard]] std::vector<NodeId> preorder(const Profile& profile);

@@ -142,7 +142,7 @@ private:
         if (!with_calls) {
             return;
         }
-        for (const NodeId child : node.children) {
+        for (const NodeId child : profile_.children(node)) {
             if (is_outermost_[child.value]) {
                 const Node& callee = profile_.node(child);
                 const std::uint32_t line = node.line != 0 ? node.line : callee.call_line;

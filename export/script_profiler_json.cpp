@@ -34,9 +34,9 @@ std::vector<bool> find_collisions(const Profile& profile,
     std::unordered_map<std::uint32_t, std::uint32_t> lowest_with_key;
     for (const Node& node : profile.nodes) {
         lowest_with_key.clear();
-        for (const NodeId child : node.children) {
+        for (const NodeId child : profile.children(node)) {
             const FunctionId id = profile.node(child).function;
-            if (id.is_none() || node.children.size() == 1) {
+            if (id.is_none()) {
                 continue;
             }
             const std::uint32_t function = id.value - 1;
@@ -88,15 +88,18 @@ std::vector<std::string> names_unique_among_siblings(const Profile& profile) {
 /// `unit`: of the durations, in nanoseconds.
 void write_nodes(Writer& out, const Profile& profile, std::uint64_t unit) {
     const std::size_t count = std::max<std::size_t>(profile.nodes.size(), 1) - 1;
+    std::vector<NodeId> children;
     json_list(out, count, "\n", ",\n", [&](std::size_t i) {
         const Node& node = profile.nodes[i + 1];
+        const callgraph::Children range = profile.children(node);
+        children.assign(range.begin(), range.end());
         out.put("{\"TotalDuration\":", node.total / unit);
-        if (!node.children.empty()) {
-            json_column(out, "FunctionIds", node.children.size(), [&](std::size_t child) {
-                return profile.node(node.children[child]).function.value;
+        if (!children.empty()) {
+            json_column(out, "FunctionIds", children.size(), [&](std::size_t child) {
+                return profile.node(children[child]).function.value;
             });
-            json_column(out, "NodeIds", node.children.size(),
-                        [&](std::size_t child) { return node.children[child].value; });
+            json_column(out, "NodeIds", children.size(),
+                        [&](std::size_t child) { return children[child].value; });
         }
         json_known(out, "Samples", node.samples);
         json_known(out, "Inlined", static_cast<std::uint64_t>(node.inlining));

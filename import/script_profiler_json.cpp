@@ -102,7 +102,7 @@ bool read_node(JsonReader& reader, JsonObject object, Document& document) {
                            " entries and NodeIds " + std::to_string(end - begin));
     }
     document.callees_end.push_back(end);
-    document.nodes.push_back(std::move(node));
+    document.nodes.push_back(node);
     return true;
 }
 
@@ -289,7 +289,9 @@ bool Linker::link(std::uint32_t parent, std::uint64_t child, std::uint64_t funct
     has_parent_[child] = true;
     nodes()[child].parent = NodeId{parent};
     nodes()[child].function = FunctionId{static_cast<std::uint32_t>(function)};
-    nodes()[parent].children.push_back(NodeId{static_cast<std::uint32_t>(child)});
+    // The last one first; fill_self() puts them in order.
+    nodes()[child].next_sibling =
+        std::exchange(nodes()[parent].first_child, NodeId{static_cast<std::uint32_t>(child)});
     return true;
 }
 
@@ -299,7 +301,7 @@ void Linker::reach(std::uint32_t from, std::vector<bool>& is_reached) {
         const std::uint32_t id = pending.back();
         pending.pop_back();
         is_reached[id] = true;
-        for (const NodeId child : nodes()[id].children) {
+        for (const NodeId child : document_.children(NodeId{id})) {
             pending.push_back(child.value);
         }
     }
@@ -331,12 +333,11 @@ void Linker::drop_unreached() {
         if (!is_reached_[id]) {
             continue;
         }
-        Node node = std::move(nodes()[id]);
+        Node node = nodes()[id];
         node.parent = renumbered[node.parent.value];
-        for (NodeId& child : node.children) {
-            child = renumbered[child.value];
-        }
-        nodes()[renumbered[id].value] = std::move(node);
+        node.first_child = renumbered[node.first_child.value];
+        node.next_sibling = renumbered[node.next_sibling.value];
+        nodes()[renumbered[id].value] = node;
     }
     note_count(nodes().size() - count, " nodes that no category leads to were left out");
     nodes().resize(count);
@@ -348,11 +349,14 @@ void Linker::drop_unreached() {
 bool Linker::fill_self() {
     const std::vector<NodeId> parents_first = callgraph::preorder(document_);
     std::size_t raised = 0;
+    std::vector<NodeId> in_order;
     for (std::size_t i = parents_first.size(); i-- > 0;) {
         Node& node = nodes()[parents_first[i].value];
         std::uint64_t children = 0;
         std::uint64_t children_samples = 0;
-        for (const NodeId child_id : node.children) {
+        const callgraph::Children linked = document_.children(node);
+        in_order.assign(linked.begin(), linked.end());
+        for (const NodeId child_id : in_order) {
             const Node& child = nodes()[child_id.value];
             if (__builtin_add_overflow(children, child.total, &children) ||
                 __builtin_add_overflow(children_samples, child.samples, &children_samples)) {
@@ -365,10 +369,11 @@ bool Linker::fill_self() {
         node.samples = std::max(node.samples, children_samples);
         node.self = node.total - children;
         node.self_samples = node.samples - children_samples;
-        std::stable_sort(node.children.begin(), node.children.end(),
-                         [&](NodeId left, NodeId right) {
-                             return nodes()[left.value].total > nodes()[right.value].total;
-                         });
+        std::reverse(in_order.begin(), in_order.end());
+        std::stable_sort(in_order.begin(), in_order.end(), [&](NodeId left, NodeId right) {
+            return nodes()[left.value].total > nodes()[right.value].total;
+        });
+        callgraph::set_children(nodes(), parents_first[i], in_order);
     }
     note_count(raised,
                " nodes had less time than their children and were raised to the children's sum");

@@ -115,7 +115,7 @@ void LiveState::update_nodes(const callgraph::Profile& profile, Rows& rows) {
         now.samples = from.samples;
         now.seen = sequence_;
         const std::uint32_t number = put_node(now, rows);
-        for (const NodeId child : from.children) {
+        for (const NodeId child : profile.children(from)) {
             to_do.emplace_back(child, number);
         }
     }

@@ -55,7 +55,7 @@ struct Line {
 std::vector<NodeId> heavy_children(const callgraph::Profile& profile, NodeId node,
                                    std::uint64_t least, Line& line) {
     std::vector<NodeId> heavy;
-    for (const NodeId child : profile.node(node).children) {
+    for (const NodeId child : profile.children(node)) {
         const std::uint64_t total = profile.node(child).total;
         if (total >= least) {
             heavy.push_back(child);

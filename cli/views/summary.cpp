@@ -32,7 +32,7 @@ std::vector<NodeId> heaviest_path(const callgraph::Profile& profile) {
     while (true) {
         const callgraph::Node& node = profile.node(at);
         NodeId best{};
-        for (const NodeId child : node.children) {
+        for (const NodeId child : profile.children(node)) {
             const FunctionId function = profile.node(child).function;
             if ((function.is_none() || !is_start(profile.function(function))) &&
                 (best.is_none() || profile.node(child).total > profile.node(best).total)) {

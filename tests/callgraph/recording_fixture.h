@@ -196,8 +196,11 @@ inline std::string drawing(const Profile& profile) {
                 node.function.is_none() ? names[id.value] : label(profile.function(node.function));
             text += " " + std::to_string(node.total) + "/" + std::to_string(node.self) + "\n";
         }
-        for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-            pending.emplace_back(*child, depth + 1);
+        if (!node.next_sibling.is_none()) {
+            pending.emplace_back(node.next_sibling, depth);
+        }
+        if (!node.first_child.is_none()) {
+            pending.emplace_back(node.first_child, depth + 1);
         }
     }
     return text;

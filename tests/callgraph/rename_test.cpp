@@ -1,4 +1,5 @@
 #include "callgraph/transforms.h"
+#include "callgraph/tree.h"
 #include "recording_fixture.h"
 
 #include <gtest/gtest.h>
@@ -59,9 +60,8 @@ TEST(Rename, keeps_the_smallest_line_that_is_known) {
         profile.nodes[id + 1].parent = NodeId{1};
         profile.nodes[id + 1].function = FunctionId{id};
         profile.nodes[id + 1].self = 5;
-        profile.nodes[1].children.push_back(NodeId{id + 1});
     }
-    profile.nodes[0].children = {NodeId{1}};
+    link_children(profile.nodes);
     profile = rename(std::move(profile), bare);
     ASSERT_EQ(profile.functions.size(), 1U);
     EXPECT_EQ(profile.functions[0].line, 20U);

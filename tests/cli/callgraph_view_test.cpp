@@ -1,4 +1,5 @@
 // What the views of the callgraph print for a profile whose figures are known.
+#include "callgraph/tree.h"
 #include "cli/views/views.h"
 #include "made_up_profile.h"
 
@@ -6,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -111,7 +113,8 @@ callgraph::Profile deep_profile(std::uint32_t depth) {
         profile.nodes[i].total = 1'000'000;
     }
     for (std::uint32_t level = 0; level < depth; ++level) {
-        profile.nodes[level].children = {NodeId{level + 1}, NodeId{depth + 1 + level}};
+        const std::array children{NodeId{level + 1}, NodeId{depth + 1 + level}};
+        callgraph::set_children(profile.nodes, NodeId{level}, children);
         profile.nodes[level + 1].function = FunctionId{1};
         profile.nodes[depth + 1 + level].function = FunctionId{2};
     }
@@ -136,11 +139,12 @@ TEST(CallgraphView, leaves_names_half_of_the_room_beside_the_figures) {
 TEST(CallgraphView, walks_a_hundred_thousand_frames) {
     callgraph::Profile profile = made_up_profile();
     profile.nodes.assign(100'000, profile.nodes[2]);
-    for (std::uint32_t i = 0; i + 1 < profile.nodes.size(); ++i) {
-        profile.nodes[i].children = {NodeId{i + 1}};
+    for (std::uint32_t i = 0; i < profile.nodes.size(); ++i) {
+        profile.nodes[i].parent = NodeId{i == 0 ? 0 : i - 1};
+        profile.nodes[i].next_sibling = NodeId{};
         profile.nodes[i].function = FunctionId{1 + i % 2};
     }
-    profile.nodes.back().children.clear();
+    callgraph::link_children(profile.nodes);
     const std::string text = callgraph_view(profile, options_of(kPipe));
     EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 100'000);
     const Json json = Json::parse(as_json(callgraph_view, profile, options_of(kPipe)));
@@ -151,13 +155,13 @@ TEST(CallgraphView, makes_one_line_of_a_function_that_calls_itself) {
     callgraph::Profile profile = made_up_profile();
     const FunctionId parse = profile.nodes[3].function;
     callgraph::Node again = profile.nodes[3];
-    again.parent = NodeId{3};
-    profile.nodes[3].children = {NodeId{static_cast<std::uint32_t>(profile.nodes.size())}};
     profile.nodes[3].self = 1'000'000;
     again.self = again.total - 1'000'000;
-    again.children.clear();
     again.function = parse;
+    again.first_child = NodeId{};
     profile.nodes.push_back(again);
+    const std::array children{NodeId{static_cast<std::uint32_t>(profile.nodes.size() - 1)}};
+    callgraph::set_children(profile.nodes, NodeId{3}, children);
     const std::string text = callgraph_view(profile, options_of(kPipe));
     EXPECT_NE(text.find("   600.000    600.000  │  ├─ parse(std::string const&) ×2\n"),
               std::string::npos)

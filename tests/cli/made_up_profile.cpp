@@ -1,5 +1,7 @@
 #include "made_up_profile.h"
 
+#include "callgraph/tree.h"
+
 #include <algorithm>
 #include <sstream>
 #include <utility>
@@ -17,10 +19,8 @@ NodeId add_node(callgraph::Profile& profile, NodeId parent, std::uint32_t functi
     node.self = self_us * 1000;
     node.samples = total_us / 100;
     node.self_samples = self_us / 100;
-    profile.nodes.push_back(std::move(node));
-    if (id.value != 0) {
-        profile.nodes[parent.value].children.push_back(id);
-    }
+    profile.nodes.push_back(node);
+    callgraph::link_children(profile.nodes);
     return id;
 }
 

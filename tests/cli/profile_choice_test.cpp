@@ -1,5 +1,6 @@
 // What --fold and --names do to a profile, and that everything behind them sees the names as shown.
 #include "analysis/load_profile.h"
+#include "callgraph/tree.h"
 
 #include <gtest/gtest.h>
 
@@ -23,13 +24,10 @@ callgraph::Profile stack_of(const std::vector<callgraph::Function>& functions) {
         node.function = FunctionId{id > 1 ? id - 1 : 0};
         node.total = kMillisecond;
         node.samples = 1;
-        if (id + 1 < profile.nodes.size()) {
-            node.children = {NodeId{id + 1}};
-        } else {
-            node.self = kMillisecond;
-            node.self_samples = 1;
-        }
     }
+    profile.nodes.back().self = kMillisecond;
+    profile.nodes.back().self_samples = 1;
+    callgraph::link_children(profile.nodes);
     return profile;
 }
 

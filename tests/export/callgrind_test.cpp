@@ -1,5 +1,6 @@
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
+#include "callgraph/tree.h"
 #include "core/text.h"
 #include "export/formats.h"
 #include "export/shared/functions.h"
@@ -212,12 +213,10 @@ Profile recursive_profile() {
         node.line = id < 2 ? 0 : id - 1;
         node.total = 100;
         node.samples = 1;
-        if (id + 1 < functions.size()) {
-            node.children = {NodeId{id + 1}};
-        }
     }
     profile.nodes[5].self = profile.functions[2].self = 100;
     profile.nodes[5].self_samples = profile.functions[2].self_samples = 1;
+    callgraph::link_children(profile.nodes);
     profile.categories = {{"app", NodeId{1}}};
     return profile;
 }

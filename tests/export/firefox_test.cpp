@@ -215,9 +215,8 @@ TEST(Firefox, takes_nodes_in_any_order) {
     std::swap(profile.nodes[1], profile.nodes[last]);
     for (callgraph::Node& node : profile.nodes) {
         node.parent = swapped(node.parent);
-        for (NodeId& child : node.children) {
-            child = swapped(child);
-        }
+        node.first_child = swapped(node.first_child);
+        node.next_sibling = swapped(node.next_sibling);
     }
     for (callgraph::Category& category : profile.categories) {
         category.node = swapped(category.node);

@@ -1,3 +1,4 @@
+#include "callgraph/tree.h"
 #include "export/formats.h"
 
 #include <gtest/gtest.h>
@@ -25,17 +26,14 @@ Profile small_profile() {
         node.function = FunctionId{function};
         node.self = self;
         node.self_samples = samples;
-        const NodeId id{static_cast<std::uint32_t>(profile.nodes.size())};
         profile.nodes.push_back(node);
-        if (id.value != 0) {
-            profile.nodes[parent].children.push_back(id);
-        }
     };
     add(0, 0, 0, 0);
     add(0, 0, 0, 0);
     add(1, 1, 1600, 2);
     add(2, 2, 700, 1);
     add(2, 3, 700, 1);
+    callgraph::link_children(profile.nodes);
     profile.categories = {{"a;b", NodeId{1}}};
     return profile;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "callgraph/profile.h"
+#include "callgraph/tree.h"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,6 @@ inline Profile profile_of(std::vector<Function> functions) {
     profile.start_unix_ms = 1000;
     profile.end_unix_ms = 3000;
     profile.nodes.resize(2);
-    profile.nodes[0].children = {NodeId{1}};
     profile.categories = {{"main", NodeId{1}}};
     profile.functions = std::move(functions);
     for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
@@ -26,10 +26,10 @@ inline Profile profile_of(std::vector<Function> functions) {
         node.function = FunctionId{id};
         node.total = node.self = kEach;
         node.samples = node.self_samples = 1;
-        profile.nodes[1].children.push_back(NodeId{id + 1});
         profile.nodes.push_back(node);
         profile.functions[id - 1].total = kEach;
     }
+    link_children(profile.nodes);
     profile.nodes[0].total = profile.nodes[1].total = kEach * profile.functions.size();
     profile.nodes[0].samples = profile.nodes[1].samples = profile.functions.size();
     return profile;

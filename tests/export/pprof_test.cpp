@@ -1,5 +1,6 @@
 #include "callgraph/label.h"
 #include "callgraph/transforms.h"
+#include "callgraph/tree.h"
 #include "core/text.h"
 #include "export/formats.h"
 #include "pprof_file.h"
@@ -112,13 +113,11 @@ Profile inlined_profile() {
         node.line = lines[id];
         node.total = 300;
         node.samples = 3;
-        if (id + 1 < profile.nodes.size()) {
-            node.children = {NodeId{id + 1}};
-        }
     }
     profile.nodes[4].inlining = Inlining::all;
     profile.nodes[4].self = 300;
     profile.nodes[4].self_samples = 3;
+    callgraph::link_children(profile.nodes);
     profile.categories = {{"app", NodeId{1}}};
     return profile;
 }

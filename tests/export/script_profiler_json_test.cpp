@@ -1,3 +1,4 @@
+#include "callgraph/tree.h"
 #include "export/formats.h"
 #include "tests/export/function_list.h"
 
@@ -66,9 +67,8 @@ TEST(ScriptProfilerJson, gives_siblings_that_readers_would_confuse_different_nam
 TEST(ScriptProfilerJson, keeps_equal_names_that_are_never_siblings) {
     Profile profile = profile_of({function("f", "a.c", 1), function("f", "a.c", 1)});
     profile.functions[1].flags = callgraph::kNative;
-    profile.nodes[1].children = {NodeId{2}};
-    profile.nodes[2].children = {NodeId{3}};
     profile.nodes[3].parent = NodeId{2};
+    callgraph::link_children(profile.nodes);
     profile.nodes[2].total = profile.nodes[1].total;
     const auto json = nlohmann::json::parse(write(profile));
     EXPECT_EQ(json["Functions"][0]["Name"], "f");

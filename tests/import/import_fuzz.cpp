@@ -29,7 +29,7 @@ void require_sums(const Profile& profile) {
     std::uint64_t samples = 0;
     for (const auto& node : profile.nodes) {
         std::uint64_t sum_ns = node.self;
-        for (const NodeId child : node.children) {
+        for (const NodeId child : profile.children(node)) {
             sum_ns += profile.node(child).total;
         }
         require(sum_ns == node.total);

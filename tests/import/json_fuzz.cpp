@@ -30,7 +30,7 @@ std::string write(const Profile& profile) {
 void require_sums(const Profile& profile) {
     for (const auto& node : profile.nodes) {
         std::uint64_t sum_ns = node.self;
-        for (const sample::NodeId child : node.children) {
+        for (const sample::NodeId child : profile.children(node)) {
             sum_ns += profile.node(child).total;
         }
         require(sum_ns == node.total);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "callgraph/profile.h"
+#include "callgraph/tree.h"
 
 #include <cstdint>
 #include <map>
@@ -43,7 +44,7 @@ inline callgraph::Profile made_up_tree(const Stacks& stacks) {
             for (const callgraph::Category& category : profile.categories) {
                 next = is_thread && category.name == name ? category.node : next;
             }
-            for (const NodeId child : profile.node(at).children) {
+            for (const NodeId child : profile.children(at)) {
                 next = !is_thread && profile.node(child).function == function ? child : next;
             }
             if (next.value == 0) {
@@ -52,7 +53,7 @@ inline callgraph::Profile made_up_tree(const Stacks& stacks) {
                 node.parent = at;
                 node.function = function;
                 profile.nodes.push_back(node);
-                profile.nodes[at.value].children.push_back(next);
+                callgraph::link_children(profile.nodes);
                 if (is_thread) {
                     profile.categories.push_back({name, next});
                     callgraph::ThreadTotals thread;
