@@ -9,7 +9,7 @@
 namespace sample::trace {
 namespace {
 
-constexpr int kLevel = 9;
+constexpr int kLevel = 5;
 /// No LZ4 block stands for more bytes than this many a byte of its own.
 constexpr std::size_t kMaxRatio = 255;
 

@@ -1,6 +1,5 @@
 #include "cli/record/progress.h"
 
-#include "analysis/advice.h"
 #include "cli/output.h"
 #include "cli/views/terminal.h"
 #include "cli/views/views.h"
@@ -40,7 +39,7 @@ void tell(const FinishedRecording& finished, const RecordOptions& options,
     if (finished.profile) {
         ViewOptions view{detect_terminal(STDERR_FILENO, options.color)};
         view.kept_file = path;
-        view.advice = analysis::advise(*finished.profile);
+        view.advice = finished.advice;
         const std::string text = summary_view(*finished.profile, view);
         std::fputs(text.c_str(), stderr);
     }

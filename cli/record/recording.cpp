@@ -1,5 +1,6 @@
 #include "cli/record/recording.h"
 
+#include "analysis/advice.h"
 #include "analysis/load_profile.h"
 #include "cli/output.h"
 #include "cli/refuse.h"
@@ -246,6 +247,7 @@ FinishedRecording finish_recording(const RecordOptions& options, const PreparedR
     std::future<Result<void>> kept = std::async(keep);
     if (is_shown) {
         result.profile = analysis::profile_of_recording(named->recording, named->symbols);
+        result.advice = analysis::advise(*result.profile);
     }
     if (const Result<void> done = kept.get(); !done) {
         result.errors.push_back(done.error());

@@ -72,6 +72,7 @@ struct PreparedRecording {
 struct FinishedRecording {
     /// To be shown; none: it is not to be, or cannot be read.
     std::optional<callgraph::Profile> profile;
+    std::vector<std::string> advice;  ///< As analysis::advise() gives it for that.
     std::vector<Error> errors;
     std::vector<std::string> warnings;  ///< Of write_export().
 };
