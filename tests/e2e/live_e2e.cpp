@@ -135,6 +135,23 @@ TEST_F(Live, a_process_that_runs_already_has_it_too) {
     expect_the_recording_in_the_end(reader, events);
 }
 
+TEST_F(Live, the_whole_machine_has_it_too) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "the machine is root's to record";
+    }
+    const Beside program{{target("three_leaves"), "600"}, file("out")};
+    program.await_exec("three_leaves");
+    ASSERT_NO_FATAL_FAILURE(start({"record", "-a", "--live", "--quiet", "-o", recording()}));
+    LiveEvents events{address()};
+    LiveReader reader;
+    do {
+        ASSERT_NO_FATAL_FAILURE(take(reader, events.next()));
+    } while (reader.all().dump().find("leaf_fifty") == std::string::npos);
+    running().signal(SIGINT);
+    EXPECT_EQ(running().finish(), 0) << running().text();
+    expect_the_recording_in_the_end(reader, events);
+}
+
 TEST_F(Live, strangers_are_refused) {
     ASSERT_NO_FATAL_FAILURE(start_record());
     const std::string path = address().path + "snapshot";
