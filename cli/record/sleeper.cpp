@@ -58,9 +58,9 @@ Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, const F
     return {};
 }
 
-/// With the rights of the session's user, who has named it.
+/// With the rights of the process's user, whose session has named it.
 Fd open_session_file(const Sleeper& sleeper) {
-    const ActingAs its_user{lesser_rights_in(collector::status_of(sleeper.collector), nullptr)};
+    const ActingAs its_user{lesser_rights_in(collector::status_of(sleeper.pid), nullptr)};
     return open_regular(sleeper.recording);
 }
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sample::inject {
@@ -66,16 +67,21 @@ void start_over(user_regs_struct& registers) {
     registers.rip -= kCallBytes;
 }
 
-std::uint64_t mask_in(const std::string& status, const char* key) {
+/// Masks are in base 16.
+std::uint64_t number_in(const std::string& status, std::string_view key) {
     const std::size_t at = status.find(key);
-    return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 8, nullptr, 16);
+    return at == std::string::npos ? 0
+                                   : std::strtoull(status.c_str() + at + key.size(), nullptr, 16);
 }
 
-bool has_pending_signal(pid_t pid, pid_t tid) {
-    const std::string status = read_small_file("/proc/" + std::to_string(pid) + "/task/" +
-                                               std::to_string(tid) + "/status");
-    return ((mask_in(status, "\nSigPnd:") | mask_in(status, "\nShdPnd:")) &
-            ~mask_in(status, "\nSigBlk:")) != 0;
+std::string status_of(pid_t pid, pid_t tid) {
+    return read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) +
+                           "/status");
+}
+
+bool has_pending_signal(const std::string& status) {
+    return ((number_in(status, "\nSigPnd:") | number_in(status, "\nShdPnd:")) &
+            ~number_in(status, "\nSigBlk:")) != 0;
 }
 
 /// How long it could run, and others had the processors, in nanoseconds. Source: Linux
@@ -124,10 +130,14 @@ Result<HeldThread> HeldThread::seize(pid_t pid, pid_t tid) {
         request(PTRACE_GETSIGMASK, tid, sizeof held.mask_, &held.mask_) != 0) {
         return unexpected(has_ended());
     }
-    if (has_pending_signal(pid, tid)) {
+    const std::string status = status_of(pid, tid);
+    if (has_pending_signal(status)) {
         // What its call returns is the signal's doing.
         held.at_first_.orig_rax = ~0ULL;
         return unexpected(ErrorCode::unsupported, "a signal is on its way to it");
+    }
+    if (number_in(status, "\nSeccomp:") != 0) {
+        return unexpected(ErrorCode::unsupported, "a filter may end it for a call of ours");
     }
     return held;
 }
@@ -285,8 +295,7 @@ void HeldThread::let_go() {
         start_over(registers);
         has_moved_ = true;
     }
-    if (has_moved_) {
-        set(registers);
+    if (has_moved_ && set(registers)) {
         request(PTRACE_SETSIGMASK, tid_, sizeof mask_, &mask_);
     }
     request(PTRACE_DETACH, tid_, 0, nullptr);

@@ -61,10 +61,10 @@ private:
 
     /// Its next stop, as waitpid() tells. Signals of its own that come before are let through.
     Result<int> await_stop(Clock::time_point deadline);
-    Result<void> stop_at(int request, Clock::time_point deadline);
+    Result<void> stop_at(int what, Clock::time_point deadline);
     Result<void> interrupt(Clock::time_point deadline);
-    void go_on(int request, int signal);
-    bool set(const user_regs_struct& registers) const;
+    void go_on(int what, int signal);
+    [[nodiscard]] bool set(const user_regs_struct& registers) const;
     void let_go();
 
     pid_t pid_;

@@ -95,6 +95,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
     std::sort(threads.begin(), threads.end());
     threads.resize(std::min(threads.size(), kMostThreadsALook));
     std::vector<pid_t> order;
+    order.reserve(threads.size());
     for (const auto& [is_running, tid] : threads) {
         order.push_back(tid);
     }
@@ -105,7 +106,7 @@ class Injection {
 public:
     Injection(pid_t pid, LibcPlaces libc)
         : pid_{pid},
-          libc_{std::move(libc)},
+          libc_{libc},
           memory_{open_memory(pid)},
           places_{pid, memory_.get(), libc_.syscall_instruction()} {}
 
@@ -117,9 +118,10 @@ public:
         data.find_symbol = libc_.function("dlsym");
         data.error_text = libc_.function("dlerror");
         data.unmap = libc_.function("munmap");
+        data.errno_place = libc_.function("__errno_location");
         for (const std::uint64_t function :
              {data.create_thread, data.detach_thread, data.open_library, data.find_symbol,
-              data.error_text, data.unmap, libc_.syscall_instruction()}) {
+              data.error_text, data.unmap, data.errno_place, libc_.syscall_instruction()}) {
             if (function == 0) {
                 return refuse("this libc lacks a function that is needed");
             }

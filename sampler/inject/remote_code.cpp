@@ -12,23 +12,24 @@ asm(R"(
     .set .Lfind_symbol, 24
     .set .Lerror_text, 32
     .set .Lunmap, 40
-    .set .Lregion, 48
-    .set .Lregion_bytes, 56
-    .set .Lsignal_mask, 64
-    .set .Lflags, 72
-    .set .Lresume_stack, 80
-    .set .Lresume_pc, 88
-    .set .Lnew_thread, 96
-    .set .Lrefusal, 104
-    .set .Lis_called, 112
-    .set .Lheld_pause, 120
-    .set .Lstate, 136
-    .set .Lproblem, 144
-    .set .Llet_go, 152
-    .set .Lpause, 160
-    .set .Lsymbol, 176
-    .set .Lsession, 208
-    .set .Llibrary, 336
+    .set .Lerrno_place, 48
+    .set .Lregion, 56
+    .set .Lregion_bytes, 64
+    .set .Lsignal_mask, 72
+    .set .Lflags, 80
+    .set .Lresume_stack, 88
+    .set .Lresume_pc, 96
+    .set .Lnew_thread, 104
+    .set .Lrefusal, 112
+    .set .Lis_called, 120
+    .set .Lheld_pause, 128
+    .set .Lstate, 144
+    .set .Lproblem, 152
+    .set .Llet_go, 160
+    .set .Lpause, 168
+    .set .Lsymbol, 184
+    .set .Lsession, 216
+    .set .Llibrary, 344
     .set .Ldata, sample_remote_code + 4096
 
     .pushsection .rodata.sample_remote_code, "a", @progbits
@@ -60,12 +61,16 @@ sample_remote_call:
     mov $-1, %eax
     mov $-1, %edx
     xsave64 (%rbp)
+    call *.Lerrno_place(%rbx)
+    mov %rax, %r12
+    mov (%rax), %r13d
     lea .Lnew_thread(%rbx), %rdi
     xor %esi, %esi
     lea sample_remote_thread(%rip), %rdx
     mov %rbx, %rcx
     call *.Lcreate_thread(%rbx)
     mov %rax, .Lrefusal(%rbx)
+    mov %r13d, (%r12)
     mov $-1, %eax
     mov $-1, %edx
     xrstor64 (%rbp)
@@ -173,14 +178,14 @@ extern const std::byte sample_remote_end[];
 namespace sample::inject {
 
 static_assert(offsetof(RemoteData, unmap) == 40);
-static_assert(offsetof(RemoteData, region_bytes) == 56);
-static_assert(offsetof(RemoteData, resume_pc) == 88);
-static_assert(offsetof(RemoteData, refusal) == 104);
-static_assert(offsetof(RemoteData, let_go) == 152);
-static_assert(offsetof(RemoteData, pause) == 160);
-static_assert(offsetof(RemoteData, symbol) == 176);
-static_assert(offsetof(RemoteData, session) == 208);
-static_assert(offsetof(RemoteData, library) == 336);
+static_assert(offsetof(RemoteData, region_bytes) == 64);
+static_assert(offsetof(RemoteData, resume_pc) == 96);
+static_assert(offsetof(RemoteData, refusal) == 112);
+static_assert(offsetof(RemoteData, let_go) == 160);
+static_assert(offsetof(RemoteData, pause) == 168);
+static_assert(offsetof(RemoteData, symbol) == 184);
+static_assert(offsetof(RemoteData, session) == 216);
+static_assert(offsetof(RemoteData, library) == 344);
 static_assert(sizeof(RemoteData) <= kStateOffset - kDataOffset);
 static_assert(kStateOffset - kDataOffset == 8192);
 

@@ -26,6 +26,7 @@ struct RemoteData {
     std::uint64_t find_symbol = 0;
     std::uint64_t error_text = 0;
     std::uint64_t unmap = 0;
+    std::uint64_t errno_place = 0;
 
     std::uint64_t region = 0;
     std::uint64_t region_bytes = 0;

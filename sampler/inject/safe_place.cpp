@@ -69,7 +69,7 @@ bool may_have_malloc(pid_t pid, const collector::Mapping& mapping) {
 
 bool waits_for_no_lock(long call, std::uint64_t second_argument) noexcept {
     if (call == SYS_futex) {
-        return (second_argument & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+        return (static_cast<int>(second_argument) & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
     }
     return call == SYS_waitid || std::find(kWaits.begin(), kWaits.end(), call) != kWaits.end();
 }

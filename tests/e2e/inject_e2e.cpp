@@ -23,7 +23,7 @@ protected:
     }
     [[nodiscard]] std::string over() const { return file("over"); }
     void end(Beside& program) const {
-        std::ofstream{over()};
+        const std::ofstream made{over()};
         EXPECT_EQ(program.wait(), 0) << program.out();
     }
     void expect_refusal_to_inject(const Words& command, const std::string& says) const {
