@@ -290,13 +290,7 @@ ModuleSymbols symbolize(const ModuleIdentity& module, std::span<const std::uint6
     ModuleSymbols result = image ? name_all(*image, module, addresses)
                                  : unread(module, addresses, image.error().message());
     const std::string changed = changed_text(reading, image ? &*image : nullptr, module.path);
-    if (!changed.empty()) {
-        return unread(module, addresses, changed);
-    }
-    if (options.kept != nullptr && result.problem.empty()) {
-        image->keep_unpacked(*options.kept, reading);
-    }
-    return result;
+    return changed.empty() ? std::move(result) : unread(module, addresses, changed);
 }
 
 }  // namespace sample::symbolize

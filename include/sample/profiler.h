@@ -851,8 +851,6 @@ static inline int sample_profiling_find_name(struct sample_profiling* handle, co
 /* Linked where there is one: a static program has no loader. Source: dlopen(3). */
 extern void* sample_profiling_dlopen_(const char* path, int flags) __asm__("dlopen")
     __attribute__((weak));
-extern void* sample_profiling_dlsym_(void* handle, const char* name) __asm__("dlsym")
-    __attribute__((weak));
 /* Source: getauxval(3); <sys/auxv.h> is not in every libc. */
 extern unsigned long sample_profiling_auxiliary_(unsigned long type) __asm__("getauxval");
 
@@ -951,19 +949,6 @@ static inline const char* sample_profiling_find_library_(char* path, size_t byte
     return places[0];
 }
 
-static inline int sample_profiling_begin_(const char* path) {
-    void* const library = sample_profiling_dlopen_(path, 2 | 0x1000 /* RTLD_NOW | RTLD_NODELETE */);
-    void* const function =
-        library == 0 ? 0 : sample_profiling_dlsym_(library, "sample_agent_begin");
-    const char* (*begin)(const char* session) = 0;
-    if (function != 0) {
-        memcpy(&begin, &function, sizeof begin);
-        (void)begin(0);
-        sample_profiling_find_agent_();
-    }
-    return sample_profiling_agent_() != 0; /* Or it is of another version. */
-}
-
 /* Loads libsample.so into the calling process, unless it is there, for good; samples are taken from
  * then on, as the variables SAMPLE_FREQ, SAMPLE_OUTPUT and so on say. `path`: of libsample.so;
  * null: SAMPLE_AGENT, else beside the program or in ../lib, else where the loader looks.
@@ -985,8 +970,13 @@ static inline int sample_agent_load(const char* path) {
         if (path == 0) {
             path = sample_profiling_find_library_(found, sizeof found);
         }
-        if (!sample_profiling_has_loader_() || sample_profiling_begin_(path) == 0) {
+        if (!sample_profiling_has_loader_() ||
+            sample_profiling_dlopen_(path, 2 | 0x1000 /* RTLD_NOW | RTLD_NODELETE */) == 0) {
             return SAMPLE_PROFILING_NO_LIBRARY;
+        }
+        sample_profiling_find_agent_();
+        if (sample_profiling_agent_() == 0) {
+            return SAMPLE_PROFILING_NO_LIBRARY; /* Of another version. */
         }
     }
     sample_profiling_agent_()->sampling(&sampling);

@@ -44,12 +44,6 @@ struct sample_profiler_functions {
     uint32_t (*socket_path)(char* path, size_t bytes);
 };
 
-/* Exported by libsample.so: joins a session, once, where the library came into a program by dlopen.
- * `session`: its name, as SAMPLE_SESSION has it; null: that variable's, else a collector is
- * started, and problems go to standard error. Returns a problem for people, or null. Not
- * async-signal-safe. */
-const char* sample_agent_begin(const char* session);
-
 #ifdef __cplusplus
 }
 #endif

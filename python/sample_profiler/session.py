@@ -226,9 +226,8 @@ def load_agent(path: typing.Union[str, os.PathLike, None] = None) -> Result:
         if _uses_signal():
             return Result.SIGNAL_IN_USE
         try:
-            agent = ctypes.CDLL(os.fspath(path) if path is not None else _library(), os.RTLD_NOW | os.RTLD_NODELETE)
-            agent.sample_agent_begin(None)
-        except (OSError, AttributeError):
+            ctypes.CDLL(os.fspath(path) if path is not None else _library(), os.RTLD_NOW | os.RTLD_NODELETE)
+        except OSError:
             return Result.NO_LIBRARY
         _loads += 1
     return Result.OK if Profiler().status().is_connected else Result.NO_SESSION

@@ -3,7 +3,6 @@
 // The agent only captures. It joins a session in its constructor, before main; everything that
 // allocates, parses or prints lives in the collector. Each step that fails leaves the program
 // running unprofiled.
-#include "sample/profiler_abi.h"
 #include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/late_start.h"
 #include "sampler/agent/process_state.h"
@@ -23,7 +22,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 
@@ -71,19 +69,6 @@ void at_exit(int status, void* /*unused*/) {
     note_exit(status);
 }
 
-/// `session`: as join_session() has it.
-const char* begin(const char* session) noexcept {
-    const char* const problem = join_session(JoinKind::fresh_image, session);
-    note_handlers();
-    if (set_up_heap != nullptr) {
-        set_up_heap();
-    }
-    if (own_signal() == 0) {
-        stop_giving_alternate_stacks();
-    }
-    return problem;
-}
-
 /// Ours is the first constructor of all (-z initfirst), so that the others are sampled: libc's own,
 /// which sets `environ`, is still to come. Where a library of the program claims that, too, it is
 /// one of the last. Source: glibc elf/dl-init.c, _dl_init.
@@ -105,27 +90,15 @@ __attribute__((constructor)) void start(int /*argc*/, char** /*argv*/, char** en
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);
     set_up_quick_exit();
-    if (!is_loaded_late()) {
-        say_problem(begin(nullptr));
+    join_session(JoinKind::fresh_image);
+    note_handlers();
+    if (set_up_heap != nullptr) {
+        set_up_heap();
     }
-}
-
-/// Once; problems are said here where nobody else would.
-const char* begin_late(const char* session) noexcept {
-    static constinit std::atomic<bool> has_begun = false;
-    if (!is_loaded_late() || has_begun.exchange(true)) {
-        return nullptr;
+    if (own_signal() == 0) {
+        stop_giving_alternate_stacks();
     }
-    const char* const problem = begin(session);
-    if (session == nullptr) {
-        say_problem(problem);
-    }
-    return problem;
 }
 
 }  // namespace
 }  // namespace sample::agent
-
-[[gnu::visibility("default")]] const char* sample_agent_begin(const char* session) {
-    return sample::agent::begin_late(session);
-}

@@ -13,7 +13,6 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
-#include "sampler/capture/transfers.h"
 #include "sampler/instrument/lane_writer.h"
 #include "sampler/source/own_descriptors.h"
 #include "sampler/source/sampling_thread.h"
@@ -164,7 +163,6 @@ ClosedGate::ClosedGate() noexcept {
         if (process_state().gate_is_needed) {
             close_gate(*area);
             answered = request_and_wait(*area) || !collector_lives();
-            answered = capture::await_signal_on_its_way() && answered;
         }
     }
     shown_ = show_program_dispositions();
@@ -224,7 +222,7 @@ void in_forked_child() noexcept {
     SpareStack spare;
     // A handler that forks on a small stack of its own mostly execs then: that image joins.
     if (spare.uses_callers_stack() || !is_on_alternate_stack()) {
-        spare.run_with_signals([] { say_problem(join_session(JoinKind::after_fork)); });
+        spare.run_with_signals([] { join_session(JoinKind::after_fork); });
     }
 }
 
