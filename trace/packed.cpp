@@ -9,6 +9,7 @@
 namespace sample::trace {
 namespace {
 
+/// 9 takes up to twice as long for one per cent less.
 constexpr int kLevel = 5;
 /// No LZ4 block stands for more bytes than this many a byte of its own.
 constexpr std::size_t kMaxRatio = 255;

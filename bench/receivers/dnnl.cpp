@@ -1,4 +1,4 @@
-// Multiplies small matrices, 200,000 times, by oneDNN: a task of ITT each. Prints the seconds,
+// Multiplies small matrices, 200,000 times, by oneDNN: two tasks of ITT each. Prints the seconds,
 // those of its processors, and a sum over the result.
 #include <dnnl.hpp>
 

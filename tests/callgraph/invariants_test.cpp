@@ -201,9 +201,9 @@ TEST_P(RandomProfile, has_a_functions_figures_above_its_callers) {
     for (std::uint32_t id = 1; id <= profile.functions.size(); ++id) {
         const Profile inverted = invert(profile, {FunctionId{id}}, 0);
         const Function& function = profile.function(FunctionId{id});
-        const Node& node = inverted.node(inverted.nodes[0].first_child);
-        ASSERT_EQ(node.parent, NodeId{});
-        ASSERT_TRUE(node.next_sibling.is_none());
+        const auto below_root = inverted.children(NodeId{});
+        ASSERT_EQ(std::distance(below_root.begin(), below_root.end()), 1);
+        const Node& node = inverted.node(*below_root.begin());
         EXPECT_EQ(node.total, function.total) << function.name;
         EXPECT_EQ(node.self, function.self) << function.name;
         EXPECT_EQ(node.samples, function.samples) << function.name;

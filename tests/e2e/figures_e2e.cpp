@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <regex>
 
 namespace sample::e2e {
 namespace {
@@ -92,7 +93,8 @@ TEST_F(Figures, memory_management_is_the_gc_function) {
     };
     EXPECT_EQ(view("--unit=ms").find("[memory]"), std::string::npos) << "nobody asked for it";
     EXPECT_NE(view("--group=memory").find("[memory]"), std::string::npos);
-    EXPECT_EQ(view("--hide=memory").find("malloc"), std::string::npos);
+    // libc's functions around it (mallopt, ptmalloc_init) have names where its symbols are at hand.
+    EXPECT_FALSE(std::regex_search(view("--hide=memory"), std::regex{R"(\bmalloc\b)"}));
 }
 
 TEST_F(Figures, a_killed_program_keeps_what_was_captured_and_says_how_it_died) {

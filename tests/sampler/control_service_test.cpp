@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace sample::collector {
 namespace {
@@ -153,6 +155,24 @@ TEST_F(ControlServiceTest, a_socket_that_nobody_listens_at_is_removed) {
     }));
     EXPECT_FALSE(std::filesystem::exists(stale));
     EXPECT_TRUE(std::filesystem::exists(service->path()));
+}
+
+TEST_F(ControlServiceTest, is_found_by_all_who_look_while_it_begins) {
+    constexpr int kSessions = 2000;
+    std::atomic<bool> is_over = false;
+    std::thread looking{[&] {
+        while (!is_over.load()) {
+            static_cast<void>(find_sessions(::geteuid()));
+        }
+    }};
+    int found = 0;
+    for (int i = 0; i < kSessions; ++i) {
+        const auto socket = ControlSocket::listen();
+        found += socket && connect_to_session(socket->path(), ::geteuid()) ? 1 : 0;
+    }
+    is_over.store(true);
+    looking.join();
+    EXPECT_EQ(found, kSessions);
 }
 
 TEST(PercentEncoding, keeps_any_text) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -82,17 +83,19 @@ Fd connect(const std::string& path) {
 
 /// Not open: errno says why.
 Fd listen_at(const std::string& path) {
+    // Not by its name before it listens: whoever looks takes it for what a session has left.
+    const std::string unnamed = path + ".new";
     sockaddr_un address{};
-    if (!set_path(address, path)) {
+    if (!set_path(address, unnamed)) {
         errno = ENAMETOOLONG;
         return {};
     }
     Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    ::unlink(path.c_str());  // of an earlier process of our number
+    ::unlink(unnamed.c_str());  // of an earlier process of our number
     const bool listens =
         fd.is_open() &&
         ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-        ::listen(fd.get(), SOMAXCONN) == 0;
+        ::listen(fd.get(), SOMAXCONN) == 0 && ::rename(unnamed.c_str(), path.c_str()) == 0;
     return listens ? std::move(fd) : Fd{};
 }
 
