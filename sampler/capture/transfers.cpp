@@ -31,16 +31,6 @@ void await_signal(const std::atomic<std::uintptr_t>& word) noexcept {
 }
 
 /// The same for a thread whose word the sampling thread may not have found yet.
-void await_first_signal() noexcept {
-    const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
-    // Either who asks finds the slot, or this finds who asks: pairs with begin_asking().
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (int wait = 0; wait < kMostWaits && g_asks.load() == tid; ++wait) {
-        sleep_briefly();
-    }
-    raw_syscall(SYS_gettid);
-}
-
 }  // namespace
 
 void watch_transfers(bool wanted) noexcept {
@@ -62,7 +52,7 @@ bool begin_transfer(std::uintptr_t frame) noexcept {
         return false;
     }
     if (is_new) {
-        await_first_signal();
+        static_cast<void>(await_signal_on_its_way());
     }
     std::atomic<std::uintptr_t>& word = t_thread.state->transfer;
     std::uintptr_t before = word.load(std::memory_order_relaxed);
@@ -109,6 +99,18 @@ ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {
 
 bool is_in_transfer(const ThreadState& thread) noexcept {
     return thread.transfer.load(std::memory_order_relaxed) > kSignalComes;
+}
+
+bool await_signal_on_its_way() noexcept {
+    const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
+    // Either who asks finds what was written before, or this finds who asks: pairs with
+    // begin_asking().
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (int wait = 0; wait < kMostWaits && g_asks.load() == tid; ++wait) {
+        sleep_briefly();
+    }
+    raw_syscall(SYS_gettid);
+    return g_asks.load() != tid;
 }
 
 void begin_asking(std::uint32_t tid) noexcept {

@@ -313,6 +313,11 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
         return;
     }
     capture::begin_asking(static_cast<std::uint32_t>(thread.tid));
+    // That signal would end a new image; who closes the gate has waited for the last one.
+    if (signal != capture::kAsyncSignal && job.area->header.gate_closers.load() != 0) {
+        capture::end_asking();
+        return;
+    }
     thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
     if (const std::uint64_t cpu_ns = clock_if_awake(thread); cpu_ns != 0) {
         thread.choice.interrupted();

@@ -13,6 +13,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/transfers.h"
 #include "sampler/instrument/lane_writer.h"
 #include "sampler/source/own_descriptors.h"
 #include "sampler/source/sampling_thread.h"
@@ -163,6 +164,7 @@ ClosedGate::ClosedGate() noexcept {
         if (process_state().gate_is_needed) {
             close_gate(*area);
             answered = request_and_wait(*area) || !collector_lives();
+            answered = capture::await_signal_on_its_way() && answered;
         }
     }
     shown_ = show_program_dispositions();
