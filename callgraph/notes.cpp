@@ -37,8 +37,8 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
         note += " (" + problem + ")";
     }
     note +=
-        ": the figures cover what was written before that, and what the program did towards its "
-        "end is missing; record again and let `sample` finish, with room on its disk";
+        ": the figures cover what was written before that. Unless this is a copy of a session that "
+        "goes on, record again and let `sample` finish, with room on its disk";
     notes.push_back(std::move(note));
 }
 

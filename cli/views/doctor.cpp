@@ -75,7 +75,7 @@ Json cost_json(const source::SignalCost& cost) {
 
 std::string kept_names_text(const NameCacheState& names) {
     if (names.folder.empty()) {
-        return "none: neither XDG_CACHE_HOME nor HOME is set";
+        return "none: neither XDG_CACHE_HOME nor HOME names a folder";
     }
     if (!names.is_used) {
         return "none: " + printable(names.folder) + " can't be used, or SAMPLE_CACHE is off";

@@ -179,8 +179,12 @@ std::string SymbolCache::default_folder() {
     if (xdg.starts_with('/')) {
         return xdg + "/sample";
     }
+    // Who has no home, such as a service, gets none from us.
     const std::string home = environment("HOME");
-    return home.starts_with('/') ? home + "/.cache/sample" : "";
+    std::error_code error;
+    return home.starts_with('/') && std::filesystem::is_directory(home, error)
+               ? home + "/.cache/sample"
+               : "";
 }
 
 SymbolCache::SymbolCache(const std::string& folder, CacheLimits limits) : limits_{limits} {

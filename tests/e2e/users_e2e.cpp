@@ -200,6 +200,19 @@ TEST_P(User, notices_nothing_in_his_program) {
     }
 }
 
+class ExecUser : public User {};
+
+TEST_P(ExecUser, gets_no_signal_in_a_new_image_after_much_in_the_kernel) {
+    std::ofstream{file("chain.sh")}
+        << "i=0; while [ $i -lt 60000 ]; do [ -e / ]; i=$((i+1)); done\n"
+           "[ $1 -gt 0 ] || exit 7\n"
+           "exec sh \"$0\" $(($1-1))\n";
+    const Outcome outcome = record_as_user({"sh", file("chain.sh"), "8"});
+    EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+    EXPECT_EQ(outcome.signal, 0);
+    EXPECT_GT(Recording{kept()}.stat("samples"), 0);
+}
+
 class KernelUser : public User {};
 
 TEST_P(KernelUser, finds_his_kernel_time_where_it_can_be_seen) {
@@ -240,6 +253,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, User, testing::ValuesIn(all_users()),
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AloneUser,
                          testing::Values(user("paranoid_2"), user("container"), user("traced")),
+                         [](const auto& kind) { return std::string{kind.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ExecUser, testing::Values(user("paranoid_2"), user("container")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelUser,

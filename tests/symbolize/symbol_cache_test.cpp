@@ -365,8 +365,9 @@ TEST_F(SymbolCacheTest, lies_where_the_base_directories_say) {
         return folder;
     };
     EXPECT_EQ(with("/x", "/h"), "/x/sample");
-    EXPECT_EQ(with("relative", "/h"), "/h/.cache/sample");
-    EXPECT_EQ(with("", "/h"), "/h/.cache/sample");
+    EXPECT_EQ(with("relative", "/tmp"), "/tmp/.cache/sample");
+    EXPECT_EQ(with("", "/tmp"), "/tmp/.cache/sample");
+    EXPECT_EQ(with("", "/no such home"), "");
     EXPECT_EQ(with(nullptr, nullptr), "");
 }
 

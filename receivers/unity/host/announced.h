@@ -69,7 +69,8 @@ private:
             const bool is_there = tell_rest(thread, slot, place);
             // Before count() is looked at again: what was added meanwhile was left to this one.
             place.is_taken.exchange(false, std::memory_order_seq_cst);
-            if (!is_there) {
+            // Whoever has registered in that slot meanwhile has found it taken, and left it to us.
+            if (!is_there && slot.is_free()) {
                 return;
             }
         }
