@@ -30,7 +30,6 @@ void await_signal(const std::atomic<std::uintptr_t>& word) noexcept {
     }
 }
 
-/// The same for a thread whose word the sampling thread may not have found yet.
 }  // namespace
 
 void watch_transfers(bool wanted) noexcept {

@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AloneUser,
                          testing::Values(user("paranoid_2"), user("container"), user("traced")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ExecUser, testing::Values(user("paranoid_2"), user("container")),
+INSTANTIATE_TEST_SUITE_P(Kinds, ExecUser, testing::Values(user("paranoid_2")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelUser,

@@ -42,9 +42,11 @@ public:
         Registered* slot = nullptr;
         {
             const RegistryLock lock;
-            slot = function != nullptr ? this->add(function, user) : nullptr;
+            const std::uint64_t registration = ++registrations_;
+            slot = function != nullptr ? this->add(function, user, registration) : nullptr;
             if (slot != nullptr) {
-                places_[this->index_of(*slot)].next.store(0, std::memory_order_relaxed);
+                places_[this->index_of(*slot)].told.store(registration << 32U,
+                                                          std::memory_order_relaxed);
             }
         }
         if (slot == nullptr || thread == nullptr) {
@@ -56,35 +58,44 @@ public:
 
 private:
     struct Place {
-        std::atomic<std::uint32_t> next{0};
+        /// Which registration it is of, and in the lower half how many it was told of.
+        std::atomic<std::uint64_t> told{0};
         std::atomic<bool> is_taken{false};
     };
+    static std::uint32_t next_of(std::uint64_t told) noexcept {
+        return static_cast<std::uint32_t>(told);
+    }
 
     void take_on(ThreadRecord& thread, Registered& slot) {
         Place& place = places_[this->index_of(slot)];
-        while (place.next.load(std::memory_order_relaxed) < count()) {
+        ThreadRecord::Place* const running = thread.free_place();
+        // From inside too many callbacks: whoever adds something next goes on.
+        while (running != nullptr &&
+               next_of(place.told.load(std::memory_order_relaxed)) < count()) {
             if (place.is_taken.exchange(true, std::memory_order_seq_cst)) {
                 return;
             }
-            const bool is_there = tell_rest(thread, slot, place);
-            // Before count() is looked at again: what was added meanwhile was left to this one.
+            const bool is_there = tell_rest(*running, slot, place);
+            // Before count() and the slot are looked at again: what was added meanwhile, and who
+            // has registered there, was left to this one.
             place.is_taken.exchange(false, std::memory_order_seq_cst);
-            // Whoever has registered in that slot meanwhile has found it taken, and left it to us.
-            if (!is_there && slot.is_free()) {
+            if (!is_there && slot.read().function == nullptr) {
                 return;
             }
         }
     }
     /// False: nobody is registered there any more.
-    bool tell_rest(ThreadRecord& thread, Registered& slot, Place& place) {
+    bool tell_rest(ThreadRecord::Place& running, Registered& slot, Place& place) {
         for (;;) {
-            const std::uint32_t index = place.next.load(std::memory_order_relaxed);
+            std::uint64_t told = place.told.load(std::memory_order_relaxed);
+            const std::uint32_t index = next_of(told);
             if (index >= count()) {
                 return true;
             }
-            place.next.store(index + 1, std::memory_order_relaxed);
-            ThreadRecord::Place* const running = thread.free_place();
-            if (running == nullptr || !slot.call(*running, kAnyClock, at(index))) {
+            if (!place.told.compare_exchange_strong(told, told + 1, std::memory_order_relaxed)) {
+                continue;  // another registration
+            }
+            if (!slot.call(running, told >> 32U, at(index))) {
                 return false;
             }
         }
@@ -93,6 +104,7 @@ private:
     std::atomic<std::uint32_t> count_{0};
     std::array<std::atomic<const Description*>, kMost> all_{};
     std::array<Place, kMostCallbacks> places_{};
+    std::uint64_t registrations_ = 0;  ///< Under the registry's lock.
 };
 
 }  // namespace sample::unity

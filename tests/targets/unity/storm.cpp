@@ -29,6 +29,7 @@ namespace {
 constexpr int kEmitters = 4;
 
 struct Registration {
+    std::atomic<int> markers{0};  ///< That it was told of.
     std::atomic<bool> is_over{false};
 };
 
@@ -103,6 +104,7 @@ void on_marker(const UnityProfilerMarkerDesc* marker, void* user) {
     if (std::strstr(marker->name, "outer") != nullptr ||
         std::strstr(marker->name, "inner") != nullptr) {
         g_callbacks->RegisterMarkerEventCallback(marker, on_event, user);
+        ++static_cast<Registration*>(user)->markers;
     }
 }
 
@@ -132,6 +134,18 @@ bool begin(const char* lends) {
     return true;
 }
 
+/// Whoever is at telling of markers already goes on with it, so it may take a processor's turn.
+void await_markers(const Registration& registration) {
+    constexpr int kMostMs = 60'000;
+    for (int waited = 0; registration.markers < static_cast<int>(g_markers.size()); ++waited) {
+        if (waited == kMostMs) {
+            complain("markers that are there are not told of");
+            return;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
+
 /// Returns how many frames there were.
 long play(std::chrono::seconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
@@ -141,6 +155,7 @@ long play(std::chrono::seconds time) {
         Registration& now = registrations.emplace_back();
         sample_unity_next_frame();
         g_callbacks->RegisterCreateMarkerCallback(on_marker, &now);
+        await_markers(now);
         std::this_thread::sleep_for(std::chrono::microseconds{300});
         g_callbacks->UnregisterCreateMarkerCallback(on_marker, &now);
         if (g_callbacks->UnregisterMarkerEventCallback(nullptr, on_event,
