@@ -43,8 +43,9 @@ Result<int> run_any(const Invocation& invocation) {
 }
 
 int main_without_exceptions(const std::vector<std::string>& words) {
-    if (words.size() == 2 && words[0] == "collect") {
-        return run_collect(std::atoi(words[1].c_str()));
+    if ((words.size() == 2 || words.size() == 3) && words[0] == "collect") {
+        return run_collect(std::atoi(words[1].c_str()),
+                           words.size() == 3 ? std::atoi(words[2].c_str()) : 0);
     }
     if (const auto command = attended(words)) {
         return attend(*command);

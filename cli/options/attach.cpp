@@ -28,6 +28,9 @@ Result<void> check_targets(const AttachOptions& options) {
     if (options.targets.empty() || options.targets.front().empty()) {
         return refuse("no process to record: write sample attach [OPTIONS] PID or NAME");
     }
+    if (options.injects && (options.targets.size() > 1 || options.record.off_cpu)) {
+        return refuse("--inject is for one process at a time, and without --off-cpu");
+    }
     return {};
 }
 
@@ -91,6 +94,9 @@ void declare(OptionParser& parser, AttachOptions& options) {
     declare_kernel(parser, record, "");
     declare_off_cpu(parser, record, "");
     parser.flag("--wait", options.waits, "Wait until a process of that NAME appears");
+    parser.flag("--inject", options.injects,
+                "Bring the agent into the process, where perf events are\n"
+                "forbidden: it stays, and sleeps afterwards");
     declare_output(parser, record);
     declare_parts(parser, record);
     declare_depth(parser, record);

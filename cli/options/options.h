@@ -81,6 +81,7 @@ struct AttachOptions {
     RecordOptions record;              ///< But for the command, and what only an agent can do.
     std::vector<std::string> targets;  ///< Process ids, or programs' names.
     bool waits = false;                ///< For a process of that name to appear.
+    bool injects = false;              ///< Brings the agent into a process that has none.
 
     AttachOptions() { record.children = false; }
 };

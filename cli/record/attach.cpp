@@ -5,6 +5,7 @@
 // Whatever ends the recording (its time, Ctrl-C, the end of the processes), it is kept, and the
 // exit code is 0.
 #include "cli/output.h"
+#include "cli/record/injected.h"
 #include "cli/record/live_data.h"
 #include "cli/record/machine.h"
 #include "cli/record/parts.h"
@@ -206,13 +207,29 @@ int conclude(const ModuleSources& sources, const attach::OutsideOutcome& outcome
     return finished.errors.empty() && !outcome.failure ? kExitOk : kExitFailure;
 }
 
+/// With --inject the process has one afterwards.
+Result<std::optional<Sleeper>> find_or_make_sleeper(const AttachOptions& asked, int stop_fd) {
+    SAMPLE_TRY(sleeper, find_sleeper(asked, stop_fd));
+    if (!asked.injects || sleeper) {
+        return std::move(sleeper);
+    }
+    SAMPLE_TRY(pids, find_targets(asked, stop_fd));
+    SAMPLE_CHECK(bring_agent_into(pids.front(), asked.record.quiet));
+    SAMPLE_TRY(injected, find_sleeper(asked, stop_fd));
+    if (!injected) {
+        return refuse("process {} has the agent now, but its session does not answer",
+                      pids.front());
+    }
+    return std::move(injected);
+}
+
 }  // namespace
 
 Result<int> run(const AttachOptions& asked) {
     StopSignals signals;
     RecordOptions options = asked.record;
     const Countdown countdown{!options.quiet};
-    SAMPLE_TRY(sleeper, find_sleeper(asked, signals.fd()));
+    SAMPLE_TRY(sleeper, find_or_make_sleeper(asked, signals.fd()));
     if (sleeper && options.live_port) {
         return refuse(
             "process {} carries an agent that sleeps, whose own collector serves no live data: "

@@ -1,10 +1,12 @@
-// `sample collect FD`: the collector of a program that was run with libsample.so preloaded and no
-// front end.
+// `sample collect FD [PID]`: a collector without a front end, of a program that was run with
+// libsample.so preloaded, or of a process that `sample attach --inject` brings the agent into.
 //
-// Started by the agent, not by people. It has no terminal: its options are the SAMPLE_* variables,
-// problems go back to the agent, which says them in one line. docs/command-line.md has the table of
-// the variables.
+// Started by the agent, or by attach with PID, not by people. It has no terminal: its options are
+// the SAMPLE_* variables, problems go back by the socket FD, to be said in one line.
+// docs/command-line.md has the table of the variables. With PID the recording is for those who wake
+// the agent (sleeper.h), and goes with the session.
 
+#include "cli/record/injected.h"
 #include "cli/record/record_signals.h"
 #include "cli/record/recording.h"
 #include "cli/refuse.h"
@@ -22,6 +24,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace sample::cli {
@@ -103,7 +107,25 @@ Result<Collection> begin(pid_t root, int stop_fd) {
 
 }  // namespace
 
-int run_collect(int fd) {
+namespace {
+
+/// Exports are there when the program is gone; names are nothing that it should wait for.
+int conclude(Collection& collection, const std::optional<Error>& failure) {
+    auto& [options, recording, session] = collection;
+    if (options.exports.empty()) {
+        session->release_root();
+    }
+    const bool is_good =
+        finish_recording(options, recording, sources_of(session->recorder()), !failure, false)
+            .errors.empty() &&
+        !failure;
+    session->release_root();
+    return is_good ? kExitOk : kExitFailure;
+}
+
+}  // namespace
+
+int run_collect(int fd, pid_t injected) {
     // The program's terminal and its supervisor mean the program, not us.
     for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) {
         std::signal(signal, SIG_IGN);
@@ -114,32 +136,36 @@ int run_collect(int fd) {
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
         return kExitUsage;
     }
+    const pid_t root = injected != 0 ? injected : peer.pid;
     // A supervisor that ends everything does not mean us before the program has ended.
-    RecordSignals signals{{SIGTERM}, peer.pid, false};
-    auto begun = begin(peer.pid, signals.stop_fd());
+    RecordSignals signals{{SIGTERM}, root, false};
+    auto begun = begin(root, signals.stop_fd());
     if (!begun) {
-        collector::refuse(socket, printable(begun.error().message()));
+        const std::string problem = printable(begun.error().message());
+        if (injected != 0) {
+            sample::write_all(socket.get(), std::string{kNoCollector} + problem);
+        } else {
+            collector::refuse(socket, problem);
+        }
         return kExitFailure;
     }
-    const auto& [options, recording, session] = *begun;
-    const collector::SessionOutcome outcome = session->run(peer.pid, std::move(socket));
+    collector::Session& session = *begun->session;
+    if (injected != 0) {
+        sample::write_all(socket.get(), session.name());
+        socket.reset();
+    }
+    const collector::SessionOutcome outcome = session.run(root, std::move(socket));
     signals.command_goes_on();
-    if (outcome.is_empty) {
-        // The agent has said why.
-        recording.file.discard();
-        session->release_root();
-        return kExitFailure;
+    int code = kExitFailure;
+    if (!outcome.is_empty) {
+        code = conclude(*begun, outcome.failure);
     }
-    // Exports are there when the program is gone; names are nothing that it should wait for.
-    if (options.exports.empty()) {
-        session->release_root();
+    if (outcome.is_empty || injected != 0) {
+        // The agent has said why; or those who wanted it have it open.
+        begun->recording.file.discard();
+        session.release_root();
     }
-    const bool is_good = finish_recording(options, recording, sources_of(session->recorder()),
-                                          !outcome.failure, false)
-                             .errors.empty() &&
-                         !outcome.failure;
-    session->release_root();
-    return is_good ? kExitOk : kExitFailure;
+    return code;
 }
 
 }  // namespace sample::cli

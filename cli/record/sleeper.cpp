@@ -2,8 +2,8 @@
 
 #include "cli/output.h"
 #include "cli/record/targets.h"
+#include "core/file_rights.h"
 #include "core/regular_file.h"
-#include "sampler/collector/control/control_socket.h"
 #include "sampler/collector/process/proc_files.h"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ bool await_stop(Sleeper& sleeper, int stop_fd) {
     return sleeper.session.ask("stop").has_value();
 }
 
-/// The session's recording so far, or all of it once it has ended.
-Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, int to) {
+/// The session's recording so far, or all of it, which is `from`, once it has ended.
+Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, const Fd& from, int to) {
     if (goes_on) {
         SAMPLE_TRY(reply, sleeper.session.ask("dump"));
         return sleeper.session.copy_recording(to, std::stoull(value_of(reply, "bytes")));
@@ -48,7 +48,6 @@ Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, int to)
     while (!collector::has_died(sleeper.collector, -1) && ::poll(&stop, 1, kLookMs) <= 0) {
     }
     constexpr std::size_t kPart = std::size_t{1} << 30U;
-    const Fd from = open_regular(sleeper.recording);
     ssize_t copied = from.is_open() ? 1 : -1;
     while (copied > 0) {
         copied = ::sendfile(to, from.get(), nullptr, kPart);
@@ -59,12 +58,17 @@ Result<void> copy_recording(Sleeper& sleeper, bool goes_on, int stop_fd, int to)
     return {};
 }
 
+/// With the rights of the process's user, whose session has named it.
+Fd open_session_file(const Sleeper& sleeper) {
+    const ActingAs its_user{lesser_rights_in(collector::status_of(sleeper.pid), nullptr)};
+    return open_regular(sleeper.recording);
+}
+
 }  // namespace
 
 Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int stop_fd) {
     // An agent does not see switches, and sleeps on.
-    if (options.record.off_cpu || collector::find_sessions(::geteuid()).empty() ||
-        options.targets.size() != 1) {
+    if (options.record.off_cpu || options.targets.size() != 1) {
         return std::optional<Sleeper>{};
     }
     SAMPLE_TRY(pids, find_targets(options, stop_fd));
@@ -83,6 +87,8 @@ Result<std::optional<Sleeper>> find_sleeper(const AttachOptions& options, int st
 
 Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options, int stop_fd) {
     SAMPLE_TRY(prepared, prepare_recording(options, program_of(sleeper.pid), sleeper.pid));
+    // It may go with the session.
+    const Fd recording = open_session_file(sleeper);
     std::string request = fmt::format("start freq={}", options.frequency_hz);
     if (options.time) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*options.time);
@@ -99,7 +105,8 @@ Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options,
             sleeper.pid));
     }
     const bool goes_on = await_stop(sleeper, stop_fd);
-    if (const auto copied = copy_recording(sleeper, goes_on, stop_fd, prepared.file.fd.get());
+    if (const auto copied =
+            copy_recording(sleeper, goes_on, stop_fd, recording, prepared.file.fd.get());
         !copied) {
         prepared.file.discard();
         return unexpected(copied.error());

@@ -29,8 +29,9 @@ inline constexpr int kExitGate = 3;  ///< diff: worse than --fail-above allows.
 [[nodiscard]] Result<int> run(const DoctorOptions& options);
 
 /// The hidden verb that the agent starts: records the process at the other end of the socket `fd`
-/// until it ends. Returns the exit code.
-[[nodiscard]] int run_collect(int fd);
+/// until it ends; or, of `sample attach --inject`, the process `injected`, and tells `fd` its
+/// session. Returns the exit code.
+[[nodiscard]] int run_collect(int fd, pid_t injected = 0);
 
 /// Whether weights that count `counted` (empty: nanoseconds) can be shown in `unit`; if not, says
 /// what can be done.

@@ -16,6 +16,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/control/invitation.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>
@@ -69,6 +70,17 @@ void at_exit(int status, void* /*unused*/) {
     note_exit(status);
 }
 
+void join() noexcept {
+    control::Invitation* const invitation = is_loaded_late() ? find_invitation() : nullptr;
+    if (invitation == nullptr) {
+        say_problem(join_session(JoinKind::fresh_image));
+        return;
+    }
+    const char* const problem = join_session(JoinKind::fresh_image, invitation->session.data());
+    invitation->problem = reinterpret_cast<std::uint64_t>(problem);
+    invitation->is_answered = 1;
+}
+
 /// Ours is the first constructor of all (-z initfirst), so that the others are sampled: libc's own,
 /// which sets `environ`, is still to come. Where a library of the program claims that, too, it is
 /// one of the last. Source: glibc elf/dl-init.c, _dl_init.
@@ -90,7 +102,7 @@ __attribute__((constructor)) void start(int /*argc*/, char** /*argv*/, char** en
     // Registered first, runs last: the program's own exit handlers are still sampled.
     on_exit(at_exit, nullptr);
     set_up_quick_exit();
-    join_session(JoinKind::fresh_image);
+    join();
     note_handlers();
     if (set_up_heap != nullptr) {
         set_up_heap();

@@ -1,10 +1,16 @@
 #include "sampler/agent/late_start.h"
 
+#include "sampler/capture/raw_syscall.h"
+
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/prctl.h>
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <system_error>
 
 namespace sample::agent {
 namespace {
@@ -48,6 +54,23 @@ void keep_libraries() noexcept {
             dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
         }
     }
+}
+
+control::Invitation* find_invitation() noexcept {
+    control::ThreadName name{};
+    if (capture::raw_syscall(SYS_prctl, PR_GET_NAME, capture::as_argument(name.data())) != 0) {
+        return nullptr;
+    }
+    const std::string_view text{name.data()};
+    if (!text.starts_with(control::kInvitedThread)) {
+        return nullptr;
+    }
+    std::uint64_t address = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] =
+        std::from_chars(text.data() + control::kInvitedThread.size(), end, address, 16);
+    return error == std::errc{} && rest == end ? reinterpret_cast<control::Invitation*>(address)
+                                               : nullptr;
 }
 
 }  // namespace sample::agent

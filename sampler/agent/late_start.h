@@ -8,6 +8,8 @@
 // means for users.
 #pragma once
 
+#include "sampler/control/invitation.h"
+
 namespace sample::agent {
 
 /// To be called first, in the constructor: in a later one's the program may have loaded more.
@@ -16,5 +18,9 @@ void look_whether_late() noexcept;
 
 /// No dlclose unmaps a library that is loaded now. Takes the loader's lock. Not async-signal-safe.
 void keep_libraries() noexcept;
+
+/// What `sample attach --inject` has left for the thread that loads us; null: nobody brings us in.
+/// Async-signal-safe.
+[[nodiscard]] control::Invitation* find_invitation() noexcept;
 
 }  // namespace sample::agent

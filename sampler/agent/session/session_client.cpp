@@ -68,18 +68,6 @@ bool runs_in_valgrind() noexcept {
     return answer != 0;
 }
 
-void say(const char* problem) noexcept {
-    constexpr const char* kPrefix = "sample: not profiling: ";
-    std::array<char, 640> line{};
-    std::size_t size = 0;
-    for (const char* part : {kPrefix, problem, "\n"}) {
-        for (; *part != '\0' && size < line.size(); ++part) {
-            line[size++] = *part;
-        }
-    }
-    raw_syscall(SYS_write, 2, as_argument(line.data()), static_cast<long>(size));
-}
-
 /// A forked child takes the other one than its parent: what a handler that forked had interrupted
 /// goes on with its parent's.
 alignas(capture::Area) constinit std::array<std::array<std::byte, sizeof(capture::Area)>,
@@ -339,19 +327,35 @@ void stand_in_for_area() noexcept {
     capture::thread_states().for_each_mapping(stand_in);
 }
 
-void join_session(JoinKind kind) noexcept {
-    if (runs_in_valgrind()) {
-        if (getenv(control::kSessionVariable) == nullptr) {
-            say("valgrind runs this program on a simulated processor; run it without");
-        }
+void say_problem(const char* problem) noexcept {
+    if (problem == nullptr) {
         return;
+    }
+    constexpr const char* kPrefix = "sample: not profiling: ";
+    std::array<char, 640> line{};
+    std::size_t size = 0;
+    for (const char* part : {kPrefix, problem, "\n"}) {
+        for (; *part != '\0' && size < line.size(); ++part) {
+            line[size++] = *part;
+        }
+    }
+    raw_syscall(SYS_write, 2, as_argument(line.data()), static_cast<long>(size));
+}
+
+const char* join_session(JoinKind kind, const char* session) noexcept {
+    if (session == nullptr && kind == JoinKind::fresh_image) {
+        session = getenv(control::kSessionVariable);
+    }
+    if (runs_in_valgrind()) {
+        return session == nullptr && kind == JoinKind::fresh_image
+                   ? "valgrind runs this program on a simulated processor; run it without"
+                   : nullptr;
     }
     const char* problem = nullptr;
     int socket = -1;
     control::Hello hello;
     Patience patience{static_cast<int>(collector_pid()), kMostToJoinNs};
     if (kind == JoinKind::fresh_image) {
-        const char* session = getenv(control::kSessionVariable);
         hello.starts_session = session == nullptr || session[0] == '\0' ? 1 : 0;
         if (hello.starts_session == 0) {
             set_session(session);  // of another form: it names nobody
@@ -373,10 +377,8 @@ void join_session(JoinKind kind) noexcept {
         problem = converse(socket, hello, patience);
         close_descriptor(socket);
     }
-    if (problem != nullptr) {
-        say(problem);
-    }
     g_is_unpublished = hello.starts_session != 0 && session_name()[0] != '\0';
+    return problem;
 }
 
 void publish_session() noexcept {

@@ -14,12 +14,15 @@ namespace sample::agent {
 
 enum class JoinKind { fresh_image, after_fork };
 
-/// Joins the session named in the environment (or, after a fork, the parent's). Without one, and if
-/// the library was preloaded by hand, starts a collector. On failure the program runs on
-/// unprofiled; what a person must know goes to standard error in one line. After it returns the
-/// process holds no descriptor of ours. Uses system calls only: safe in a forked child of a
-/// threaded program.
-void join_session(JoinKind kind) noexcept;
+/// Joins `session`, or, where that is null, the one that the environment names (or, after a fork,
+/// the parent's). Without one, and if the library was preloaded by hand, starts a collector. On
+/// failure the program runs on unprofiled. Returns what a person must know, or null. After it
+/// returns the process holds no descriptor of ours. Uses system calls only: safe in a forked child
+/// of a threaded program.
+[[nodiscard]] const char* join_session(JoinKind kind, const char* session = nullptr) noexcept;
+
+/// To standard error, in one line; of null, nothing. Async-signal-safe.
+void say_problem(const char* problem) noexcept;
 
 /// In a forked child, before it forgets its parent's: puts private memory where the area and the
 /// threads' states were, if nothing lies there yet. A signal handler that forks may have

@@ -141,6 +141,33 @@ bool has_section(Bytes file, const Elf64_Ehdr& head, std::string_view wanted) {
     return false;
 }
 
+/// Nothing: there is no table of dynamic symbols.
+std::optional<bool> defines(Bytes file, const Elf64_Ehdr& head, std::string_view function) {
+    const auto header_at = [&](std::uint64_t index) {
+        return read_at<Elf64_Shdr>(file, head.e_shoff + index * sizeof(Elf64_Shdr));
+    };
+    for (std::uint64_t i = 0; head.e_shoff != 0 && i < head.e_shnum; ++i) {
+        const auto header = header_at(i);
+        if (!header || header->sh_type != SHT_DYNSYM) {
+            continue;
+        }
+        const auto names = header_at(header->sh_link);
+        if (!names) {
+            return std::nullopt;
+        }
+        const Bytes strings = slice(file, names->sh_offset, names->sh_size);
+        const Bytes symbols = slice(file, header->sh_offset, header->sh_size);
+        for (std::uint64_t at = 0; const auto symbol = read_at<Elf64_Sym>(symbols, at);
+             at += sizeof(Elf64_Sym)) {
+            if (symbol->st_shndx != SHN_UNDEF && text_at(strings, symbol->st_name) == function) {
+                return true;
+            }
+        }
+        return false;
+    }
+    return std::nullopt;
+}
+
 ElfFacts facts_of(Bytes file, bool with_sections) {
     ElfFacts facts;
     const auto head = read_at<Elf64_Ehdr>(file, 0);
@@ -165,6 +192,14 @@ ElfFacts read_facts(const std::string& path, bool with_sections) {
 }
 
 }  // namespace
+
+bool may_define(const std::string& path, std::string_view function) {
+    const MappedReading reading;
+    const auto file = MappedFile::open(path);
+    const auto head = file ? read_at<Elf64_Ehdr>(file->bytes(), 0) : std::nullopt;
+    const auto found = head ? defines(file->bytes(), *head, function) : std::nullopt;
+    return reading.is_broken() || found.value_or(true);
+}
 
 std::optional<std::uint64_t> ElfFacts::bias_of_mapping(std::uint64_t start,
                                                        std::uint64_t offset) const {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sample::collector {
@@ -42,6 +43,10 @@ struct ElfFacts {
 /// Its build-id alone; empty if it has none. Reads the file's first pages only.
 /// Thread-safe.
 [[nodiscard]] std::vector<std::uint8_t> read_build_id(const std::string& path);
+
+/// Whether it defines a function of that name for other modules, as far as can be seen: true where
+/// it can't be read. Thread-safe.
+[[nodiscard]] bool may_define(const std::string& path, std::string_view function);
 
 /// Which programs are Go's: asked at every start of a process, read from its file once. A file is
 /// known by device, inode, size and time of change, as long as the session lasts. Not thread-safe.

@@ -5,6 +5,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/collector/process/tick_clock.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -234,6 +236,18 @@ pid_t newest_pid() {
 
 pid_t most_pid() {
     return static_cast<pid_t>(std::atoi(read_small_file("/proc/sys/kernel/pid_max").c_str()));
+}
+
+std::optional<std::uint64_t> auxiliary_value(pid_t pid, std::uint64_t type) {
+    const std::string words = read_small_file(living_path(pid, "auxv"));
+    Elf64_auxv_t entry;
+    for (std::size_t at = 0; at + sizeof entry <= words.size(); at += sizeof entry) {
+        std::memcpy(&entry, words.data() + at, sizeof entry);
+        if (entry.a_type == type) {
+            return entry.a_un.a_val;
+        }
+    }
+    return std::nullopt;
 }
 
 pid_t parent_of(pid_t pid) {

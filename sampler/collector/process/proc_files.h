@@ -42,6 +42,10 @@ namespace sample::collector {
 /// An exec does not change it. Source: proc(5), field 22 of stat.
 [[nodiscard]] std::optional<std::int64_t> start_time_ns(pid_t pid);
 
+/// What the kernel has told it at its start, under `type` (AT_ENTRY, ...); nothing: not told, or
+/// not to be seen. Source: getauxval(3); proc(5), auxv.
+[[nodiscard]] std::optional<std::uint64_t> auxiliary_value(pid_t pid, std::uint64_t type);
+
 /// As we know it; 0 if that is not known.
 [[nodiscard]] pid_t parent_of(pid_t pid);
 

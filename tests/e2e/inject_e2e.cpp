@@ -1,0 +1,149 @@
+// The agent is brought into programs that were started without it: they go on as if nothing was,
+// and it samples, sleeps and wakes as one that was there from the start; or `sample` refuses, and
+// says what to do.
+#include "beside.h"
+#include "edges.h"
+
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace sample::e2e {
+namespace {
+
+class Inject : public Attach {
+protected:
+    [[nodiscard]] Outcome inject(const Beside& program) const {
+        return attach({"--inject", "--time", "200ms", program.pid()});
+    }
+    [[nodiscard]] std::string over() const { return file("over"); }
+    void end(Beside& program) const {
+        const std::ofstream made{over()};
+        EXPECT_EQ(program.wait(), 0) << program.out();
+    }
+    void expect_refusal_to_inject(const Words& command, const std::string& says) const {
+        const auto program = start(command);
+        const Outcome outcome = inject(*program);
+        EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+        EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+        EXPECT_EQ(text_of("/proc/" + program->pid() + "/maps").find("libsample"),
+                  std::string::npos);
+    }
+};
+
+TEST_F(Inject, samples_from_inside_sleeps_afterwards_and_wakes) {
+    const auto program = start({target("three_leaves"), "600"});
+    const Outcome outcome = sample(
+        {"attach", "--inject", "--freq", "10k", "--time", "1s", "-o", recording(), program->pid()});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    {
+        const Recording seen{recording()};
+        EXPECT_EQ(seen.text_stat("source"), "thread");
+        const double leaves = seen.total_us("leaf_fifty") + seen.total_us("leaf_thirty") +
+                              seen.total_us("leaf_twenty");
+        const double samples = seen.stat("samples");
+        expect_share(seen.total_us("leaf_fifty"), leaves, 0.5, samples);
+        expect_share(seen.total_us("leaf_thirty"), leaves, 0.3, samples);
+    }
+    EXPECT_NE(sample({"sessions"}).out.find("stopped"), std::string::npos);
+    const Outcome again = sample({"attach", "--freq", "10k", "--time", "200ms", "--force", "-o",
+                                  recording(), program->pid()});
+    EXPECT_EQ(again.exit_code, 0);
+    EXPECT_NE(again.err.find("carries an agent that slept"), std::string::npos) << again.err;
+    const Outcome twice = inject(*program);
+    EXPECT_EQ(twice.exit_code, 0) << "it is woken: " << twice.err;
+}
+
+TEST_F(Inject, leaves_no_file_and_no_collector_behind_a_program_that_ends) {
+    const auto program = start({target("injected"), "sums", over()});
+    const Outcome outcome = inject(*program);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto recordings = [&] {
+        int count = 0;
+        for (const auto& each : std::filesystem::directory_iterator{"/tmp"}) {
+            count += each.path().filename().string().starts_with("sample-injected-" +
+                                                                 program->pid() + "-")
+                         ? 1
+                         : 0;
+        }
+        return count;
+    };
+    EXPECT_EQ(recordings(), 1);
+    end(*program);
+    while (recordings() != 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
+class InjectedWait : public Inject, public testing::WithParamInterface<const char*> {};
+
+TEST_P(InjectedWait, neither_fails_nor_ends_early) {
+    const auto program = start({target("injected"), "waits", GetParam(), over()});
+    // Hardly any sample: source thread may end a wait by one, and says so.
+    const Outcome outcome = sample({"attach", "--inject", "--quiet", "--freq", "1", "--time",
+                                    "20ms", "-o", recording(), program->pid()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    end(*program);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, InjectedWait,
+                         testing::Values("nanosleep", "poll", "select", "epoll", "condition",
+                                         "read", "signal"),
+                         [](const auto& kind) { return std::string{kind.param}; });
+
+TEST_F(Inject, leaves_registers_as_they_were) {
+    for (int round = 0; round < 5; ++round) {
+        std::filesystem::remove(over());
+        const auto program = start({target("injected"), "sums", over()});
+        const Outcome outcome = inject(*program);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        end(*program);
+    }
+}
+
+TEST_F(Inject, waits_until_no_lock_is_held) {
+    for (int round = 0; round < 5; ++round) {
+        std::filesystem::remove(over());
+        const auto program = start({target("injected"), "churns", target("plugin.so"), over()});
+        const Outcome outcome = inject(*program);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        end(*program);
+    }
+}
+
+TEST_F(Inject, a_program_outlives_who_dies_while_bringing_it_in) {
+    for (int round = 0; round < 20; ++round) {
+        std::filesystem::remove(over());
+        const auto program = start({target("injected"), "waits", "condition", over()});
+        {
+            const Beside recorder{{sample_path(), "attach", "--inject", "--quiet", "--force", "-o",
+                                   recording(), program->pid()},
+                                  file("told")};
+            recorder.await_exec(sample_path());
+            std::this_thread::sleep_for(std::chrono::milliseconds{15 + 5 * round});
+        }  // is killed
+        end(*program);
+    }
+}
+
+TEST_F(Inject, refuses_where_it_would_not_be_safe) {
+    expect_refusal_to_inject({target("three_leaves_static"), "60"}, "statically linked");
+    expect_refusal_to_inject({target("injected"), "handles", over()}, "SIGURG");
+    const auto stopped = start({target("three_leaves"), "60"});
+    stopped->signal(SIGSTOP);
+    while (stopped->state() != 'T') {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    EXPECT_NE(inject(*stopped).err.find("it is stopped"), std::string::npos);
+    EXPECT_EQ(attach({"--inject", "--off-cpu", "1"}).exit_code, 2);
+    const auto two = attach({"--inject", "1", "2"});
+    EXPECT_NE(two.err.find("one process at a time"), std::string::npos) << two.err;
+}
+
+}  // namespace
+}  // namespace sample::e2e
