@@ -290,7 +290,13 @@ ModuleSymbols symbolize(const ModuleIdentity& module, std::span<const std::uint6
     ModuleSymbols result = image ? name_all(*image, module, addresses)
                                  : unread(module, addresses, image.error().message());
     const std::string changed = changed_text(reading, image ? &*image : nullptr, module.path);
-    return changed.empty() ? std::move(result) : unread(module, addresses, changed);
+    if (!changed.empty()) {
+        return unread(module, addresses, changed);
+    }
+    if (options.kept != nullptr && result.problem.empty()) {
+        image->keep_unpacked(*options.kept, reading);
+    }
+    return result;
 }
 
 }  // namespace sample::symbolize

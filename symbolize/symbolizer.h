@@ -13,6 +13,8 @@
 
 namespace sample::symbolize {
 
+class KeptFiles;
+
 enum class CodeKind : std::uint8_t {
     elf,     ///< Or the vDSO.
     jit,     ///< Made at run time: a perf map or a jitdump.
@@ -44,6 +46,8 @@ struct Options {
     /// Whether debuginfod's servers (DEBUGINFOD_URLS) are asked for what is not installed, and keep
     /// the caller waiting: by libdw, if it has libdebuginfod.
     bool asks_servers = false;
+    /// Where compressed debug files are kept unpacked (elf/unpacked_file.h); nullptr: nowhere.
+    KeptFiles* kept = nullptr;
 };
 
 /// Names `addresses`, ELF virtual addresses of `module` (for other kinds of code see

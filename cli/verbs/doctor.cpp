@@ -21,7 +21,7 @@ NameCacheState name_cache_state() {
     if (const auto cache = analysis::user_cache(true)) {
         const symbolize::CacheUse use = cache->use();
         state.is_used = true;
-        state.files = use.files;
+        state.files = use.modules;
         state.bytes = use.bytes;
     }
     return state;

@@ -6,17 +6,13 @@
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/symbols_builder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,43 +20,7 @@ namespace sample::symbolize {
 namespace {
 
 constexpr std::string_view kEnding = ".names";
-constexpr std::string_view kTemporary = "tmp-";
 constexpr std::size_t kMaxBuildIdBytes = 64;
-constexpr time_t kHour = 3600;
-/// After trimming, so that not each run trims.
-constexpr std::uint64_t kTrimmedPart = 4;  ///< 3/4 of the limit stay.
-
-/// mkdir -p, each part for its owner alone.
-void make_folder(const std::string& path) {
-    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-        ::mkdir(path.substr(0, at).c_str(), 0700);
-    }
-    ::mkdir(path.c_str(), 0700);
-}
-
-bool is_ours_alone(const struct stat& info) {
-    return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-struct FolderEntry {
-    std::string name;
-    struct stat info = {};
-};
-
-/// The regular files in a folder.
-std::vector<FolderEntry> entries_of(const Fd& folder) {
-    std::vector<FolderEntry> entries;
-    std::error_code error;
-    std::filesystem::directory_iterator at{"/proc/self/fd/" + std::to_string(folder.get()), error};
-    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        FolderEntry found{at->path().filename(), {}};
-        if (::fstatat(folder.get(), found.name.c_str(), &found.info, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(found.info.st_mode)) {
-            entries.push_back(std::move(found));
-        }
-    }
-    return entries;
-}
 
 bool is_kept(const ModuleIdentity& module) {
     return module.kind == CodeKind::elf && module.path != "[vdso]" && module.build_id.size() > 1 &&
@@ -187,26 +147,8 @@ std::string SymbolCache::default_folder() {
                : "";
 }
 
-SymbolCache::SymbolCache(const std::string& folder, CacheLimits limits) : limits_{limits} {
-    if (folder.empty()) {
-        return;
-    }
-    Fd open{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (!open.is_open()) {
-        make_folder(folder);
-        open = Fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    }
-    struct stat info {};
-    if (open.is_open() && ::fstat(open.get(), &info) == 0 && is_ours_alone(info)) {
-        folder_ = std::move(open);
-    }
-}
-
-SymbolCache::~SymbolCache() {
-    if (has_written_.load(std::memory_order_relaxed)) {
-        trim();
-    }
-}
+SymbolCache::SymbolCache(const std::string& folder, CacheLimits limits)
+    : files_{folder, limits.folder_bytes}, limits_{limits} {}
 
 ModuleSymbols SymbolCache::symbolize(const ModuleIdentity& module,
                                      std::span<const std::uint64_t> addresses,
@@ -228,7 +170,9 @@ ModuleSymbols SymbolCache::symbolize(const ModuleIdentity& module,
                         file.block.addresses.end(), std::back_inserter(missing));
     ModuleSymbols result;
     if (!missing.empty()) {
-        result = symbolize::symbolize(module, missing, options);
+        Options keeping = options;
+        keeping.kept = &files_;
+        result = symbolize::symbolize(module, missing, keeping);
         add(file.block, missing, std::move(result.symbols));
         if (result.problem.empty() && is_lasting(module, result.file)) {
             for (const std::string& path : result.debug_paths) {
@@ -247,11 +191,9 @@ ModuleSymbols SymbolCache::symbolize(const ModuleIdentity& module,
 }
 
 std::optional<CacheFile> SymbolCache::read(const std::string& name) const {
-    const Fd file{
-        ::openat(folder_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    const Fd file = files_.open(name);
     struct stat info {};
-    if (!file.is_open() || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
-        !is_ours_alone(info)) {
+    if (!file.is_open() || ::fstat(file.get(), &info) != 0) {
         return std::nullopt;
     }
     std::optional<CacheFile> kept;
@@ -262,9 +204,7 @@ std::optional<CacheFile> SymbolCache::read(const std::string& name) const {
             std::span{bytes}.first(static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
     }
     if (!kept) {
-        ::unlinkat(folder_.get(), name.c_str(), 0);
-    } else if (info.st_mtim.tv_sec + kHour < ::time(nullptr)) {
-        ::futimens(file.get(), nullptr);  // What was used last goes last.
+        files_.remove(name);
     }
     return kept;
 }
@@ -281,67 +221,9 @@ void SymbolCache::write(const std::string& name, const CacheFile& file,
         part.block.symbols.runs = runs_of(file.block, wanted);
         bytes = encode_cache_file(part);
     }
-    if (bytes.size() > limits_.file_bytes) {
-        return;
+    if (bytes.size() <= limits_.file_bytes) {
+        files_.replace(name, bytes);
     }
-    // Its own name, whichever threads and processes write now.
-    static std::atomic<unsigned> counter{0};
-    const std::string temporary = std::string{kTemporary} + std::to_string(::getpid()) + "-" +
-                                  std::to_string(counter.fetch_add(1)) + "-" + name;
-    const Fd out{::openat(folder_.get(), temporary.c_str(),
-                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
-    if (!out.is_open()) {
-        return;
-    }
-    if (write_all(out.get(), bytes) == bytes.size() &&
-        ::renameat(folder_.get(), temporary.c_str(), folder_.get(), name.c_str()) == 0) {
-        has_written_.store(true, std::memory_order_relaxed);
-    } else {
-        ::unlinkat(folder_.get(), temporary.c_str(), 0);
-    }
-}
-
-void SymbolCache::trim() const {
-    std::vector<FolderEntry> files;
-    std::uint64_t bytes = 0;
-    const time_t now = ::time(nullptr);
-    for (FolderEntry& entry : entries_of(folder_)) {
-        if (entry.name.starts_with(kTemporary)) {
-            if (entry.info.st_mtim.tv_sec + kHour < now) {
-                ::unlinkat(folder_.get(), entry.name.c_str(), 0);  // Of a writer that was killed.
-            }
-        } else if (entry.name.ends_with(kEnding)) {
-            bytes += static_cast<std::uint64_t>(entry.info.st_size);
-            files.push_back(std::move(entry));
-        }
-    }
-    if (bytes <= limits_.folder_bytes) {
-        return;
-    }
-    std::sort(files.begin(), files.end(), [](const FolderEntry& a, const FolderEntry& b) {
-        return std::pair{a.info.st_mtim.tv_sec, a.info.st_mtim.tv_nsec} <
-               std::pair{b.info.st_mtim.tv_sec, b.info.st_mtim.tv_nsec};
-    });
-    for (const FolderEntry& file : files) {
-        if (bytes <= limits_.folder_bytes - limits_.folder_bytes / kTrimmedPart) {
-            return;
-        }
-        ::unlinkat(folder_.get(), file.name.c_str(), 0);
-        bytes -= static_cast<std::uint64_t>(file.info.st_size);
-    }
-}
-
-CacheUse SymbolCache::use() const {
-    CacheUse use;
-    if (is_usable()) {
-        for (const FolderEntry& entry : entries_of(folder_)) {
-            if (entry.name.ends_with(kEnding)) {
-                ++use.files;
-                use.bytes += static_cast<std::uint64_t>(entry.info.st_size);
-            }
-        }
-    }
-    return use;
 }
 
 ModuleSymbols symbolize(SymbolCache* cache, const ModuleIdentity& module,

@@ -7,16 +7,15 @@
 // missing for are not kept, nor those of modules without a build-id, of code made at run time, of
 // the kernel, of the vDSO, and of files that were read through a process.
 //
-// Several processes may use a folder at once. A file is written under another name and renamed:
-// whoever reads sees the old one or the new one, whole (a checksum tells what a crash has torn). Of
-// two that add to one file at once, the last one's additions stay. Damaged files are deleted. Where
-// the folder can't be used, nothing is kept, and nothing is said.
+// Beside them lie unpacked debug files (elf/unpacked_file.h), for the names that are not kept yet.
+//
+// Several processes may use a folder at once (kept_files.h). Of two that add to one file at once,
+// the last one's additions stay. Damaged files are deleted.
 #pragma once
 
-#include "core/fd.h"
+#include "symbolize/cache/kept_files.h"
 #include "symbolize/symbolizer.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,45 +33,31 @@ struct CacheLimits {
     std::size_t addresses = 300'000;  ///< Of one file; with more, the older ones are left out.
 };
 
-struct CacheUse {
-    std::uint64_t files = 0;
-    std::uint64_t bytes = 0;
-};
-
 /// Thread-safe: modules can be named on several threads.
 class SymbolCache {
 public:
     /// $XDG_CACHE_HOME/sample, or ~/.cache/sample; empty if there is neither.
     [[nodiscard]] static std::string default_folder();
 
-    /// Makes `folder` and its parents where they are missing, mode 0700. One that can't be made, is
-    /// not this user's or may be written by others is not used.
+    /// Of a folder that can't be used (kept_files.h), it keeps nothing.
     explicit SymbolCache(const std::string& folder, CacheLimits limits = {});
-    /// Brings the folder back to its limit, if anything was added to it.
-    ~SymbolCache();
-    SymbolCache(const SymbolCache&) = delete;
-    SymbolCache& operator=(const SymbolCache&) = delete;
-    SymbolCache(SymbolCache&&) = delete;
-    SymbolCache& operator=(SymbolCache&&) = delete;
 
     /// As sample::symbolize::symbolize(), which is asked for what is not kept yet.
     [[nodiscard]] ModuleSymbols symbolize(const ModuleIdentity& module,
                                           std::span<const std::uint64_t> addresses,
                                           const Options& options = {});
 
-    [[nodiscard]] bool is_usable() const { return folder_.is_open(); }
-    [[nodiscard]] CacheUse use() const;
+    [[nodiscard]] bool is_usable() const { return files_.is_usable(); }
+    [[nodiscard]] CacheUse use() const { return files_.use(); }
 
 private:
     [[nodiscard]] std::optional<CacheFile> read(const std::string& name) const;
     /// Of too many names those of `wanted` alone.
     void write(const std::string& name, const CacheFile& file,
                std::span<const std::uint64_t> wanted);
-    void trim() const;
 
-    Fd folder_;
+    KeptFiles files_;
     CacheLimits limits_;
-    std::atomic<bool> has_written_{false};
 };
 
 /// As cache->symbolize(); without a cache (nullptr) as symbolize().

@@ -4,6 +4,7 @@
 #include "core/mapped_file.h"
 #include "core/regular_file.h"
 #include "core/text.h"
+#include "symbolize/elf/unpacked_file.h"
 
 #include <zlib.h>
 
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace sample::symbolize {
 namespace {
@@ -112,7 +114,11 @@ std::vector<std::string> linked_paths(const DebugFileSearch& search, const std::
 }
 
 /// What libdwfl is given: the descriptor, or -1 if none is open. The search keeps it, too.
-int take(DebugFileSearch& search, Fd fd) {
+int take(DebugFileSearch& search, Fd fd, std::span<const std::uint8_t> build_id) {
+    if (fd.is_open() && search.kept != nullptr && !build_id.empty()) {
+        Fd copy = open_unpacked(*search.kept, build_id, FileStamp::of(fd.get()));
+        fd = copy.is_open() ? std::move(copy) : std::move(fd);
+    }
     if (fd.is_open()) {
         search.debug_file_stamp = FileStamp::of(fd.get());
         search.debug_file = Fd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
@@ -180,7 +186,8 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_nam
     }
     search->paths = paths;
     for (const std::string& path : paths) {
-        if (const int fd = take(*search, open_if_expected(path, expected)); fd >= 0) {
+        if (const int fd = take(*search, open_if_expected(path, expected), expected.build_id);
+            fd >= 0) {
             *debug_file_name = ::strdup(path.c_str());
             return fd;
         }
@@ -190,9 +197,10 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_nam
     }
     Fd fetched{dwfl_standard_find_debuginfo(module, userdata, module_name, base, file_name,
                                             link_name, link_crc, debug_file_name)};
-    return take(*search, has_build_id(open_elf(fetched.get()).get(), expected.build_id)
-                             ? std::move(fetched)
-                             : Fd{});
+    return take(
+        *search,
+        has_build_id(open_elf(fetched.get()).get(), expected.build_id) ? std::move(fetched) : Fd{},
+        expected.build_id);
 }
 
 }  // namespace sample::symbolize

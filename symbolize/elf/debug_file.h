@@ -20,6 +20,8 @@
 
 namespace sample::symbolize {
 
+class KeptFiles;
+
 /// The files that refer to others by name, and where those may be installed.
 struct SearchPaths {
     std::vector<std::string> files;  ///< The module as recorded and as opened; its debug file.
@@ -31,7 +33,8 @@ struct DebugFileSearch {
     std::vector<std::string> debug_roots;
     std::string module_path;  ///< As recorded; the file opened may be another.
     bool asks_servers = false;
-    Fd debug_file;  ///< What was found, for whoever maps it too.
+    const KeptFiles* kept = nullptr;  ///< Where it may lie unpacked; nullptr: nowhere.
+    Fd debug_file;                    ///< What was found, or kept of that, for whoever maps it too.
     FileStamp debug_file_stamp = {};
     bool asked = false;
     std::vector<std::string> paths = {};  ///< Where it was looked for.

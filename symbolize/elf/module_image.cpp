@@ -4,6 +4,7 @@
 #include "core/regular_file.h"
 #include "core/text.h"
 #include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/unpacked_file.h"
 #include "symbolize/symbolizer.h"
 
 #include <gelf.h>
@@ -156,6 +157,7 @@ Result<ModuleImage> ModuleImage::open_one(const std::string& path, const ModuleI
     image.search_->debug_roots = options.debug_roots;
     image.search_->module_path = module.path;
     image.search_->asks_servers = options.asks_servers;
+    image.search_->kept = options.kept;
     image.shared_ = std::make_unique<SupplementaryFile>();
     image.dwfl_.reset(dwfl_begin(&kCallbacks));
     dwfl_report_begin(image.dwfl_.get());
@@ -205,6 +207,23 @@ Dwarf* ModuleImage::debug_info(Dwarf_Addr& bias, std::string& problem) const {
     const std::string missing = shared_->attach(dwarf, {own_files(), search_->debug_roots});
     problem = problem.empty() ? missing : problem;
     return dwarf;
+}
+
+void ModuleImage::keep_unpacked(KeptFiles& kept, const MappedReading& reading) const {
+    // As it is on disk: in the one that libdw reads nothing is compressed any more.
+    const ElfHandle debug_file = open_elf(search_->debug_file.get());
+    Elf_Scn* const scn = find_section(debug_file.get(), ".debug_info");
+    GElf_Shdr header{};
+    const unsigned char* build_id = nullptr;
+    GElf_Addr where = 0;
+    const int size = dwfl_module_build_id(module_, &build_id, &where);
+    Dwarf_Addr bias = 0;
+    Dwarf* const dwarf = dwfl_module_getdwarf(module_, &bias);
+    if (dwarf != nullptr && dwarf_getelf(dwarf) != elf_ && size > 0 &&
+        gelf_getshdr(scn, &header) != nullptr && (header.sh_flags & SHF_COMPRESSED) != 0) {
+        symbolize::keep_unpacked(kept, {build_id, static_cast<std::size_t>(size)},
+                                 {dwarf_getelf(dwarf), search_->debug_file_stamp, reading});
+    }
 }
 
 std::string ModuleImage::cut_off_text() const {

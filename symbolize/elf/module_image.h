@@ -20,6 +20,7 @@ class MappedReading;
 
 namespace sample::symbolize {
 
+class KeptFiles;
 struct ModuleIdentity;
 struct Options;
 
@@ -50,6 +51,9 @@ public:
     [[nodiscard]] std::string changed_file() const;
     /// Where its debug file was looked for, there or not; empty where none was needed.
     [[nodiscard]] const std::vector<std::string>& debug_paths() const { return search_->paths; }
+    /// If debug_info() found it compressed in a debug file, keeps that unpacked for whoever opens
+    /// the module next, unless `reading` was broken.
+    void keep_unpacked(KeptFiles& kept, const MappedReading& reading) const;
     /// What finds the split units of that; must not outlive this.
     [[nodiscard]] SplitDwarf split_dwarf(Dwarf* dwarf) const;
 

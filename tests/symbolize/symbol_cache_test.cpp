@@ -264,7 +264,7 @@ TEST_F(SymbolCacheTest, stays_within_its_limits) {
     EXPECT_FALSE(fs::exists(folder() + "/tmp-1-0-02.names"));
     EXPECT_TRUE(fs::exists(folder() + "/foreign"));
     EXPECT_TRUE(fs::exists(file()));
-    EXPECT_EQ(SymbolCache{folder()}.use().files, 2U);
+    EXPECT_EQ(SymbolCache{folder()}.use().modules, 2U);
 }
 
 /// A child process that does `work` until it is killed, or once.
