@@ -195,6 +195,18 @@ Result<void> prepare_modules(const RecordOptions& options, std::string& preload)
     return {};
 }
 
+/// What is preloaded into the command, whose environment is made for it.
+Result<std::string> prepare_preload(const RecordOptions& options, const std::string& runtime) {
+    // Only where they are asked for: malloc is the program's as it is else.
+    const bool with_memory = ("," + options.trace + ",").find(",memory,") != std::string::npos;
+    SAMPLE_TRY(agent, find_agent_library(with_memory));
+    SAMPLE_CHECK(prepare_receivers(options, agent));
+    std::string preload = runtime.empty() ? agent : runtime + ":" + agent;
+    SAMPLE_CHECK(prepare_plugins(options, preload));
+    SAMPLE_CHECK(prepare_modules(options, preload));
+    return preload;
+}
+
 }  // namespace
 
 Result<int> run(const RecordOptions& options) {
@@ -214,20 +226,20 @@ Result<int> run(const RecordOptions& options) {
         print_error(check->cannot_profile + "; it runs unprofiled");
         return run_unprofiled(options.command);
     }
-    // Only where they are asked for: malloc is the program's as it is else.
-    const bool with_memory = ("," + options.trace + ",").find(",memory,") != std::string::npos;
-    SAMPLE_TRY(agent, find_agent_library(with_memory));
-    SAMPLE_CHECK(prepare_receivers(options, agent));
-    std::string preload = check->runtime.empty() ? agent : check->runtime + ":" + agent;
-    SAMPLE_CHECK(prepare_plugins(options, preload));
-    SAMPLE_CHECK(prepare_modules(options, preload));
+    const auto preload = prepare_preload(options, check->runtime);
+    if (!preload && preload.error().errno_value != 0) {  // not what the user has said
+        return run_unprofiled(options.command, preload.error());
+    }
+    if (!preload) {
+        return unexpected(preload.error());
+    }
     auto command = LaunchedCommand::fork(options.command);
     if (!command) {
         return run_unprofiled(options.command, command.error());
     }
     stand_by_the_command();
     guard(command->pid(), command->order());
-    return record_command(options, *command, preload);
+    return record_command(options, *command, *preload);
 }
 
 }  // namespace sample::cli

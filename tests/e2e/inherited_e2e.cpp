@@ -168,6 +168,22 @@ done)";
     EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
 }
 
+TEST_F(Inherited, a_missing_proc_costs_no_exit_code) {
+    const auto without_proc = [](Words command) {
+        Words words = {"unshare", "-m", "sh", "-c", R"(mount -t tmpfs none /proc && exec "$@")",
+                       "sh"};
+        words.insert(words.end(), command.begin(), command.end());
+        return run_here(words);
+    };
+    if (without_proc({"true"}).exit_code != 0) {
+        GTEST_SKIP() << "no mount namespace can be made here";
+    }
+    const Outcome outcome =
+        without_proc({sample_path(), "--force", "-o", recording(), "--", "sh", "-c", "exit 7"});
+    EXPECT_EQ(outcome.exit_code, 7);
+    EXPECT_NE(outcome.err.find("the command runs unprofiled"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Inherited, the_list_of_a_programs_libraries_is_its_own) {
     const Outcome outcome = shell("exec $record ldd " + target("three_leaves"));
     EXPECT_NE(outcome.out.find("libc.so"), std::string::npos) << outcome.err;
