@@ -92,8 +92,7 @@ TEST_F(Attach, keeps_what_it_has_when_interrupted) {
 
 // The main thread and a second one are there, a third one comes later.
 TEST_F(Attach, sees_threads_that_come_later) {
-    const auto program = start({target("phases"), "700", "1400", "2100"});
-    ASSERT_EQ(attach({program->pid()}).exit_code, 0);
+    attach_to_phases({});
     const Recording seen{recording()};
     EXPECT_EQ(seen.stat("processes"), 1);
     EXPECT_EQ(seen.stat("threads"), 3);
@@ -114,8 +113,7 @@ TEST_F(Attach, sees_all_threads_of_many) {
 }
 
 TEST_F(Attach, sees_children_if_asked) {
-    const auto program = start({target("phases"), "700", "1400", "2100"});
-    ASSERT_EQ(attach({"--children", program->pid()}).exit_code, 0);
+    attach_to_phases({"--children"});
     const Recording seen{recording()};
     // The child, and what it becomes by its exec.
     EXPECT_EQ(seen.stats()["process_list"].size(), 3U) << seen.stats()["process_list"];

@@ -80,6 +80,19 @@ public:
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }
+    /// Until it holds perf events, as whoever attaches does from then on.
+    void await_events() const {
+        std::error_code error;
+        for (bool holds = false; !holds && state() != 'Z';) {
+            for (const auto& each :
+                 std::filesystem::directory_iterator{"/proc/" + pid() + "/fd", error}) {
+                holds = holds ||
+                        std::filesystem::read_symlink(each, error).string().find("perf_event") !=
+                            std::string::npos;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+    }
 
 private:
     std::filesystem::path out_;
@@ -100,6 +113,17 @@ protected:
         auto program = std::make_unique<Beside>(words, file("out"));
         program->await_exec(words[0]);
         return program;
+    }
+    /// `sample attach OPTIONS` to `phases`, all of whose phases it sees, and to their end.
+    void attach_to_phases(const Words& options) const {
+        const auto program = start({target("phases"), "500", "1000", "1500", file("go")});
+        Words words{sample_path(), "attach", "--quiet", "--freq", "10k", "-o", recording()};
+        words.insert(words.end(), options.begin(), options.end());
+        words.push_back(program->pid());
+        Beside recorder{words, file("told")};
+        recorder.await_events();
+        std::ofstream{file("go")};
+        EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     }
     void expect_refusal(const Words& options, const std::string& says) const {
         const Outcome outcome = attach(options);

@@ -1,10 +1,11 @@
 // Three phases, each a function of its own that works until so many milliseconds after the start.
 //
-//     phases FIRST_MS SECOND_MS THIRD_MS
+//     phases FIRST_MS SECOND_MS THIRD_MS [FILE]
 //
-// The main thread, a second one that is there from the start, and a forked child go through the
-// first two phases. Then the second thread ends, and a new one and the child, which execs itself
-// for it, go through the third, while the main thread sleeps.
+// FILE: they wait for it to be there, and count from then on. The main thread, a second one that is
+// there from the start, and a forked child go through the first two phases. Then the second thread
+// ends, and a new one and the child, which execs itself for it, go through the third, while the
+// main thread sleeps.
 #include "work.h"
 
 #include <sys/wait.h>
@@ -39,6 +40,14 @@ TARGET_KEEP void third_phase(std::uint64_t end_ns) {
     targets::consume(state);
 }
 
+/// Returns when the file was there.
+std::uint64_t await(const char* file) {
+    while (access(file, F_OK) != 0) {
+        usleep(1000);
+    }
+    return targets::wall_ns();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,27 +57,28 @@ int main(int argc, char** argv) {
         third_phase(start + targets::number(argv[1]) * kMs);
         return 0;
     }
-    if (argc != 4) {
-        return targets::usage("FIRST_MS SECOND_MS THIRD_MS");
+    if (argc != 4 && argc != 5) {
+        return targets::usage("FIRST_MS SECOND_MS THIRD_MS [FILE]");
     }
-    const std::uint64_t first_end = start + targets::number(argv[1]) * kMs;
-    const std::uint64_t second_end = start + targets::number(argv[2]) * kMs;
-    const std::uint64_t third_end = start + targets::number(argv[3]) * kMs;
+    const auto end_of = [argv](int phase) { return targets::number(argv[phase]) * kMs; };
+    // Returns when it began.
     const auto work = [&] {
-        first_phase(first_end);
-        second_phase(second_end);
+        const std::uint64_t begin = argc == 5 ? await(argv[4]) : start;
+        first_phase(begin + end_of(1));
+        second_phase(begin + end_of(2));
+        return begin;
     };
     const pid_t child = fork();
     if (child == 0) {
         work();
-        const std::string rest = std::to_string((third_end - second_end) / kMs);
+        const std::string rest = std::to_string((end_of(3) - end_of(2)) / kMs);
         execl("/proc/self/exe", argv[0], rest.c_str(), nullptr);
         return 1;
     }
     std::thread early{work};
-    work();
+    const std::uint64_t begin = work();
     early.join();
-    std::thread late{[&] { third_phase(third_end); }};
+    std::thread late{[&] { third_phase(begin + end_of(3)); }};
     late.join();
     int status = 0;
     waitpid(child, &status, 0);
