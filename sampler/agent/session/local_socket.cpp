@@ -18,14 +18,16 @@ using capture::raw_syscall;
 
 constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * control::kMaxPassedFds);
 
-/// Until it has an answer, or the patience is at its end.
+/// Until it has an answer, or the patience is at its end: then once more, as a collector that has
+/// answered meanwhile may have ended, too.
 template <class Call>
 long retry(Patience& patience, Call call) noexcept {
-    for (;;) {
+    for (bool goes_on = true;;) {
         const long result = call();
-        if ((result != -EINTR && result != -EAGAIN) || !patience.goes_on()) {
+        if ((result != -EINTR && result != -EAGAIN) || !goes_on) {
             return result;
         }
+        goes_on = patience.goes_on();
     }
 }
 
