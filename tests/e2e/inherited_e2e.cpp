@@ -169,7 +169,7 @@ done)";
 }
 
 TEST_F(Inherited, a_missing_proc_costs_no_exit_code) {
-    const auto without_proc = [](Words command) {
+    const auto without_proc = [this](const Words& command) {
         Words words = {"unshare", "-m", "sh", "-c", R"(mount -t tmpfs none /proc && exec "$@")",
                        "sh"};
         words.insert(words.end(), command.begin(), command.end());
