@@ -215,12 +215,18 @@ Result<std::optional<Sleeper>> find_or_make_sleeper(const AttachOptions& asked, 
     }
     SAMPLE_TRY(pids, find_targets(asked, stop_fd));
     SAMPLE_CHECK(bring_agent_into(pids.front(), asked.record.quiet));
-    SAMPLE_TRY(injected, find_sleeper(asked, stop_fd));
-    if (!injected) {
-        return refuse("process {} has the agent now, but its session does not answer",
-                      pids.front());
+    // The agent does not wait until its session counts the process as its own.
+    constexpr int kMostLooks = 1000;
+    for (int look = 0; look < kMostLooks; ++look) {
+        SAMPLE_TRY(injected, find_sleeper(asked, stop_fd));
+        if (injected) {
+            return std::move(injected);
+        }
+        if (has_stopped(stop_fd)) {
+            break;
+        }
     }
-    return std::move(injected);
+    return refuse("process {} has the agent now, but its session does not answer", pids.front());
 }
 
 }  // namespace

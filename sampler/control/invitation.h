@@ -1,6 +1,6 @@
-// What whoever brings the agent into a process (sampler/inject) leaves there for it. The thread that
-// loads it is named by where that lies, in hexadecimal digits behind kInvitedThread: nothing else of
-// a process is that thread's alone, and known to the agent's constructor.
+// What whoever brings the agent into a process (sampler/inject) leaves there for it. The thread
+// that loads it is named by where that lies, in hexadecimal digits behind kInvitedThread: nothing
+// else of a process is that thread's alone, and known to the agent's constructor.
 #pragma once
 
 #include <array>
