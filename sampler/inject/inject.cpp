@@ -247,7 +247,7 @@ private:
     }
 
     /// Of the thread made; empty: it has joined.
-    std::string problem_of(RemoteState state) const {
+    [[nodiscard]] std::string problem_of(RemoteState state) const {
         if (state == RemoteState::no_table) {
             return "its thread got no table of descriptors of its own";
         }
