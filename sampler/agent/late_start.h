@@ -1,5 +1,6 @@
-// The agent in a program that was not started with it (sample_agent_load of sample/profiler.h): it
-// comes by dlopen, behind libc, so the program's calls do not pass through wrap/.
+// The agent in a program that was not started with it (sample_agent_load of sample/profiler.h, or
+// sample attach --inject): it comes by dlopen, behind libc, so the program's calls do not pass
+// through wrap/.
 //
 // What relies on those is done without here. Samples come by the sampling thread alone, whose
 // signal is ignored by default: nothing closes a gate before an exec, and a late signal harms no

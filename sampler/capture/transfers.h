@@ -45,7 +45,7 @@ void begin_asking(std::uint32_t tid) noexcept;
 void end_asking() noexcept;
 /// Until nobody is about to send the calling thread a signal; what was sent has come then. False:
 /// somebody is still. Async-signal-safe.
-bool await_signal_on_its_way() noexcept;
+[[nodiscard]] bool await_signal_on_its_way() noexcept;
 /// The sampling thread is about to interrupt the thread. Async-signal-safe.
 [[nodiscard]] Interruption ask_to_interrupt(ThreadState& thread) noexcept;
 /// The signal that was to come could not be sent. Async-signal-safe.

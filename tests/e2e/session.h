@@ -44,6 +44,12 @@ public:
     [[nodiscard]] double total_us(std::string_view name) const;
     /// Microseconds in which such a function was the leaf.
     [[nodiscard]] double self_us(std::string_view name) const;
+    /// Microseconds that have no stack: in the kernel, where the source cannot see who called it,
+    /// or not sampled. On a busy machine and where a sample is dear there are many, which is no
+    /// fault.
+    [[nodiscard]] double unseen_us() const {
+        return total_us("[kernel, caller unseen]") + total_us("[not sampled");
+    }
     /// The sum over the roots.
     [[nodiscard]] double roots_us() const;
     /// With what the agent's own thread used: the CPU time that processes see of themselves.

@@ -41,13 +41,10 @@ protected:
         return result;
     }
 
-    /// The function has most of `work_us`, or of what the source does not see in the kernel: late
-    /// samples leave more there on a busy machine, and dear ones.
+    /// The function has most of `work_us`, but for what has no stack.
     static void expect_most_of(double work_us, const char* function, const Recording& found) {
         const double own_us = found.total_us(function);
-        const double unseen_us =
-            GetParam().sees_kernel ? 0 : found.total_us("[kernel, caller unseen]");
-        EXPECT_GT(own_us + unseen_us, 0.8 * work_us) << function;
+        EXPECT_GT(own_us + found.unseen_us(), 0.8 * work_us) << function;
         EXPECT_GT(own_us, 0.1 * work_us) << function;
     }
 };
@@ -88,7 +85,7 @@ TEST_P(Source, finds_the_shares_of_three_leaves_and_their_sum) {
     // Where the kernel is not seen, a sample that comes late, as on a busy machine, stands for one
     // period.
     EXPECT_LE(leaves / work_us, 1.03);
-    EXPECT_GE((leaves + found.total_us("[kernel, caller unseen]")) / work_us, 0.97);
+    EXPECT_GE((leaves + found.unseen_us()) / work_us, 0.97);
     EXPECT_LE(found.stat("incomplete_stacks"), 0.005 * found.stat("samples"));
 }
 
