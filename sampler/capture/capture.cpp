@@ -67,7 +67,7 @@ bool carries_cookie(const siginfo_t& info) noexcept {
                          sizeof cookie);
         return cookie == kSampleCookie;
     }
-    return (info.si_code == SI_TIMER || info.si_code == SI_QUEUE) &&
+    return (info.si_code == SI_TIMER || info.si_code == SI_QUEUE || info.si_code == kFromItself) &&
            reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr) == kSampleCookie;
 }
 
@@ -76,10 +76,9 @@ bool is_sample(const siginfo_t& info) noexcept {
 }
 
 /// Where the process may queue no more signals (RLIMIT_SIGPENDING), the kernel drops the words of
-/// whoever sends one. Source: Linux kernel/signal.c, collect_signal.
+/// another thread that sends one. Source: Linux kernel/signal.c, collect_signal.
 bool has_lost_its_words(const siginfo_t& info) noexcept {
-    return info.si_signo == kAsyncSignal && info.si_code == SI_USER && info.si_pid == 0 &&
-           info.si_uid == 0;
+    return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
 
 /// An event, not time, that happened while SIGTRAP was blocked, as it is in the handler alone: its
@@ -153,7 +152,7 @@ void count_way(const ThreadState& thread, std::uint64_t clock_ns,
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info) noexcept {
     const bool is_sent = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
-    const bool is_owed = info.si_code == SI_QUEUE && info.si_errno == kOwedToSamplingThread;
+    const bool is_owed = info.si_code == kFromItself && info.si_errno == kOwedToSamplingThread;
     const Weight weight = weigh(area.header, thread, ticks, is_sent || is_owed);
     if (is_sent) {
         count_way(thread, weight.clock_ns, area.header.period_ns.load(std::memory_order_relaxed));
@@ -183,7 +182,7 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         return;
     }
     // Some expiries of a kernel's timer are no sample on purpose.
-    if (info.si_code != SI_QUEUE && is_skipped(area.header, ticks)) {
+    if (info.si_code != SI_QUEUE && info.si_code != kFromItself && is_skipped(area.header, ticks)) {
         ++thread->skipped;
         return;
     }

@@ -26,6 +26,10 @@ inline constexpr std::uint64_t kSampleCookie = 0x53414d504c453031;  // "SAMPLE01
 /// siginfo_t::si_errno of the sampling thread's signals: its samples stand for whole periods.
 inline constexpr int kFromSamplingThread = 1;
 inline constexpr int kOwedToSamplingThread = 2;  ///< The thread sends it to itself.
+/// siginfo_t::si_code of what a thread sends itself. As one of the kernel's own it comes with its
+/// words even where the process may queue no signals (RLIMIT_SIGPENDING). Source: Linux
+/// kernel/signal.c, __send_signal_locked(); do_rt_tgsigqueueinfo(): only to oneself.
+inline constexpr int kFromItself = SI_KERNEL;
 /// Samples come by this signal, but for those of the source sigtrap: its default is to be ignored,
 /// so a late one harms nothing.
 inline constexpr int kAsyncSignal = SIGURG;

@@ -199,9 +199,10 @@ TEST_P(User, notices_nothing_in_his_program) {
     }
 }
 
-class ExecUser : public User {};
+/// Whose kernel time is not seen by sigtrap, so that the thread inside takes over in what follows.
+class TakenOverUser : public User {};
 
-TEST_P(ExecUser, gets_no_signal_in_a_new_image_after_much_in_the_kernel) {
+TEST_P(TakenOverUser, gets_no_signal_in_a_new_image_after_much_in_the_kernel) {
     std::ofstream{file("chain.sh")}
         << "i=0; while [ $i -lt 60000 ]; do [ -e / ]; i=$((i+1)); done\n"
            "[ $1 -gt 0 ] || exit 7\n"
@@ -210,6 +211,16 @@ TEST_P(ExecUser, gets_no_signal_in_a_new_image_after_much_in_the_kernel) {
     EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
     EXPECT_EQ(outcome.signal, 0);
     EXPECT_GT(Recording{kept()}.stat("samples"), 0);
+}
+
+TEST_P(TakenOverUser, gets_no_signal_where_none_can_be_queued) {
+    const Outcome outcome =
+        record_as_user({install(target("wordless_signals"), "wordless_signals")});
+    EXPECT_EQ(outcome.out, "sent_by_nobody=0\nown=1\n");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.signal, 0);
+    const Recording seen{kept()};
+    EXPECT_NE(seen.stats()["notes"].dump().find("a thread inside it took over"), std::string::npos);
 }
 
 class KernelUser : public User {};
@@ -254,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AloneUser,
                          testing::Values(user("paranoid_2"), user("container"), user("traced")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ExecUser, testing::Values(user("paranoid_2")),
+INSTANTIATE_TEST_SUITE_P(Kinds, TakenOverUser, testing::Values(user("paranoid_2")),
                          [](const auto& kind) { return std::string{kind.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelUser,

@@ -135,7 +135,7 @@ void finish_session(Area& area) noexcept {
 void take_sample_here(bool is_owed) noexcept {
     siginfo_t info{};
     info.si_signo = own_signal();
-    info.si_code = SI_QUEUE;
+    info.si_code = capture::kFromItself;
     info.si_errno = is_owed ? capture::kOwedToSamplingThread : 0;
     info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
