@@ -19,12 +19,8 @@ bool is_limited(__rlimit_resource resource) {
 
 }  // namespace
 
-bool is_memory_limited() {
-    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
-}
-
 void make_heap_roomy() {
-    if (is_memory_limited()) {
+    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) {
         return;
     }
     constexpr int kRoom = 256 << 20;

@@ -105,9 +105,8 @@ public:
     Result<void> flush(FlushMode mode) override {
         Result<void> result;
         for (RecordSink* sink : sinks_) {
-            if (Result<void> flushed = sink->flush(mode); result && !flushed) {
-                result = std::move(flushed);
-            }
+            Result<void> flushed = sink->flush(mode);
+            result = result ? std::move(flushed) : std::move(result);
         }
         return result;
     }
