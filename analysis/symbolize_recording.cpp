@@ -286,8 +286,12 @@ std::unique_ptr<symbolize::SymbolCache> user_cache(const NameSources& sources) {
 Result<NamedRecording> name_recording(const std::string& file, const NamingOptions& options,
                                       callgraph::Times times) {
     SAMPLE_TRY(recording, load_recording_file(file, times));
+    return name_recording(std::move(recording), options);
+}
+
+NamedRecording name_recording(callgraph::Recording recording, const NamingOptions& options) {
     RecordingSymbols symbols = symbolize_recording(recording, options);
-    return NamedRecording{std::move(recording), std::move(symbols)};
+    return {std::move(recording), std::move(symbols)};
 }
 
 Result<void> keep_names(Result<Fd> recording, const std::string& name, const NamedRecording& named,

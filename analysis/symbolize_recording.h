@@ -88,6 +88,9 @@ struct NamedRecording {
 [[nodiscard]] Result<NamedRecording> name_recording(const std::string& file,
                                                     const NamingOptions& options,
                                                     callgraph::Times times);
+/// The same of one that was read.
+[[nodiscard]] NamedRecording name_recording(callgraph::Recording recording,
+                                            const NamingOptions& options);
 
 /// Adds the names to the recording, called `name`, if it was opened to be written to, and the
 /// hottest code and its sources from where `code_from` says (nullptr: none), so that it can be read

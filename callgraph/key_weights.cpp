@@ -13,25 +13,20 @@ struct NodeWeight {
     std::uint64_t samples = 0;
 };
 
-/// What was spent at each node itself, by id.
-std::vector<NodeWeight> own_weights(const Recording& recording) {
-    std::vector<NodeWeight> own(recording.nodes().size() + 1);
+/// What was spent at and below each node, by id. A parent's id is less than its child's.
+std::vector<NodeWeight> totals(const Recording& recording) {
+    std::vector<NodeWeight> total(recording.nodes().size() + 1);
     for (const StackWeight& weight : recording.weights()) {
-        NodeWeight& node = own[weight.node.value];
+        NodeWeight& node = total[weight.node.value];
         node.weight += weight.sampled + weight.booked;
         node.samples += weight.samples;
     }
-    return own;
-}
-
-/// The same with all nodes below. A parent's id is less than its child's.
-std::vector<NodeWeight> with_callees(const Recording& recording, std::vector<NodeWeight> weights) {
     for (std::size_t id = recording.nodes().size(); id > 0; --id) {
-        NodeWeight& parent = weights[recording.nodes()[id - 1].parent.value];
-        parent.weight += weights[id].weight;
-        parent.samples += weights[id].samples;
+        NodeWeight& parent = total[recording.nodes()[id - 1].parent.value];
+        parent.weight += total[id].weight;
+        parent.samples += total[id].samples;
     }
-    return weights;
+    return total;
 }
 
 /// Calls enter(id) for every node before its descendants and leave(id) after them.
@@ -76,20 +71,25 @@ void AddressKeys::add(std::uint32_t address, std::uint32_t key, bool is_own) {
 
 std::vector<KeyWeight> weights_by_key(const Recording& recording, const AddressKeys& keys) {
     const std::span<const StackFrame> nodes = recording.nodes();
-    const std::vector<NodeWeight> own = own_weights(recording);
-    const std::vector<NodeWeight> total = with_callees(recording, own);
     std::vector<KeyWeight> result(keys.keys_);
+    for (const StackWeight& weight : recording.weights()) {
+        if (weight.node.is_none()) {
+            continue;
+        }
+        for (const AddressKeys::Entry& entry : keys.of_[nodes[weight.node.value - 1].address]) {
+            if (entry.is_own) {
+                result[entry.key].self += weight.sampled + weight.booked;
+                result[entry.key].self_samples += weight.samples;
+            }
+        }
+    }
+    const std::vector<NodeWeight> total = totals(recording);
     std::vector<std::uint32_t> on_path(keys.keys_);
     const auto enter = [&](std::uint32_t id) {
         for (const AddressKeys::Entry& entry : keys.of_[nodes[id - 1].address]) {
-            KeyWeight& weight = result[entry.key];
-            if (entry.is_own) {
-                weight.self += own[id].weight;
-                weight.self_samples += own[id].samples;
-            }
             if (on_path[entry.key]++ == 0) {
-                weight.total += total[id].weight;
-                weight.samples += total[id].samples;
+                result[entry.key].total += total[id].weight;
+                result[entry.key].samples += total[id].samples;
             }
         }
     };

@@ -180,21 +180,28 @@ std::string frequency(std::uint32_t hz) {
     return hz % kThousand == 0 ? std::to_string(hz / kThousand) + "k" : std::to_string(hz);
 }
 
-/// That the sampling thread's signals came late, and which source has none.
-void note_late_samples(std::vector<std::string>& notes, const Stats& stats) {
+/// That the sampling thread's signals came late, and what has none.
+void note_late_samples(std::vector<std::string>& notes, const Recording& recording,
+                       const Stats& stats) {
     constexpr double kMany = 0.1;
     const double part =
         static_cast<double>(stats.late_samples) / static_cast<double>(stats.sent_samples);
     if (stats.sent_samples == 0 || part <= kMany) {
         return;
     }
+    const auto& processes = recording.processes();
+    const bool took_over =
+        std::all_of(processes.begin(), processes.end(), [](const RecordedProcess& process) {
+            return !process.end || process.end->sent == 0 || process.facts.source == "sigtrap";
+        });
     notes.push_back(
         about(part) +
-        " of the samples came more than a tenth of a period after they were sent "
-        "for, " +
+        " of the samples came more than a tenth of a period after they were sent for, " +
         short_duration(static_cast<std::uint64_t>(*stats.signal_way_ns_mean)) +
-        " in the mean: what ran meanwhile may be shown at the next system call; --source sigtrap "
-        "interrupts at once (sample doctor says what it needs)");
+        " in the mean: what ran meanwhile may be shown at the next system call; " +
+        (took_over ? "events that may see the kernel (kernel.perf_event_paranoid at 1) interrupt "
+                     "at once, and nobody has to take over"
+                   : "--source sigtrap interrupts at once (sample doctor says what it needs)"));
 }
 
 /// That sampling took much of the time, and what would take less.
@@ -275,7 +282,7 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
                         " could not be used because of ids that were never defined or weights "
                         "that overflow: the recording is damaged; record again");
     }
-    note_late_samples(notes, stats);
+    note_late_samples(notes, recording, stats);
     note_price(notes, recording, stats);
     note_not_understood(notes, recording.read_outcome());
     return notes;

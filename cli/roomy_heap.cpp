@@ -19,8 +19,12 @@ bool is_limited(__rlimit_resource resource) {
 
 }  // namespace
 
+bool is_memory_limited() {
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
+}
+
 void make_heap_roomy() {
-    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) {
+    if (is_memory_limited()) {
         return;
     }
     constexpr int kRoom = 256 << 20;

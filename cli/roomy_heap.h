@@ -10,4 +10,7 @@ namespace sample::cli {
 /// mallopt(3), madvise(2).
 void make_heap_roomy();
 
+/// Whether this process may use less memory than there is (RLIMIT_AS, RLIMIT_DATA).
+[[nodiscard]] bool is_memory_limited();
+
 }  // namespace sample::cli

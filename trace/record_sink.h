@@ -105,8 +105,9 @@ public:
     Result<void> flush(FlushMode mode) override {
         Result<void> result;
         for (RecordSink* sink : sinks_) {
-            Result<void> flushed = sink->flush(mode);
-            result = result ? std::move(flushed) : std::move(result);
+            if (Result<void> flushed = sink->flush(mode); result && !flushed) {
+                result = std::move(flushed);
+            }
         }
         return result;
     }

@@ -8,6 +8,7 @@
 #include "cli/record/last_resort.h"
 #include "cli/record/live_data.h"
 #include "cli/record/machine.h"
+#include "cli/record/memory_copy.h"
 #include "cli/record/parts.h"
 #include "cli/record/progress.h"
 #include "cli/record/receivers.h"
@@ -69,26 +70,33 @@ Result<std::unique_ptr<collector::Session>> create_session(
 struct Meanwhile {
     std::unique_ptr<LiveData> live;
     std::unique_ptr<Parts> parts;
+    std::unique_ptr<MemoryCopy> copy;
 };
 
 Result<Meanwhile> begin_meanwhile(const RecordOptions& options,
                                   const PreparedRecording& recording) {
     SAMPLE_TRY(live, LiveData::start(options));
     SAMPLE_TRY(parts, Parts::begin(options, recording));
-    return Meanwhile{std::move(live), std::move(parts)};
+    auto copy = std::make_unique<MemoryCopy>();
+    if (parts != nullptr || is_memory_limited() || (options.quiet && !options.symbols)) {
+        copy->drop();
+    }
+    return Meanwhile{std::move(live), std::move(parts), std::move(copy)};
 }
 
 /// Names what was recorded, and says what and where it is.
 void conclude_session(const collector::SessionOutcome& outcome, const collector::Recorder& recorder,
-                      const RecordOptions& options, Parts* parts, PreparedRecording& recording) {
+                      const RecordOptions& options, Meanwhile& meanwhile,
+                      PreparedRecording& recording) {
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
     make_heap_roomy();
-    const ModuleSources sources = Parts::finish(parts, recording, recorder);
-    tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet), options,
-         recording.path);
-    Parts::tell(parts);
+    const ModuleSources sources = Parts::finish(meanwhile.parts.get(), recording, recorder);
+    tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet,
+                          meanwhile.copy->take()),
+         options, recording.path);
+    Parts::tell(meanwhile.parts.get());
 }
 
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
@@ -109,7 +117,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         print_error(meanwhile.error().message());
         return kExitUsage;
     }
-    auto& [live, parts] = *meanwhile;
+    auto& [live, parts, copy] = *meanwhile;
     const Countdown countdown{!options.quiet};
     collector::SessionOptions session_options = session_options_of(options);
     session_options.command_line = fmt::format("{}", fmt::join(options.command, " "));
@@ -119,9 +127,9 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     session_options.on_cancel = [&] { countdown.clear(); };
     session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
     session_options.on_trouble = [](const std::string& text) { print_error(text); };
-    auto session =
-        create_session(std::move(session_options),
-                       LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared)));
+    auto session = create_session(
+        std::move(session_options),
+        copy->beside(LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared))));
     if (!session) {
         recording.discard();
         signals.command_goes_on();
@@ -146,7 +154,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         live.reset();
         return end_like(command.wait());
     }
-    conclude_session(outcome, (*session)->recorder(), options, parts.get(), *prepared);
+    conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
     live.reset();
     return end_like(command.wait());

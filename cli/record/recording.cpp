@@ -212,7 +212,8 @@ ModuleSources sources_of(const collector::Recorder& recorder) {
 }
 
 FinishedRecording finish_recording(const RecordOptions& options, const PreparedRecording& recording,
-                                   const ModuleSources& sources, bool is_whole, bool is_shown) {
+                                   const ModuleSources& sources, bool is_whole, bool is_shown,
+                                   std::optional<callgraph::Recording> copy) {
     FinishedRecording result;
     const std::string& path = recording.path;
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
@@ -233,7 +234,11 @@ FinishedRecording finish_recording(const RecordOptions& options, const PreparedR
     naming.cache = cache.get();
     naming.files = sources.files;
     naming.readers = sources.readers;
-    auto named = analysis::name_recording(path, naming, times_wanted(options.exports));
+    const callgraph::Times times = times_wanted(options.exports);
+    // A copy has none.
+    auto named = copy && is_whole && times == callgraph::Times::dropped
+                     ? analysis::name_recording(*std::move(copy), naming)
+                     : analysis::name_recording(path, naming, times);
     if (!named) {
         result.errors.push_back(named.error());
         return result;

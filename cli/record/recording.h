@@ -88,10 +88,11 @@ struct ModuleSources {
 /// After the session: names the recording, whose modules are where `sources` says, if it is to be
 /// shown, kept or exported, keeps the names in its file, as far as options ask for it and it
 /// `is_whole`, and writes every export that it can. Nothing of that if its file was replaced: what
-/// has its name is another session's.
+/// has its name is another session's. `copy`: what the file holds, unless it is to be read.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
                                                  const PreparedRecording& recording,
                                                  const ModuleSources& sources, bool is_whole,
-                                                 bool is_shown);
+                                                 bool is_shown,
+                                                 std::optional<callgraph::Recording> copy = {});
 
 }  // namespace sample::cli

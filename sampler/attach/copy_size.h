@@ -17,7 +17,7 @@ namespace sample::attach {
 class CopySize {
 public:
     /// So many stacks have to be whole before less is copied for the first time.
-    static constexpr std::uint32_t kFirstTry = 2000;
+    static constexpr std::uint32_t kFirstTry = 250;
 
     /// A stack was walked to its root, or its copy had ended before. True: find out how much of the
     /// copy it needs, by needed() and need_more().
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> change(std::uint32_t now, std::uint32_t most) {
         if (has_cut_off_ && now < most) {
             constexpr std::uint32_t kLongest = 1U << 30U;
-            constexpr std::uint32_t kPatience = 16;
+            constexpr std::uint32_t kPatience = 64;
             wanted_whole_ = std::min(wanted_whole_ * kPatience, kLongest);
             begin_anew();
             return most;

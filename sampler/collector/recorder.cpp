@@ -331,6 +331,7 @@ Result<void> Recorder::finish(const trace::SessionEnd& end) {
     begin("none", "no process could be profiled");
     sink_.record(end);
     flush(trace::FlushMode::everything);
+    nodes_ = {};  // no stack comes any more, and who makes something of the recording needs room
     if (failure_) {
         return unexpected(*failure_);
     }

@@ -43,13 +43,13 @@ public:
     ModuleId pseudo(const char* path) { return module(path, trace::ModuleKind::pseudo); }
 
     ProcessId process(std::string executable, std::uint32_t pid = 100,
-                      std::string command_line = "") {
+                      std::string command_line = "", std::string source = "sigtrap") {
         trace::Process record;
         record.id = ProcessId{++processes_};
         record.pid = pid;
         record.executable = std::move(executable);
         record.command_line = std::move(command_line);
-        record.source = "sigtrap";
+        record.source = std::move(source);
         recording.record(record);
         return record.id;
     }

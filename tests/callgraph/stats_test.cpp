@@ -92,29 +92,43 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     EXPECT_EQ(profile.threads[0].process, "app");
 }
 
+/// Of a process that was sent for 100 samples; empty: none about them.
+std::string note_of_late_samples(const std::string& source, std::uint64_t late) {
+    RecordingMaker maker;
+    const ProcessId process = maker.process("/usr/bin/app", 100, "", source);
+    maker.sample(maker.thread(process, "app", 100), maker.stack({"main"}), 100'000);
+    trace::ProcessEnd end;
+    end.id = process;
+    end.kind = trace::EndKind::exited;
+    end.sent = 100;
+    end.way_ns = 700'000;
+    end.late = late;
+    maker.recording.record(end);
+    maker.end();
+    const Stats stats = maker.profile().stats;
+    EXPECT_EQ(stats.signal_way_ns_mean, 7'000.0);
+    EXPECT_EQ(stats.late_samples, late);
+    const auto note =
+        std::find_if(stats.notes.begin(), stats.notes.end(), [](const std::string& each) {
+            return each.find("came more than a tenth of a period after") != std::string::npos;
+        });
+    return note == stats.notes.end() ? "" : *note;
+}
+
 TEST(Stats, of_samples_that_came_late_are_told_and_noted_where_they_are_many) {
-    for (const std::uint64_t late : {10U, 11U}) {
-        RecordingMaker maker;
-        maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
-        trace::ProcessEnd end;
-        end.id = ProcessId{1};
-        end.kind = trace::EndKind::exited;
-        end.sent = 100;
-        end.way_ns = 700'000;
-        end.late = late;
-        maker.recording.record(end);
-        maker.end();
-        const Stats stats = maker.profile().stats;
-        EXPECT_EQ(stats.signal_way_ns_mean, 7'000.0);
-        EXPECT_EQ(stats.late_samples, late);
-        const bool is_noted =
-            std::any_of(stats.notes.begin(), stats.notes.end(), [](const std::string& note) {
-                return note.find(
-                           "11 % of the samples came more than a tenth of a period after they "
-                           "were sent for, 7 us in the mean") == 0;
-            });
-        EXPECT_EQ(is_noted, late == 11);
-    }
+    EXPECT_EQ(note_of_late_samples("thread", 10), "");
+    const std::string note = note_of_late_samples("thread", 11);
+    EXPECT_EQ(note.find("11 % of the samples came more than a tenth of a period after they were "
+                        "sent for, 7 us in the mean"),
+              0U)
+        << note;
+    EXPECT_NE(note.find("--source sigtrap"), std::string::npos) << note;
+}
+
+TEST(Stats, of_late_samples_where_a_thread_took_over_name_what_keeps_the_events) {
+    const std::string note = note_of_late_samples("sigtrap", 11);
+    EXPECT_NE(note.find("kernel.perf_event_paranoid"), std::string::npos) << note;
+    EXPECT_EQ(note.find("--source"), std::string::npos) << note;
 }
 
 TEST(Stats, counts_a_thread_that_execs_once_and_one_with_a_used_id_again) {

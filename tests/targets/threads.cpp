@@ -1,6 +1,6 @@
-// Equal threads, named worker-1 to worker-N.
+// Equal threads, named worker-1 to worker-N; and others, that wait until these have ended.
 //
-//     threads N SECONDS
+//     threads N SECONDS [OTHERS]
 //
 // Stats: every worker uses SECONDS of its own CPU time in worker_main below burn(); the main thread
 // only waits. `worker_cpu_ns=` once a worker, in order.
@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,10 +21,15 @@ TARGET_KEEP void worker_main(unsigned long index, std::uint64_t cpu_ns, std::uin
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        return targets::usage("N SECONDS");
+    if (argc != 3 && argc != 4) {
+        return targets::usage("N SECONDS [OTHERS]");
     }
     const unsigned long count = targets::number(argv[1]);
+    std::latch end{1};
+    std::vector<std::thread> others(argc == 4 ? targets::number(argv[3]) : 0);
+    for (auto& other : others) {
+        other = std::thread{[&] { end.wait(); }};
+    }
     std::vector<std::uint64_t> used(count);
     std::vector<std::thread> workers;
     for (unsigned long index = 0; index < count; ++index) {
@@ -32,6 +38,10 @@ int main(int argc, char** argv) {
     }
     for (auto& worker : workers) {
         worker.join();
+    }
+    end.count_down();
+    for (auto& other : others) {
+        other.join();
     }
     for (const std::uint64_t cpu_ns : used) {
         targets::tell("worker_cpu_ns", cpu_ns);
