@@ -115,6 +115,24 @@ def lockstep_default(bench, table):
               differences == 0, 4 * (runs - 1))
 
 
+def turns(bench, table):
+    """Loops that work for a part of each turn and sleep for the rest, at the default frequency."""
+    runs = bench.count(5, 1)
+    for turn_us, work_us in ((1000, 900), (4000, 2000), (10000, 2000), (16667, 4000)):
+        off, rates = [], []
+        for _ in range(runs):
+            done, seen = bench.record([bench.target("lockstep"), str(bench.seconds(4)), str(turn_us), str(work_us)],
+                                      "1k")
+            sources_note(bench, seen)
+            off += [parts[0][0] - parts[0][1] for parts in shares_in_step(done, seen).values()]
+            rates.append(seen.stats["samples"] / told(done, "process_cpu_us") * 1e6)
+        mean = statistics.mean(off)
+        note("  %s" % " ".join("%+.1f" % one for one in off))
+        table.row(bench.named("%g ms of work in %g: first half" % (work_us / 1000, turn_us / 1000)),
+                  "%+.2f points off on average, at %.0f Hz" % (mean, statistics.median(rates)), "within 1.5",
+                  abs(mean) <= 1.5, 2 * runs)
+
+
 def in_reads_us(seen):
     """Of tests/targets/reads: below read_zeros(), or in the kernel where its caller is not seen."""
     return seen.total_us("read_zeros") + seen.self_us(UNSEEN)
@@ -396,7 +414,7 @@ def net_of(bench, path, bare_us):
 
 
 ALL = {"two-threads": two_threads, "ten-functions": ten_functions, "lockstep": lockstep,
-       "lockstep-default": lockstep_default,
+       "lockstep-default": lockstep_default, "turns": turns,
        "kernel-unseen": kernel_unseen, "coalesced-reads": coalesced_reads,
        "short-threads": short_threads, "wall": wall, "lost": lost, "eintr": eintr, "fork": fork,
        "exec-cost": exec_cost, "asleep": asleep, "sleepers": sleepers, "throttling": throttling, "price": price}

@@ -6,6 +6,7 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/transfers.h"
 #include "sampler/source/futex_lock.h"
+#include "sampler/source/look_places.h"
 #include "sampler/source/own_descriptors.h"
 #include "sampler/source/pace.h"
 #include "sampler/source/posix_timer.h"
@@ -32,9 +33,8 @@ using capture::raw_syscall;
 constexpr std::size_t kStackBytes = std::size_t{64} * 1024;
 /// Listing the threads takes at most this part of the time.
 constexpr std::uint64_t kListingShare = 20;
-/// With more threads than these, those that sleep are looked at once in kMostIdleChecks ticks.
+/// With more threads than these, each has a stride of its own.
 constexpr std::size_t kManyThreads = 32;
-constexpr std::uint32_t kMostIdleChecks = 16;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 /// How often one that stands by looks whether it is wanted.
 constexpr std::uint64_t kStandByNs = 20'000'000;
@@ -119,6 +119,9 @@ private:
     }
     void follow_frequency() noexcept;
     void take_over_if_told() noexcept;
+    [[nodiscard]] bool has_many_threads() noexcept {
+        return table_.threads().size() > kManyThreads;
+    }
     /// How long the program's threads ran since the last look.
     std::uint64_t look_at_all() noexcept;
     std::uint64_t look_at(WatchedThread& thread) noexcept;
@@ -148,9 +151,10 @@ private:
     int process_ = 0;
     std::uint64_t tick_ = 0;
     std::uint64_t next_ns_ = 0;
+    std::uint64_t look_period_ns_ = 0;  ///< Before the look.
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
-    std::uint32_t place_ = 0;  ///< Of 2^32: where in its period a tick comes.
+    LookPlaces places_;
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.
@@ -177,13 +181,7 @@ void SamplingThread::sleep_until_next_tick(std::uint64_t period) noexcept {
     if (next_ns_ + period < now) {
         next_ns_ = now;  // the whole period is over: ticks are left out, time is not
     }
-    // Anywhere in the period, so as not to keep step with what the program repeats; and evenly so,
-    // which chance alone takes many more samples for: steps of the golden ratio, from a random
-    // place each time anew.
-    constexpr std::uint32_t kGoldenStep = 0x9e3779b9;
-    constexpr std::uint64_t kEvenSteps = 64;
-    place_ = tick_ % kEvenSteps == 0 ? random() : place_ + kGoldenStep;
-    sleep_until(next_ns_ + (period * place_ >> 32U));
+    sleep_until(next_ns_ + (period * places_.next(random()) >> 32U));
     // Who did not get a processor in time is given one at the scheduler's ticks, with which a
     // program may keep step, and has missed periods that this look is to stand for.
     if (const std::uint64_t late = monotonic_ns(); late > next_ns_ + 2 * period) {
@@ -218,18 +216,19 @@ void SamplingThread::rest(std::uint64_t most_ns) noexcept {
     }
     rests.store(false);
     next_ns_ = monotonic_ns();
-    tick_ += kMostIdleChecks;  // all threads are looked at
+    tick_ += LookStride::kMostTicks;  // all threads are looked at
 }
 
 void SamplingThread::wait() noexcept {
-    const std::uint64_t period = is_at_work() ? pace_.wait_ns(job.period_ns) : kStandByNs;
-    if (pace_.rest_ns() <= period || !can_rest()) {
-        sleep_until_next_tick(period);
-    } else if (pace_.rest_ns() < Pace::kTickNs) {
-        sleep_until_next_tick(pace_.rest_ns());
-    } else {
-        rest(pace_.rest_ns());
+    look_period_ns_ = is_at_work() ? pace_.wait_ns(job.period_ns) : kStandByNs;
+    if (pace_.rest_ns() > look_period_ns_ && can_rest()) {
+        if (pace_.rest_ns() >= Pace::kTickNs) {
+            rest(pace_.rest_ns());
+            return;
+        }
+        look_period_ns_ = pace_.rest_ns();
     }
+    sleep_until_next_tick(look_period_ns_);
 }
 
 void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
@@ -250,10 +249,9 @@ void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
 bool SamplingThread::list_threads() noexcept {
     const std::uint64_t start = monotonic_ns();
     int count = 0;
-    const auto make = [this](int tid) {
+    const auto make = [](int tid) {
         WatchedThread thread;
         thread.tid = tid;
-        thread.choice = InterruptChoice{job.period_ns * random() >> 32U};
         return thread;
     };
     const auto gone = [this](const WatchedThread& thread) { waits_.lose(thread); };
@@ -308,7 +306,8 @@ void SamplingThread::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
     }
-    if (!thread.choice.is_due(job.period_ns) ||
+    const std::uint64_t ticks = has_many_threads() ? thread.stride.average_ticks() : 1;
+    if (!thread.choice.is_due(look_period_ns_ * ticks, random()) ||
         job.area->header.traced.load(std::memory_order_relaxed) != 0) {
         return;
     }
@@ -344,18 +343,19 @@ std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
     }
     const std::uint64_t ran_ns = thread.choice.check(cpu_ns, now - std::min(now, next_ns_));
     if (ran_ns != 0) {
-        thread.idle_checks = 0;
+        if (!thread.choice.keeps_running()) {
+            places_.met_sleeper();
+        }
         if (interrupts) {
             interrupt_if_due(thread);
         }
-    } else if (thread.idle_checks < kMostIdleChecks) {
-        ++thread.idle_checks;
     }
     if (job.reports_waits) {
         waits_.look_at(thread, ran_ns != 0, ticks);
     }
-    if (table_.threads().size() > kManyThreads) {
-        thread.next_check = tick_ + thread.idle_checks;
+    thread.stride.looked(next_ns_, cpu_ns);
+    if (has_many_threads()) {
+        thread.next_look = tick_ + thread.stride.next_ticks(random());
     }
     return ran_ns;
 }
@@ -381,7 +381,7 @@ void SamplingThread::take_over_if_told() noexcept {
 std::uint64_t SamplingThread::look_at_all() noexcept {
     std::uint64_t ran_ns = 0;
     for (WatchedThread& thread : table_.threads()) {
-        if (thread.next_check <= tick_) {
+        if (thread.next_look <= tick_) {
             ran_ns += look_at(thread);
         }
     }
@@ -394,9 +394,11 @@ void SamplingThread::begin() noexcept {
     process_ = static_cast<int>(raw_syscall(SYS_getpid));
     tick_ = 0;
     next_ns_ = monotonic_ns();
+    look_period_ns_ = job.period_ns;
     timer_ = kNoTimerYet;
     next_listing_ns_ = 0;
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
+    places_ = LookPlaces{};
     table_.clear();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);

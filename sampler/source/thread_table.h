@@ -22,21 +22,20 @@ namespace sample::source {
 /// A thread that sleeps is left alone, since a signal would make its system call return EINTR. So
 /// would one that meets it on its way to sleep, some microseconds of CPU time a call: what share of
 /// calls that cuts short is those microseconds times the rate of signals. Therefore a thread that
-/// sleeps at all is interrupted at most once in kPatienceNs of its CPU time. Nothing is lost by
-/// waiting: a sample stands for all the looks since the last one. Both are counted in periods that
-/// are over, not in what the clock says at the look, which depends on where in its period that is:
-/// of work in step with the looks, the same part would be left out each time.
+/// sleeps at all is interrupted once in kPatienceNs of its CPU time on average. Nothing is lost by
+/// waiting: a sample stands for all the looks since the last one. Each look has the same chance,
+/// whatever came before: what counts from the last interruption keeps step with what the thread
+/// does from one sleep to the next, and meets one part of it.
+///
+/// Time is counted in periods that are over, not in what the clock says at the look, which depends
+/// on where in its period that is: of work in step with the looks, the same part would be left out
+/// each time.
 ///
 /// Plain arithmetic.
 class InterruptChoice {
 public:
     /// A few microseconds are less than one in a hundred of it.
     static constexpr std::uint64_t kPatienceNs = 2'000'000;
-
-    /// Of a thread that was never looked at; it is first interrupted when it has used a period less
-    /// `ahead_ns`. Random, so that of threads shorter than a period each has its chance.
-    constexpr explicit InterruptChoice(std::uint64_t ahead_ns = 0) noexcept
-        : interrupted_ns_{0 - ahead_ns} {}
 
     /// The thread's clock at this look, which comes `into_ns` after its period began. How long it
     /// has run since the last one.
@@ -69,13 +68,16 @@ public:
         window_processor_wait_ns_ = processor_wait_ns;
     }
 
-    /// Whether the thread would be interrupted if it is awake.
-    [[nodiscard]] bool is_due(std::uint64_t period_ns) const noexcept {
-        const std::uint64_t wanted =
-            !keeps_running_ && period_ns < kPatienceNs ? kPatienceNs : period_ns;
-        // Also of a thread that ran for a part of the time.
-        return (looked_ns_ - interrupted_ns_) * 2 >= wanted;
+    /// Whether the thread would be interrupted if it is awake. `chance`: random, of 2^32.
+    [[nodiscard]] bool is_due(std::uint64_t period_ns, std::uint32_t chance) const noexcept {
+        if (keeps_running_) {
+            // Also of a thread that ran for a part of the time.
+            return (looked_ns_ - interrupted_ns_) * 2 >= period_ns;
+        }
+        return period_ns >= kPatienceNs || (period_ns << 32U) / kPatienceNs > chance;
     }
+    /// Whether it is known to sleep so little that this is the clocks' difference.
+    [[nodiscard]] bool keeps_running() const noexcept { return keeps_running_; }
     /// Whether it has to be met on a processor: one that waits for a processor may just have been
     /// woken inside a system call. Not for ever: with one processor it is never met there.
     [[nodiscard]] bool must_be_running() const noexcept {
@@ -95,12 +97,50 @@ private:
 
     std::uint64_t cpu_ns_ = 0;
     std::uint64_t looked_ns_ = 0;
-    std::uint64_t interrupted_ns_;  ///< May be below zero: differences wrap around rightly.
+    std::uint64_t interrupted_ns_ = 0;
     std::uint64_t window_start_ns_ = 0;
     std::uint64_t window_end_ns_ = 0;
     std::uint64_t window_cpu_ns_ = 0;
     std::uint64_t window_processor_wait_ns_ = 0;
     bool keeps_running_ = false;
+};
+
+/// How often a thread is looked at where there are so many that each look counts: at every tick, or
+/// where it runs next to never at one in about kLongTicks.
+///
+/// It goes by what the thread ran in a time longer than what it repeats, never by whether it runs
+/// just now: else what comes after the first look at a piece of work would be met more often than
+/// what came before it.
+///
+/// Plain arithmetic.
+class LookStride {
+public:
+    static constexpr std::uint32_t kLongTicks = 16;
+    static constexpr std::uint32_t kMostTicks = kLongTicks + kLongTicks / 2;
+    static constexpr std::uint64_t kWindowNs = 250'000'000;
+    /// Less than this part of a window is next to never.
+    static constexpr std::uint64_t kLeastPart = 64;
+
+    void looked(std::uint64_t now_ns, std::uint64_t cpu_ns) noexcept {
+        if (now_ns < window_start_ns_ + kWindowNs) {
+            return;
+        }
+        is_long_ = window_start_ns_ != 0 &&
+                   (cpu_ns - window_cpu_ns_) * kLeastPart < now_ns - window_start_ns_;
+        window_start_ns_ = now_ns;
+        window_cpu_ns_ = cpu_ns;
+    }
+    /// Of the ticks, it is looked at at one in this.
+    [[nodiscard]] std::uint64_t average_ticks() const noexcept { return is_long_ ? kLongTicks : 1; }
+    /// In how many it is looked at again. `random`: of 2^32.
+    [[nodiscard]] std::uint64_t next_ticks(std::uint64_t random) const noexcept {
+        return is_long_ ? kLongTicks / 2 + (random * (kLongTicks + 1) >> 32U) : 1;
+    }
+
+private:
+    std::uint64_t window_start_ns_ = 0;
+    std::uint64_t window_cpu_ns_ = 0;
+    bool is_long_ = false;
 };
 
 /// How a thread's waiting was last reported.
@@ -113,8 +153,8 @@ struct WaitProgress {
 
 struct WatchedThread {
     int tid = 0;
-    std::uint32_t idle_checks = 0;  ///< One after the other that found its clock unmoved.
-    std::uint64_t next_check = 0;   ///< The tick from which on it is looked at.
+    std::uint64_t next_look = 0;  ///< The tick from which on it is looked at.
+    LookStride stride;
     InterruptChoice choice;
     WaitProgress wait;
     capture::ThreadState* state = nullptr;  ///< As far as it is known.

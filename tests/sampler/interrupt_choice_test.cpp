@@ -8,8 +8,7 @@
 namespace sample::source {
 namespace {
 
-/// Longer than the patience with sleepers, so that it makes no difference.
-constexpr std::uint64_t kPeriod = 4 * InterruptChoice::kPatienceNs;
+constexpr std::uint32_t kNever = 0xffffffff;  ///< The chance that no thread that sleeps has.
 
 TEST(InterruptChoice, notices_that_a_thread_ran) {
     InterruptChoice choice;
@@ -17,32 +16,6 @@ TEST(InterruptChoice, notices_that_a_thread_ran) {
     EXPECT_EQ(choice.check(5), 0U);
     EXPECT_EQ(choice.check(6), 1U);
     EXPECT_EQ(choice.cpu_ns(), 6U);
-}
-
-TEST(InterruptChoice, waits_for_a_period) {
-    InterruptChoice choice;
-    (void)choice.check(kPeriod / 2 - 1);
-    EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod / 2);
-    EXPECT_TRUE(choice.is_due(kPeriod)) << "a look that comes early counts";
-    choice.interrupted();
-    EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod);
-    EXPECT_TRUE(choice.is_due(kPeriod));
-}
-
-TEST(InterruptChoice, starts_a_random_part_of_a_period_ahead) {
-    InterruptChoice choice{kPeriod - 100};
-    (void)choice.check(1);
-    EXPECT_TRUE(choice.is_due(kPeriod));
-    choice.interrupted();
-    (void)choice.check(kPeriod / 2);
-    EXPECT_FALSE(choice.is_due(kPeriod)) << "only once";
-    InterruptChoice quarter{kPeriod / 4};
-    (void)quarter.check(1);
-    EXPECT_FALSE(quarter.is_due(kPeriod));
-    (void)quarter.check(kPeriod / 4);
-    EXPECT_TRUE(quarter.is_due(kPeriod));
 }
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -60,35 +33,57 @@ InterruptChoice after_windows(std::uint64_t cpu_ns, std::uint64_t waits_ns) {
     return choice;
 }
 
-TEST(InterruptChoice, has_patience_with_a_thread_that_sleeps) {
-    constexpr std::uint64_t kShort = 100'000;
+TEST(InterruptChoice, waits_for_a_period_of_a_thread_that_keeps_running) {
+    InterruptChoice choice = after_windows(10 * kMs, 0);
+    EXPECT_TRUE(choice.keeps_running());
+    const std::uint64_t start = choice.cpu_ns();
+    (void)choice.check(start + kMs / 2 - 1);
+    EXPECT_FALSE(choice.is_due(kMs, 0));
+    (void)choice.check(start + kMs / 2);
+    EXPECT_TRUE(choice.is_due(kMs, kNever)) << "a look that comes early counts";
+    choice.interrupted();
+    EXPECT_FALSE(choice.is_due(kMs, 0));
+    (void)choice.check(start + kMs);
+    EXPECT_TRUE(choice.is_due(kMs, kNever));
+}
+
+TEST(InterruptChoice, gives_each_look_at_a_thread_that_sleeps_the_same_chance) {
+    constexpr std::uint64_t kShort = InterruptChoice::kPatienceNs / 4;
+    constexpr std::uint32_t kQuarter = 0x40000000;
     InterruptChoice choice = after_windows(9 * kMs, 0);
-    (void)choice.check(choice.cpu_ns() + kShort);
-    EXPECT_FALSE(choice.is_due(kShort));
+    EXPECT_FALSE(choice.keeps_running());
+    for (int look = 0; look < 3; ++look) {
+        (void)choice.check(choice.cpu_ns() + 1);
+        EXPECT_TRUE(choice.is_due(kShort, kQuarter - 1));
+        EXPECT_FALSE(choice.is_due(kShort, kQuarter));
+        EXPECT_TRUE(choice.is_due(InterruptChoice::kPatienceNs, kNever));
+        choice.interrupted();
+    }
     EXPECT_TRUE(choice.must_be_running());
-    (void)choice.check(choice.cpu_ns() + InterruptChoice::kPatienceNs);
-    EXPECT_TRUE(choice.is_due(kShort));
     (void)choice.check(choice.cpu_ns() + 4 * InterruptChoice::kPatienceNs);
     EXPECT_FALSE(choice.must_be_running()) << "not for ever";
 }
 
 TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
-    constexpr std::uint64_t kLook = kMs * 6 / 10;  // of those, patience leaves out every other one
+    constexpr std::uint64_t kLook = kMs * 6 / 10;
     constexpr int kLooks = 4000;
-    InterruptChoice choice;
+    constexpr int kDueInQuarter = kLooks / 8;
+    constexpr int kOff = kLooks / 100;
+    InterruptChoice choice = after_windows(10 * kMs, 0);
+    const std::uint64_t start = choice.cpu_ns();
     std::array<int, 4> due{};  // by quarters of the period
     std::uint32_t place = 0;
     for (std::uint64_t look = 1; look <= kLooks; ++look) {
         place += 0x9e3779b9U;
         const std::uint64_t into_ns = kLook * place >> 32U;
-        (void)choice.check(look * kLook + into_ns, into_ns);
-        if (choice.is_due(kLook)) {
+        (void)choice.check(start + look * kLook + into_ns, into_ns);
+        if (choice.is_due(3 * kLook, 0)) {  // of which that leaves out every other one
             choice.interrupted();
             ++due[place >> 30U];
         }
     }
     for (const int looks : due) {
-        EXPECT_NEAR(looks, kLooks / 8, kLooks / 100);
+        EXPECT_NEAR(looks, kDueInQuarter, kOff);
     }
 }
 
@@ -97,7 +92,7 @@ TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_slee
     for (const std::uint64_t cpu : {10 * kMs, 3 * kMs}) {
         InterruptChoice choice = after_windows(cpu, 10 * kMs - cpu);
         (void)choice.check(choice.cpu_ns() + kShort);
-        EXPECT_TRUE(choice.is_due(kShort)) << cpu;
+        EXPECT_TRUE(choice.is_due(kShort, kNever)) << cpu;
         EXPECT_FALSE(choice.must_be_running()) << cpu;
     }
 }
@@ -107,16 +102,29 @@ TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
     (void)choice.check(kMs);
     EXPECT_TRUE(choice.wants_window(kMs));
     choice.end_window(kMs, 0);
-    EXPECT_FALSE(choice.is_due(kMs / 10) && !choice.must_be_running());
+    EXPECT_FALSE(choice.keeps_running());
+    EXPECT_TRUE(choice.must_be_running());
     EXPECT_FALSE(choice.wants_window(kMs + 1));
 }
 
 TEST(InterruptChoice, begins_anew_with_another_thread_under_the_same_id) {
-    InterruptChoice choice = after_windows(9 * kMs, 0);
+    InterruptChoice choice = after_windows(10 * kMs, 0);
     EXPECT_EQ(choice.check(1), 1U);
-    EXPECT_FALSE(choice.is_due(kPeriod));
-    (void)choice.check(kPeriod);
-    EXPECT_TRUE(choice.is_due(kPeriod));
+    EXPECT_FALSE(choice.keeps_running());
+}
+
+TEST(LookStride, is_a_tick_for_who_runs_and_long_for_who_does_next_to_never) {
+    constexpr std::uint64_t kWindow = LookStride::kWindowNs;
+    for (const std::uint64_t part : {LookStride::kLeastPart / 2, LookStride::kLeastPart * 2}) {
+        LookStride stride;
+        stride.looked(kWindow, kMs);
+        EXPECT_EQ(stride.average_ticks(), 1U) << "as long as nothing is known";
+        stride.looked(2 * kWindow, kMs + kWindow / part);
+        const bool is_long = part > LookStride::kLeastPart;
+        EXPECT_EQ(stride.average_ticks(), is_long ? LookStride::kLongTicks : 1);
+        EXPECT_EQ(stride.next_ticks(0), is_long ? LookStride::kLongTicks / 2 : 1);
+        EXPECT_EQ(stride.next_ticks(0xffffffff), is_long ? LookStride::kMostTicks : 1);
+    }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ protected:
                     made.push_back(tid_made);
                     WatchedThread thread;
                     thread.tid = tid_made;
-                    thread.next_check = 7;
+                    thread.next_look = 7;
                     return thread;
                 },
                 on_gone);
@@ -63,22 +63,22 @@ TEST_F(Table, makes_what_is_new) {
     EXPECT_EQ(list({10, 11}), 2U);
     EXPECT_EQ(tids(), (Tids{10, 11}));
     EXPECT_EQ(made, (Tids{10, 11}));
-    EXPECT_EQ(at(1).next_check, 7U);
+    EXPECT_EQ(at(1).next_look, 7U);
 }
 
 TEST_F(Table, keeps_what_it_knew) {
     list({10, 11, 12});
-    at(0).idle_checks = 1;
-    at(1).idle_checks = 2;
-    at(2).idle_checks = 3;
+    at(0).next_look = 1;
+    at(1).next_look = 2;
+    at(2).next_look = 3;
     list({10, 11, 12, 13});
     EXPECT_EQ(made, Tids{13});
     EXPECT_TRUE(gone.empty());
     list({10, 12, 13});
     EXPECT_EQ(tids(), (Tids{10, 12, 13}));
-    EXPECT_EQ(at(0).idle_checks, 1U);
-    EXPECT_EQ(at(1).idle_checks, 3U);
-    EXPECT_EQ(at(2).idle_checks, 0U);
+    EXPECT_EQ(at(0).next_look, 1U);
+    EXPECT_EQ(at(1).next_look, 3U);
+    EXPECT_EQ(at(2).next_look, 7U);
     EXPECT_TRUE(made.empty());
 }
 
@@ -104,14 +104,14 @@ TEST_F(Table, takes_all_new_for_all_old) {
 // A listing that threads leave meanwhile may name one twice.
 TEST_F(Table, survives_one_that_is_named_twice) {
     list({10, 11});
-    at(1).idle_checks = 5;
+    at(1).next_look = 5;
     list({10, 11, 11, 12});
     EXPECT_EQ(tids(), (Tids{10, 11, 11, 12}));
-    EXPECT_EQ(at(1).idle_checks, 5U);
-    EXPECT_EQ(at(2).idle_checks, 0U);
+    EXPECT_EQ(at(1).next_look, 5U);
+    EXPECT_EQ(at(2).next_look, 7U);
     list({10, 11, 12});
     EXPECT_EQ(tids(), (Tids{10, 11, 12}));
-    EXPECT_EQ(at(1).idle_checks, 5U) << "what is known of the thread, not of its double";
+    EXPECT_EQ(at(1).next_look, 5U) << "what is known of the thread, not of its double";
     EXPECT_EQ(made, Tids{});
 }
 

@@ -1,15 +1,16 @@
 // A loop of a fixed period by the clock, in which three functions have 50, 30 and 20 per cent of
 // each turn.
 //
-//     lockstep SECONDS MICROSECONDS
+//     lockstep SECONDS MICROSECONDS [WORK_MICROSECONDS]
 //
 // Stats: in the first thread, and then as long in a later one (`later`), fifty() works until half
-// of a turn of MICROSECONDS is over, thirty() until eight tenths are, twenty() until its end. Turns
-// lie on one grid of CLOCK_MONOTONIC, whatever is missed of it: so a profiler whose period is as
-// long as a turn, or a multiple or a fraction of it, meets the same places again and again. Where
-// the thread is taken off its processor, which may keep step with the turns, too, the shares are
-// others: `main_fifty_ns=` and its like, to `later_twenty_ns=`, are each part's time by its
-// thread's CPU clock.
+// of the work of a turn is over, thirty() until eight tenths are, twenty() until its end. That is
+// the whole turn of MICROSECONDS, or WORK_MICROSECONDS and then sleep. Turns lie on one grid of
+// CLOCK_MONOTONIC, whatever is missed of it: so a profiler whose period is as long as a turn, or a
+// multiple or a fraction of it, meets the same places again and again. Where the thread is taken
+// off its processor, which may keep step with the turns, too, the shares are others:
+// `main_fifty_ns=` and its like, to `later_twenty_ns=`, are each part's time by its thread's CPU
+// clock.
 #include "work.h"
 
 #include <pthread.h>
@@ -45,20 +46,24 @@ namespace {
 constexpr std::size_t kParts = 3;
 
 /// The CPU time of each part.
-std::array<std::uint64_t, kParts> turns(std::uint64_t whole_ns, std::uint64_t turn_ns) {
+std::array<std::uint64_t, kParts> turns(std::uint64_t whole_ns, std::uint64_t turn_ns,
+                                        std::uint64_t work_ns) {
     std::array<std::uint64_t, kParts> spent{};
     const std::uint64_t start = targets::wall_ns();
     for (std::uint64_t now = start; now < start + whole_ns; now = targets::wall_ns()) {
         const std::uint64_t turn = now - (now - start) % turn_ns;
         std::array<std::uint64_t, kParts + 1> at{targets::thread_cpu_ns()};
-        fifty(turn + turn_ns * 5 / 10);
+        fifty(turn + work_ns * 5 / 10);
         at[1] = targets::thread_cpu_ns();
-        thirty(turn + turn_ns * 8 / 10);
+        thirty(turn + work_ns * 8 / 10);
         at[2] = targets::thread_cpu_ns();
-        twenty(turn + turn_ns);
+        twenty(turn + work_ns);
         at[3] = targets::thread_cpu_ns();
         for (std::size_t part = 0; part < kParts; ++part) {
             spent[part] += at[part + 1] - at[part];
+        }
+        if (work_ns < turn_ns) {
+            targets::sleep_until(turn + turn_ns);
         }
     }
     return spent;
@@ -74,15 +79,16 @@ void tell_parts(const std::string& thread, const std::array<std::uint64_t, kPart
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        return targets::usage("SECONDS MICROSECONDS");
+    if (argc < 3 || argc > 4) {
+        return targets::usage("SECONDS MICROSECONDS [WORK_MICROSECONDS]");
     }
     const std::uint64_t whole_ns = targets::seconds_to_ns(argv[1]);
     const std::uint64_t turn_ns = targets::number(argv[2]) * 1000;
-    tell_parts("main", turns(whole_ns, turn_ns));
+    const std::uint64_t work_ns = argc == 4 ? targets::number(argv[3]) * 1000 : turn_ns;
+    tell_parts("main", turns(whole_ns, turn_ns, work_ns));
     std::thread{[&] {
         pthread_setname_np(pthread_self(), "later");
-        tell_parts("later", turns(whole_ns, turn_ns));
+        tell_parts("later", turns(whole_ns, turn_ns, work_ns));
     }}.join();
     targets::tell("process_cpu_us", targets::process_cpu_us());
 }

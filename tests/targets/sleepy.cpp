@@ -93,10 +93,7 @@ TARGET_KEEP void busy_part(std::uint64_t until_ns) {
 }
 
 TARGET_KEEP void idle_part(std::uint64_t until_ns) {
-    const timespec until{static_cast<time_t>(until_ns / 1'000'000'000U),
-                         static_cast<long>(until_ns % 1'000'000'000U)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
+    targets::sleep_until(until_ns);
 }
 
 static void live(Plan plan, Stats& stats) {

@@ -40,6 +40,14 @@ inline std::uint64_t thread_cpu_ns() {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/// Until then by CLOCK_MONOTONIC, whatever signals come.
+inline void sleep_until(std::uint64_t moment_ns) {
+    const timespec until{static_cast<time_t>(moment_ns / 1'000'000'000U),
+                         static_cast<long>(moment_ns % 1'000'000'000U)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+}
+
 /// User and system time of this process so far, by getrusage.
 inline std::uint64_t process_cpu_us() {
     rusage usage{};
