@@ -60,8 +60,8 @@ std::string label(const Function& function) {
 
 bool is_without_stack(const Function& function) {
     return function.module == 0 && function.source.empty() && function.name != kMemoryName &&
-           !function.name.starts_with(trace::kWokenBy) && function.name.size() > 2 &&
-           function.name.front() == '[' && function.name.back() == ']';
+           function.name != trace::kUnknownCode && !function.name.starts_with(trace::kWokenBy) &&
+           function.name.size() > 2 && function.name.front() == '[' && function.name.back() == ']';
 }
 
 bool is_named_by_a_runtime(const Function& function) {

@@ -29,8 +29,10 @@ public:
         while (at_ < text_.size() && !is_space(text_[at_])) {
             ++at_;
         }
-        return text_.substr(begin_, at_ - begin_);
+        return word();
     }
+    /// That next() gave.
+    [[nodiscard]] std::string_view word() const { return text_.substr(begin_, at_ - begin_); }
     [[nodiscard]] std::string_view before() const { return text_.substr(0, begin_); }
     /// From the word on that next() gave, and behind it.
     [[nodiscard]] std::string_view from_here() const { return text_.substr(begin_); }
@@ -121,6 +123,35 @@ void read_event(Words words, PerfHead& head) {
     if (!head.has_frame) {
         head.rest = trimmed(words.from_here());
     }
+}
+
+/// "tid" or "pid/tid" behind another word, as wide as perf pads it. Of a tracepoint's text few are.
+bool are_padded_ids(const Words& words, std::string_view word) {
+    constexpr std::size_t kIdColumns = 5;
+    const std::size_t name = trimmed(words.before()).size();
+    PerfHead ids;
+    return name != 0 && words.before().size() - name + word.size() > kIdColumns &&
+           read_ids(word, ids);
+}
+
+/// What a head without ids and time in their places has from its time or event on. The first word
+/// that ends with a colon may be a part of the name ("nginx: worker"): not where ids follow, and
+/// then the event, or nothing more.
+Words find_event(std::string_view fields) {
+    std::optional<Words> first;
+    bool is_behind_ids = false;
+    Words words{fields};
+    std::string_view word = words.next();
+    for (; !word.empty() && !word.starts_with(kOtherRecord); word = words.next()) {
+        if (word.back() == ':') {
+            if (is_behind_ids || to_time(word)) {
+                return words;
+            }
+            first = first ? first : words;
+        }
+        is_behind_ids = are_padded_ids(words, word) || (is_behind_ids && is_cpu(word));
+    }
+    return word.empty() && first && !(is_behind_ids && fields.back() == ' ') ? *first : words;
 }
 
 bool is_hexadecimal(std::string_view text) {
@@ -288,11 +319,8 @@ std::optional<PerfHead> perf_head(std::string_view line) {
 PerfHead perf_head_in_part(std::string_view line) {
     PerfHead head;
     const std::string_view fields = take_frame(line, head);
-    Words words{fields};
-    std::string_view word = words.next();
-    while (!word.empty() && word.back() != ':' && !word.starts_with(kOtherRecord)) {
-        word = words.next();
-    }
+    const Words words = find_event(fields);
+    const std::string_view word = words.word();
     head.time_ns = to_time(word);
     read_event(Words{head.time_ns ? words.rest() : words.from_here()}, head);
     auto [before, last] = split_last(words.before());

@@ -233,6 +233,17 @@ TEST(SummaryView, lists_what_has_no_stack_heaviest_first) {
         << text;
 }
 
+TEST(SummaryView, lists_code_without_a_name_among_the_functions) {
+    callgraph::Profile profile = made_up_profile();
+    callgraph::Function& heaviest = profile.functions[3];
+    heaviest.name = "[unknown]";
+    heaviest.source.clear();
+    heaviest.module = 0;
+    const std::string text = summary_view(profile, {kPipe});
+    EXPECT_NE(text.find("[unknown]"), std::string::npos) << text;
+    EXPECT_EQ(text.find("no stack"), std::string::npos) << text;
+}
+
 TEST(SummaryJson, has_the_heaviest_path) {
     const Json json = Json::parse(as_json(summary_view, made_up_profile()));
     EXPECT_EQ(json.at("heaviest_path").size(), 3U);

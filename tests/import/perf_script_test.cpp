@@ -166,10 +166,14 @@ TEST(PerfScript, takes_what_options_of_perf_leave_out) {
     EXPECT_EQ(padded.threads[0].name, "swapper");
 }
 
+std::string twice(const std::string& text) {
+    return text + text;
+}
+
 /// What perf prints of one recording with call chains, and of one without, by -F.
 TEST(PerfScript, takes_heads_of_any_fields) {
     const std::string chain =
-        "\tffffffff81d35f77 read_zero\n\t           f82ad read\n\t               0 [unknown]\n\n";
+        "\n\tffffffff81d35f77 read_zero\n\t           f82ad read\n\t               0 [unknown]\n\n";
     const std::string alone = " ffffffff81d35f77 read_zero\n";
     for (const std::string head :
          {"", "prog ", "27001 ", "27001/27001 ", "prog 27001 ", "[001] ", "prog [001] ",
@@ -177,12 +181,25 @@ TEST(PerfScript, takes_heads_of_any_fields) {
           "prog 27001 [001] 28051.127162: ", "            prog ", "            dead ",
           "prog 27001 cpu-clock:                 0 ", "prog 27001 28051.127162:                0",
           "prog 2026-11-22 19:36:31.956057 28214.540505: ", "prog K     "}) {
-        const Profile chains = imported(head + "\n" + chain + head + "\n" + chain);
+        const Profile chains = imported(twice(head + chain));
         EXPECT_EQ(totals(chains),
                   (Totals{{"[unknown]", {2, 0}}, {"read", {2, 0}}, {"read_zero", {2, 2}}}))
             << head;
-        EXPECT_EQ(totals(imported(head + alone + head + alone)), (Totals{{"read_zero", {2, 2}}}))
-            << head;
+        EXPECT_EQ(totals(imported(twice(head + alone))), (Totals{{"read_zero", {2, 2}}})) << head;
+    }
+}
+
+TEST(PerfScript, takes_no_part_of_a_name_for_the_event) {
+    const std::string frame = "\n\t            1166 f\n\n";
+    for (const std::string behind : {"", "[001] ", "1.5: ", "cycles: ", "[001] cycles: "}) {
+        const std::string rest = behind + frame;
+        std::string two = "nginx: worker p    12 " + rest;
+        two += "redis-server 12345 " + rest;
+        const Profile profile = imported(two);
+        ASSERT_EQ(profile.threads.size(), 2U) << behind;
+        EXPECT_EQ(profile.threads[0].name, "nginx: worker p") << behind;
+        EXPECT_EQ(profile.threads[0].tid, 12U) << behind;
+        EXPECT_EQ(totals(profile), (Totals{{"f", {2, 2}}})) << behind;
     }
 }
 
@@ -233,7 +250,8 @@ TEST(PerfScript, tells_modules_from_symbols_though_both_hold_parentheses) {
           "/c/Program Files (x86)/game.so (deleted)", "anon_inode:[x] (y)"}) {
         for (const std::string symbol :
              {"Game::update(float)", "(anonymous namespace)::f() const", "operator() (int)"}) {
-            const std::string frame = " 401136 " + symbol + "+0x16 (" + path + ")";
+            const std::string frame =
+                std::string{" 401136 "}.append(symbol).append("+0x16 (").append(path).append(")");
             for (const std::string& text :
                  {"game 100 10.1: 5 cycles: \n\t" + frame + "\n\n",
                   "game 100 10.1: 5 cycles:           " + frame.substr(1) + "               0\n"}) {
@@ -259,7 +277,7 @@ TEST(PerfScript, tells_ids_without_a_name_from_periods) {
                                    "  14633/14633  6363.937033:    1003009 cpu-clock: ",
                                    "14633 [001]  6363.937033:    1003009 cpu-clock: ",
                                    "14633/14633 [001]  6363.937033:    1003009 cpu-clock:u: "}) {
-        const Profile profile = imported(head + frame + head + frame);
+        const Profile profile = imported(twice(head + frame));
         ASSERT_EQ(profile.threads.size(), 1U) << head;
         EXPECT_EQ(profile.threads[0].tid, 14633U) << head;
         EXPECT_EQ(profile.threads[0].name, "") << head;
