@@ -223,7 +223,8 @@ private:
     Names objects_;
     Names files_;
     Names function_names_;
-    Position here_;
+    std::string file_;  ///< Of the lines of costs, and of callees that name none.
+    Position here_;     ///< Of the function that they belong to.
     Position called_;
     std::size_t positions_ = 1;  ///< Words before the costs.
     std::size_t event_ = 0;      ///< Which of the costs is kept.
@@ -269,20 +270,26 @@ std::string Reader::take_position(std::string_view key, std::string_view value) 
     if (key == "jump" || key == "jcnd") {
         return {};
     }
+    if (key == "jfi" || key == "jfn") {  // where a jump leads to
+        std::string target;
+        (key == "jfi" ? files_ : function_names_).read(value, target);
+        return {};
+    }
     const bool is_called = key.starts_with('c');
     const std::string_view what = key.substr(is_called ? 1 : 0);
     Position& position = is_called ? called_ : here_;
     bool is_known = true;
     if (what == "ob") {
         is_known = objects_.read(value, position.object);
-    } else if (what == "fl" || (is_called && what == "fi")) {
-        is_known = files_.read(value, position.file);
-    } else if (what == "fi" || what == "fe") {
-        // Where inlined code is from; it belongs to the function around it.
-        std::string inlined;
-        is_known = files_.read(value, inlined);
+    } else if (is_called && (what == "fl" || what == "fi")) {
+        is_known = files_.read(value, called_.file);
+    } else if (what == "fl" || what == "fi" || what == "fe") {
+        is_known = files_.read(value, file_);
+        // Inlined code belongs to the function around it.
+        here_.file = what == "fl" ? file_ : here_.file;
     } else if (what == "fn") {
         is_known = function_names_.read(value, position.function);
+        here_.file = is_called ? here_.file : file_;
     } else {
         return "no line of callgrind begins with " + in_quotes(key);
     }
@@ -316,7 +323,7 @@ std::string Reader::take_costs(std::string_view line) {
     bool is_too_much = false;
     if (std::exchange(is_call_, false)) {
         called_.object = called_.object.empty() ? here_.object : called_.object;
-        called_.file = called_.file.empty() ? here_.file : called_.file;
+        called_.file = called_.file.empty() ? file_ : called_.file;
         const std::size_t callee = function_at(called_);
         called_ = {};
         // A call of itself says nothing of callers.

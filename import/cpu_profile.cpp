@@ -24,7 +24,8 @@ constexpr double kMaxUs = 4.6e15;  // Nanoseconds below 2^62.
 struct CallFrame {
     std::string name;
     std::string url;
-    double line = -1;  ///< From 0 on; -1: not known.
+    double line = -1;    ///< From 0 on; -1: not known.
+    double column = -1;  ///< The same.
 };
 
 struct Node {
@@ -52,6 +53,7 @@ bool read_call_frame(JsonReader& reader, std::string_view key, JsonValue value, 
         JsonField<CallFrame>{"functionName", &CallFrame::name, true},
         JsonField<CallFrame>{"url", &CallFrame::url},
         JsonField<CallFrame>{"lineNumber", &CallFrame::line},
+        JsonField<CallFrame>{"columnNumber", &CallFrame::column},
     };
     JsonObject frame;
     return reader.read(key, value, frame) && reader.read(frame, node.frame, kFields);
@@ -146,8 +148,13 @@ Problem link(File& file) {
     return problem;
 }
 
+/// From 1 on; 0: not known.
+std::uint32_t counted_from_one(double number) {
+    constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+    return number >= 0 && number < kMost ? static_cast<std::uint32_t>(number) + 1 : 0;
+}
+
 void place(Node& node, ProfileMaker::Place parent, ProfileMaker& maker) {
-    constexpr double kMostLines = std::numeric_limits<std::uint32_t>::max();
     const bool is_root = node.parent == kNone && node.frame.name == "(root)";
     if (is_root) {
         node.place = parent;
@@ -156,9 +163,8 @@ void place(Node& node, ProfileMaker::Place parent, ProfileMaker& maker) {
     FunctionKey key;
     key.name = node.frame.name.empty() ? std::string_view{"(anonymous)"} : node.frame.name;
     key.source = node.frame.url;
-    if (node.frame.line >= 0 && node.frame.line < kMostLines) {
-        key.line = static_cast<std::uint32_t>(node.frame.line) + 1;
-    }
+    key.line = counted_from_one(node.frame.line);
+    key.column = counted_from_one(node.frame.column);
     const FunctionId function = maker.function(key);
     if (node.frame.name == "(garbage collector)") {
         maker.profile().memory = function;

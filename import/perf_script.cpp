@@ -1,4 +1,5 @@
 #include "callgraph/categories.h"
+#include "callgraph/label.h"
 #include "core/text.h"
 #include "import/perf_script_lines.h"
 #include "import/readers.h"
@@ -16,6 +17,14 @@ namespace {
 using callgraph::Inlining;
 
 constexpr std::string_view kCommandLine = "# cmdline :";
+
+/// What our own export writes for a sample without a stack.
+constexpr std::string_view kNoStack = "[no stack]";
+
+/// Time between or beside samples, as our own export writes it.
+bool is_booking(const callgraph::Function& leaf) {
+    return callgraph::is_without_stack(leaf) && !callgraph::meaning_of(leaf.name).empty();
+}
 
 bool is_clock(std::string_view event) {
     return event == "cpu-clock" || event == "task-clock" || event == "wall-clock";
@@ -47,6 +56,7 @@ private:
     PerfHead head_;
     bool is_in_sample_ = false;
     bool is_call_chain_ = false;     ///< Of the sample.
+    bool is_booking_ = false;        ///< Of its place.
     std::vector<PerfFrame> frames_;  ///< Of the sample; the innermost first.
     std::string event_;              ///< The one that is kept; empty before the first sample.
     bool is_time_ = false;
@@ -171,17 +181,22 @@ void ScriptReader::end_sample() {
         return;
     }
     take_frame_of_head();
+    if (frames_.size() == 1 && frames_[0].symbol == kNoStack) {
+        frames_.clear();
+    }
     has_frames_ = has_frames_ || !frames_.empty();
     without_period_ += has_period_ && !head_.period ? 1U : 0U;
     const std::uint32_t thread = maker_.thread({head_.pid, head_.tid, head_.comm, {}});
     const auto place = place_of_stack(maker_.category_of_thread(thread));
-    maker_.add(place, has_period_ ? head_.period.value_or(0) : 1, 1, thread, head_.time_ns);
+    maker_.add(place, has_period_ ? head_.period.value_or(0) : 1, is_booking_ ? 0 : 1, thread,
+               head_.time_ns);
 }
 
 ProfileMaker::Place ScriptReader::place_of_stack(ProfileMaker::Place category) {
     ProfileMaker::Place place = category;
     std::uint32_t call_line = 0;
     const PerfFrame* outer = nullptr;
+    is_booking_ = false;
     for (std::size_t i = frames_.size(); i-- > 0;) {
         const PerfFrame& frame = frames_[i];
         const FunctionId function = function_of(frame, outer);
@@ -190,6 +205,7 @@ ProfileMaker::Place ScriptReader::place_of_stack(ProfileMaker::Place category) {
                              {is_own_line ? frame.line : 0, call_line,
                               frame.is_inlined ? Inlining::all : Inlining::none});
         call_line = frame.line;
+        is_booking_ = i == 0 && is_booking(maker_.function(function));
         outer = frame.is_inlined ? outer : &frame;
     }
     return place;

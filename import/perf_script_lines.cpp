@@ -365,7 +365,8 @@ std::optional<PerfFrame> perf_frame(std::string_view text) {
     } else if (const std::size_t dso = find_dso(text); dso != std::string_view::npos) {
         const std::string_view part = trimmed(text.substr(dso));
         const std::string_view name = part.substr(1, part.size() - 2);
-        frame.dso = name == "[unknown]" ? std::string_view{} : name;
+        // With -F +dsoff the address in the file follows it.
+        frame.dso = name == "[unknown]" ? std::string_view{} : without_offset(name);
         text = trimmed(text.substr(0, dso));
     }
     frame.symbol = own_name(text);

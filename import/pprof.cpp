@@ -229,7 +229,7 @@ FunctionId PprofReader::function_of(const PprofLocation& location, const PprofLi
     }
     const PprofFunction& function = message_.functions[line.function - 1];
     const std::string source{function.file == 0 ? module : text(function.file)};
-    key.name = text(function.name);
+    key.name = text(function.name == 0 ? function.system_name : function.name);
     key.linkage_name =
         function.system_name == function.name ? std::string_view{} : text(function.system_name);
     key.source = source;

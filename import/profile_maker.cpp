@@ -8,6 +8,8 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace sample::imports {
@@ -29,11 +31,12 @@ std::uint64_t hash_of(std::string_view text) {
 
 std::uint64_t FunctionKey::hash() const {
     return hash_pair(hash_pair(hash_of(name), hash_of(source)),
-                     (std::uint64_t{module} << 32) ^ (std::uint64_t{flags} << 28) ^ line);
+                     (std::uint64_t{module} << 32) ^ (std::uint64_t{flags} << 28) ^
+                         (std::uint64_t{column} << 16) ^ line);
 }
 
 std::uint64_t ThreadKey::hash() const {
-    return hash_pair((std::uint64_t{pid} << 32) | tid, hash_of(name));
+    return hash_pair((std::uint64_t{pid} << 32) | tid, hash_of(name) + number);
 }
 
 ProfileMaker::ProfileMaker(const Options& options) : options_{options} {
@@ -248,6 +251,24 @@ void ProfileMaker::make_timeline(std::vector<NodeId> node_of_place, std::int64_t
     }
 }
 
+void ProfileMaker::name_columns() {
+    constexpr std::uint32_t kSeveral = 0xffffffff;
+    const auto place = [](const FunctionKey& key) {
+        return std::tuple{key.name, key.source, key.line};
+    };
+    std::map<std::tuple<std::string_view, std::string_view, std::uint32_t>, std::uint32_t> columns;
+    for (const FunctionKey& key : functions_.entries()) {
+        std::uint32_t& column = columns.try_emplace(place(key), key.column).first->second;
+        column = column == key.column ? column : kSeveral;
+    }
+    for (std::uint32_t i = 0; i < functions_.size(); ++i) {
+        const FunctionKey& key = functions_[i];
+        if (key.column != 0 && columns[place(key)] == kSeveral) {
+            profile_.functions[i].name += " (column " + std::to_string(key.column) + ")";
+        }
+    }
+}
+
 void ProfileMaker::name_groups(const std::vector<NodeId>& node_of_place) {
     std::set<std::string_view> processes;
     for (const auto& [key, group] : groups_) {
@@ -307,6 +328,7 @@ void ProfileMaker::fill_stats(std::int64_t start_ns) {
 
 Profile ProfileMaker::finish(bool from_first) && {
     const std::int64_t start_ns = from_first ? first_ns_.value_or(0) : 0;
+    name_columns();
     std::vector<NodeId> node_of_place = std::move(tree_).finish(profile_);
     name_groups(node_of_place);
     make_timeline(std::move(node_of_place), start_ns);

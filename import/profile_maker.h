@@ -39,6 +39,7 @@ struct FunctionKey {
     std::string_view source;
     std::string_view linkage_name;
     std::uint32_t line = 0;
+    std::uint32_t column = 0;  ///< From 1 on; 0: not known. It is shown where nothing else differs.
     std::uint32_t module = 0;
     std::uint32_t flags = 0;
 
@@ -52,6 +53,7 @@ struct ThreadKey {
     std::uint32_t tid = 0;
     std::string_view name;
     std::string_view process;
+    std::size_t number = 0;  ///< Of threads of which nothing else tells that they are several.
 
     bool operator==(const ThreadKey&) const = default;
     [[nodiscard]] std::uint64_t hash() const;
@@ -124,6 +126,8 @@ private:
     [[nodiscard]] std::string_view keep(std::string_view text);
     void note_time(ThreadState& thread, const callgraph::TimedWeight& sample);
     void make_timeline(std::vector<NodeId> node_of_place, std::int64_t start_ns);
+    /// Functions that differ in the column alone are told apart by it.
+    void name_columns();
     void name_groups(const std::vector<NodeId>& node_of_place);
     /// A process is called like its main thread, where nothing else is known.
     void name_processes();

@@ -25,6 +25,7 @@ struct SharedFrame {
     std::string name;
     std::string file;
     std::uint64_t line = 0;
+    std::uint64_t column = 0;
 };
 
 struct Event {
@@ -89,7 +90,9 @@ struct Contents {
 
 /// "app, worker (pid 1, tid 2)", as we name profiles; anything else is a thread's name as it is.
 ThreadKey thread_of(std::string_view name) {
+    constexpr std::string_view kNoTimes = " (no times)";
     ThreadKey key;
+    name.remove_suffix(name.ends_with(kNoTimes) ? kNoTimes.size() : 0);
     key.name = name;
     const std::size_t pid = name.rfind(" (pid ");
     const std::size_t tid = name.rfind(", tid ");
@@ -133,11 +136,18 @@ bool read_type(JsonReader& reader, JsonValue value, std::string_view first, std:
                        std::string{second} + "\"");
 }
 
-bool read_line(JsonReader& reader, std::string_view key, JsonValue value, SharedFrame& frame) {
-    // Below 0 or with a fraction: there is no such line.
+/// A line or column. Below 0 or with a fraction: there is no such one.
+bool read_place(JsonReader& reader, std::string_view key, JsonValue value, std::uint64_t& number) {
     double other = 0;
-    return value.get_uint64().get(frame.line) == simdjson::SUCCESS ||
-           reader.read(key, value, other);
+    return value.get_uint64().get(number) == simdjson::SUCCESS || reader.read(key, value, other);
+}
+
+bool read_line(JsonReader& reader, std::string_view key, JsonValue value, SharedFrame& frame) {
+    return read_place(reader, key, value, frame.line);
+}
+
+bool read_column(JsonReader& reader, std::string_view key, JsonValue value, SharedFrame& frame) {
+    return read_place(reader, key, value, frame.column);
 }
 
 bool read_frames(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
@@ -145,6 +155,7 @@ bool read_frames(JsonReader& reader, std::string_view key, JsonValue value, File
         JsonField<SharedFrame>{"name", &SharedFrame::name, true},
         JsonField<SharedFrame>{"file", &SharedFrame::file},
         JsonField<SharedFrame>{"line", read_line},
+        JsonField<SharedFrame>{"col", read_column},
     };
     return reader.objects(key, value, "shared.frames[", [&](JsonObject each) {
         SharedFrame frame;
@@ -153,6 +164,7 @@ bool read_frames(JsonReader& reader, std::string_view key, JsonValue value, File
         function.name = frame.name;
         function.source = frame.file;
         function.line = static_cast<std::uint32_t>(frame.line <= kMax32 ? frame.line : 0);
+        function.column = static_cast<std::uint32_t>(frame.column <= kMax32 ? frame.column : 0);
         file.functions.push_back(file.maker.function(function));
         return is_read;
     });
@@ -364,7 +376,9 @@ bool read_contents(JsonReader& reader, JsonObject object, File& file) {
             std::abs(file.scaled(header.end)) > kMaxWeight) {
             return reader.fail("startValue or endValue has more than 62 bits");
         }
-        contents.thread = file.maker.thread(thread_of(header.name));
+        ThreadKey thread = thread_of(header.name);
+        thread.number = thread.tid == 0 ? file.read : 0;  // two may have one name
+        contents.thread = file.maker.thread(thread);
         contents.category = file.maker.category_of_thread(contents.thread);
     }
     if (!reader.read(object, contents, kFields)) {

@@ -56,10 +56,13 @@ void Inherited::hand_over() const noexcept {
     if (death_signal_ != 0) {
         ::prctl(PR_SET_PDEATHSIG, death_signal_);
     }
-    // sd_listen_fds(3) takes its sockets only if this is its own number.
-    const char* const activated = std::getenv("LISTEN_PID");
-    if (activated != nullptr && activated == std::to_string(ours_)) {
-        ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+    // sd_listen_fds(3) takes its sockets, sd_watchdog_enabled(3) its orders, only if this is its
+    // own number.
+    for (const char* const name : {"LISTEN_PID", "WATCHDOG_PID"}) {
+        const char* const meant = std::getenv(name);
+        if (meant != nullptr && meant == std::to_string(ours_)) {
+            ::setenv(name, std::to_string(::getpid()).c_str(), 1);
+        }
     }
 }
 

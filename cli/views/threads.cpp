@@ -23,6 +23,7 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     const auto pid = thread([](const ThreadTotals& of) { return known(of.pid); });
     const auto tid = thread([](const ThreadTotals& of) { return known(of.tid); });
     const bool is_time = profile.is_time();
+    const std::string& clock = profile.stats.clock;
     Table table;
     table.measure = measure_of(profile);
     table.rows = threads.size();
@@ -32,9 +33,9 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
         {"pid", "pid", Kind::id, pid},
         {"tid", "tid", Kind::id, tid},
         {is_time ? "cpu_us" : "count",
-         !is_time                        ? "total"
-         : profile.stats.clock == "wall" ? "wall"
-                                         : "cpu",
+         !is_time        ? "total"
+         : clock.empty() ? "time"
+                         : clock,
          Kind::weight, thread(&ThreadTotals::total)},
         {"", "share", Kind::share, thread(&ThreadTotals::total), all},
         {"samples", "samples", Kind::count, thread([&](const ThreadTotals& of) {

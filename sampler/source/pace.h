@@ -32,10 +32,15 @@ public:
     /// A timer that ends a rest early expires at the scheduler's ticks: with CONFIG_HZ=250 so far
     /// apart.
     static constexpr std::uint64_t kTickNs = 4'000'000;
+    /// Who looks for where threads wait knows how long but for this part of it: nobody has paid for
+    /// these looks.
+    static constexpr std::uint64_t kWaitPart = 64;
+    static constexpr std::uint64_t kMostWaitRestNs = 100'000'000;
     /// A program's last thread may end without a word.
     static constexpr std::uint64_t kMostRestNs = 1'000'000'000;
 
-    constexpr explicit Pace(const Look& first = {}) noexcept : last_{first}, judged_{first} {}
+    constexpr explicit Pace(const Look& first = {}) noexcept
+        : last_{first}, judged_{first}, ran_at_ns_{first.now_ns} {}
 
     void looked(const Look& look, std::uint64_t period_ns) noexcept {
         const std::uint64_t passed = look.now_ns - last_.now_ns;
@@ -59,6 +64,12 @@ public:
         if (look.now_ns >= judged_.now_ns + kJudgedNs) {
             judge();
         }
+    }
+
+    /// The same of who looks for where threads wait.
+    void looked_for_waits(const Look& look) noexcept {
+        ran_at_ns_ = look.ran_ns != 0 ? look.now_ns : ran_at_ns_;
+        rest_ns_ = std::min((look.now_ns - ran_at_ns_) / kWaitPart, kMostWaitRestNs);
     }
 
     [[nodiscard]] const Look& last() const noexcept { return last_; }
@@ -86,6 +97,7 @@ private:
     std::int64_t credit_ns_ = 0;
     std::uint64_t rest_ns_ = 0;  ///< Not 0: looks have not been paid for lately.
     unsigned doublings_ = 0;
+    std::uint64_t ran_at_ns_;  ///< The last look that found that a thread had run.
 };
 
 }  // namespace sample::source

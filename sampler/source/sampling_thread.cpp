@@ -235,7 +235,8 @@ void SamplingThread::note_look(std::uint64_t ran_ns) noexcept {
     const std::uint64_t own_ns = capture::thread_cpu_ns();
     job.area->header.observer_cpu_ns.store(spent_before_ns_ + own_ns, std::memory_order_relaxed);
     if (job.reports_waits) {
-        return;  // where threads sleep is what it looks for
+        pace_.looked_for_waits({next_ns_, own_ns, 0, ran_ns});
+        return;
     }
     // Of threads that run on other processors the process's clock is as old as the last tick there.
     // Who stands by has time for that.

@@ -76,6 +76,9 @@ TEST(ThreadsView, says_which_time_it_shows) {
     EXPECT_NE(threads_view(profile, options_of(kPipe)).find("cpu ms"), std::string::npos);
     profile.stats.clock = "wall";
     EXPECT_NE(threads_view(profile, options_of(kPipe)).find("wall ms"), std::string::npos);
+    profile.stats.clock.clear();
+    EXPECT_NE(threads_view(profile, options_of(kPipe)).find("time ms"), std::string::npos)
+        << "an import may not say which";
 }
 
 TEST(ThreadsView, lists_by_cpu_time) {

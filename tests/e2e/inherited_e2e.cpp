@@ -139,6 +139,12 @@ TEST_F(Inherited, sockets_of_an_activation_are_the_commands) {
     EXPECT_EQ(others.out, "1\n");
 }
 
+TEST_F(Inherited, a_services_watchdog_is_the_commands) {
+    const Outcome outcome =
+        shell("WATCHDOG_PID=$$ exec $record bash -c 'echo $((WATCHDOG_PID == $$))'");
+    EXPECT_EQ(outcome.out, "1\n");
+}
+
 TEST_F(Inherited, closed_descriptors_are_closed_in_the_command) {
     for (const char* closed : {"2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"}) {
         const std::string list = fmt::format("bash -c 'ls /proc/$$/fd >{}'", file("open").string());

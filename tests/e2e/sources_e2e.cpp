@@ -231,5 +231,13 @@ TEST_F(RestingThread, wakes_for_work_and_for_orders_and_hardly_else) {
     EXPECT_GT(seen.total_us("after_rest"), 0.7 * told(outcome.out, "after_rest_us"));
 }
 
+// A look a period would be 10,000.
+TEST_F(RestingThread, wakes_the_less_for_waits_the_longer_they_are) {
+    const Outcome outcome = sample({"--quiet", "--freq", "10k", "--clock", "wall", "--force", "-o",
+                                    recording(), "--", target("rests"), "10", "1000"});
+    EXPECT_LT(told(outcome.out, "wakes"), 1000) << outcome.err;
+    EXPECT_GT(Recording{recording()}.total_us("sleep"), 1'900'000) << "of two seconds at least";
+}
+
 }  // namespace
 }  // namespace sample::e2e

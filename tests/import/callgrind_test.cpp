@@ -166,6 +166,25 @@ TEST(Callgrind, takes_back_our_own_export) {
     }
 }
 
+TEST(Callgrind, takes_a_callee_without_a_file_for_one_of_the_file_it_is_called_from) {
+    const Profile profile = imported(
+        "events: Ir\nfl=(1) inl.cpp\nfn=(1) main\n3 3\ncfn=(2) work\ncalls=1 2\n3 901\n"
+        "fn=(2)\n2 1\nfi=(2) hdr.h\n5 800\ncfn=(3) deep\ncalls=100 4\n5 100\n"
+        "fl=(2)\nfn=(3)\n4 100\n");
+    EXPECT_EQ(totals(profile),
+              (Totals{{"main", {904, 3}}, {"work", {901, 801}}, {"deep", {100, 100}}}));
+    EXPECT_EQ(function_called(profile, "work").source, "inl.cpp");
+    EXPECT_EQ(function_called(profile, "deep").source, "hdr.h");
+}
+
+TEST(Callgrind, leaves_out_where_jumps_lead) {
+    const Profile profile = imported(
+        "events: Ir\nfl=(1) a.c\nfn=(1) main\n1 5\njfi=(2) b.h\njfn=(2) f\njump=3 7\n1\n"
+        "fl=(2)\nfn=(2)\n2 6\n");
+    EXPECT_EQ(totals(profile), (Totals{{"main", {5, 5}}, {"f", {6, 6}}}));
+    EXPECT_EQ(function_called(profile, "f").source, "b.h");
+}
+
 TEST(Callgrind, refuses_with_the_line) {
     const auto refused = [](const std::string& text, const std::string& part) {
         expect_refusal(text, Format::callgrind, "callgrind: " + part);

@@ -47,6 +47,19 @@ TEST(CpuProfile, lets_each_sample_last_until_the_next) {
     EXPECT_EQ(profile.function(*profile.memory).name, "(garbage collector)");
 }
 
+TEST(CpuProfile, tells_functions_of_one_line_apart) {
+    const auto frame = [](int id, const std::string& column) {
+        return R"({"id":)" + std::to_string(id) +
+               R"(,"callFrame":{"functionName":"","url":"min.js","lineNumber":0,"columnNumber":)" +
+               column + R"(},"hitCount":)" + std::to_string(id);
+    };
+    std::string text = R"({"nodes":[)" + frame(1, "10") + R"(,"children":[2]},)";
+    text += frame(2, "90") + "}]}";
+    const Profile profile = imported(text);
+    EXPECT_EQ(totals(profile),
+              (Totals{{"(anonymous) (column 11)", {3, 1}}, {"(anonymous) (column 91)", {2, 2}}}));
+}
+
 TEST(CpuProfile, puts_late_samples_where_they_belong) {
     const Profile profile = imported(
         file_of(R"(,"startTime":100,"endTime":120,"samples":[2,3,2],"timeDeltas":[5,10,-6])"));

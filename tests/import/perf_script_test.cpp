@@ -296,6 +296,23 @@ TEST(PerfScript, takes_back_what_our_export_does_to_names) {
     EXPECT_EQ(function_called(profile, "[kernel, caller unseen]").module, 0U);
 }
 
+TEST(PerfScript, takes_time_without_samples_for_none) {
+    const Profile profile = imported(
+        "a 1 1.5: 3 cpu-clock: \n\t 1f f (/a)\n\na 1 1.6: 4 cpu-clock: \n\t 0 [no stack] "
+        "([unknown])\n"
+        "\na 1 1.7: 5 cpu-clock: \n\t 0 [not sampled] ([unknown])\n");
+    EXPECT_EQ(totals(profile), (Totals{{"f", {3, 3}}, {"[not sampled]", {5, 5}}}));
+    EXPECT_EQ(profile.stats.samples, 2U);
+}
+
+TEST(PerfScript, takes_an_offset_off_the_module) {
+    const Profile profile = imported(
+        "a 1 1.5: 3 cpu-clock: \n\t 11ba f+0x1a (/tmp/p+0x11ba)\n\n"
+        "a 1 1.6: 4 cpu-clock: \n\t 11b6 f+0x16 (/tmp/p+0x11b6)\n\n");
+    EXPECT_EQ(totals(profile), (Totals{{"f", {7, 7}}}));
+    EXPECT_EQ(profile.module_of(function_called(profile, "f")).path, "/tmp/p");
+}
+
 TEST(PerfScript, gives_functions_inlined_in_each_other_one_module) {
     const Profile profile = imported(
         "a 1 1.5: 3 cycles: \n\t 1f deep (inlined)\n"

@@ -59,6 +59,13 @@ TEST(Pprof, keeps_functions_lines_inlined_frames_and_modules) {
     EXPECT_FALSE(profile.timeline.has_value());
 }
 
+TEST(Pprof, shows_the_linkers_name_where_there_is_no_other) {
+    PprofBuilder builder;
+    builder.type("cpu", "nanoseconds").sample({1}, {5}).location(1, {{1, 2}});
+    builder.function(1, "", "a.c", 1, "_Z4worki");
+    EXPECT_EQ(totals(imported(builder.bytes())), (Totals{{"work(int)", {5, 5}}}));
+}
+
 TEST(Pprof, keeps_threads_of_labels) {
     const Profile profile = imported(two_samples().bytes());
     ASSERT_EQ(profile.threads.size(), 2U);

@@ -72,6 +72,16 @@ TEST(Speedscope, reads_ids_of_our_own_names_of_profiles) {
     EXPECT_EQ(profile.threads[1].name, "other (pid x, tid 8)");
 }
 
+TEST(Speedscope, takes_each_profile_for_a_thread) {
+    const Profile profile =
+        imported(file_of(sampled("[0]", "3") + "," + sampled("[0]", "4") + "," +
+                         sampled("[0]", "5", "microseconds", "app, a (pid 7, tid 8) (no times)")));
+    ASSERT_EQ(profile.threads.size(), 3U);
+    EXPECT_EQ(profile.threads[0].total, 3000U);
+    EXPECT_EQ(profile.threads[1].total, 4000U);
+    EXPECT_EQ(profile.threads[2].tid, 8U);
+}
+
 TEST(Speedscope, keeps_one_unit_and_says_so) {
     const Profile profile =
         imported(file_of(sampled("[0]", "7", "bytes") + "," + sampled("[1]", "9", "milliseconds")));

@@ -38,6 +38,19 @@ TEST_F(Looks, at_a_program_that_does_nothing_come_twice_as_late_each_time) {
     EXPECT_EQ(pace.rest_ns(), Pace::kMostRestNs);
 }
 
+TEST_F(Looks, for_waits_come_the_later_the_longer_these_are) {
+    constexpr std::uint64_t kLong = 10'000'000'000;
+    pace.looked_for_waits({.now_ns = kLong, .ran_ns = 1});
+    EXPECT_EQ(pace.rest_ns(), 0U);
+    pace.looked_for_waits({.now_ns = kLong + Pace::kWaitPart * kPeriodNs});
+    EXPECT_EQ(pace.rest_ns(), kPeriodNs);
+    pace.looked_for_waits({.now_ns = 10 * kLong});
+    EXPECT_EQ(pace.rest_ns(), Pace::kMostWaitRestNs);
+    pace.looked_for_waits({.now_ns = 10 * kLong + 1, .ran_ns = 1});
+    EXPECT_EQ(pace.rest_ns(), 0U);
+    EXPECT_EQ(pace.wait_ns(kPeriodNs), kPeriodNs);
+}
+
 TEST_F(Looks, at_a_program_that_runs_come_at_once_again) {
     look_often(0, 20);
     look(Pace::kMostRestNs / Pace::kBusyPart);

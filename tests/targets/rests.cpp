@@ -1,10 +1,11 @@
 // A process that sleeps and sleeps, until the sampling thread inside it leaves it alone, or for a
 // minute; then changes rights, and works.
 //
-//     rests WORK_MS
+//     rests WORK_MS [WAKES]
 //
-// Stats: how often the thread `sample-agent` woke in the last second of sleep (wakes), how many
-// such threads there are after the change of rights (agents), how long it worked (after_rest_us).
+// It is left alone if that thread wakes less than WAKES times a second (16). Stats: how often the
+// thread `sample-agent` woke in the last second of sleep (wakes), how many such threads there are
+// after the change of rights (agents), how long it worked (after_rest_us).
 #include "work.h"
 
 #include <dirent.h>
@@ -47,13 +48,13 @@ TARGET_KEEP void after_rest(std::uint64_t work_ns) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        return targets::usage("WORK_MS");
+    if (argc < 2 || argc > 3) {
+        return targets::usage("WORK_MS [WAKES]");
     }
     constexpr int kMostSeconds = 60;
-    constexpr long kFew = 16;
-    long wakes = kFew;
-    for (int second = 0; second < kMostSeconds && wakes >= kFew; ++second) {
+    const long few = argc == 3 ? std::stol(argv[2]) : 16;
+    long wakes = few;
+    for (int second = 0; second < kMostSeconds && wakes >= few; ++second) {
         const long before = agents().switches;
         sleep(1);
         wakes = agents().switches - before;
