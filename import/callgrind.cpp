@@ -12,6 +12,7 @@
 #include <cctype>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -212,6 +213,10 @@ private:
     /// What is wrong with the line; empty: nothing.
     std::string take_line(std::string_view line);
     std::string take_header(std::string_view key, std::string_view value);
+    /// Reads what `part` names into the position. False: a number that has no name yet. None: no
+    /// such part.
+    std::optional<bool> read_name(std::string_view part, std::string_view value,
+                                  Position& position);
     std::string take_position(std::string_view key, std::string_view value);
     std::string take_costs(std::string_view line);
     void take_events(std::string_view names);
@@ -223,8 +228,8 @@ private:
     Names objects_;
     Names files_;
     Names function_names_;
-    std::string file_;  ///< Of the lines of costs, and of callees that name none.
-    Position here_;     ///< Of the function that they belong to.
+    Position lines_;  ///< Of the lines of costs; its file is that of callees that name none.
+    Position here_;   ///< Of the function that they belong to.
     Position called_;
     std::size_t positions_ = 1;  ///< Words before the costs.
     std::size_t event_ = 0;      ///< Which of the costs is kept.
@@ -262,6 +267,18 @@ std::string Reader::take_header(std::string_view key, std::string_view value) {
     return {};
 }
 
+std::optional<bool> Reader::read_name(std::string_view part, std::string_view value,
+                                      Position& position) {
+    if (part == "ob") {
+        return objects_.read(value, position.object);
+    }
+    if (part == "fl" || part == "fi" || part == "fe") {
+        return files_.read(value, position.file);
+    }
+    return part == "fn" ? std::optional{function_names_.read(value, position.function)}
+                        : std::nullopt;
+}
+
 std::string Reader::take_position(std::string_view key, std::string_view value) {
     if (key == "calls") {
         is_call_ = true;
@@ -270,30 +287,20 @@ std::string Reader::take_position(std::string_view key, std::string_view value) 
     if (key == "jump" || key == "jcnd") {
         return {};
     }
-    if (key == "jfi" || key == "jfn") {  // where a jump leads to
-        std::string target;
-        (key == "jfi" ? files_ : function_names_).read(value, target);
-        return {};
-    }
-    const bool is_called = key.starts_with('c');
-    const std::string_view what = key.substr(is_called ? 1 : 0);
-    Position& position = is_called ? called_ : here_;
-    bool is_known = true;
-    if (what == "ob") {
-        is_known = objects_.read(value, position.object);
-    } else if (is_called && (what == "fl" || what == "fi")) {
-        is_known = files_.read(value, called_.file);
-    } else if (what == "fl" || what == "fi" || what == "fe") {
-        is_known = files_.read(value, file_);
-        // Inlined code belongs to the function around it.
-        here_.file = what == "fl" ? file_ : here_.file;
-    } else if (what == "fn") {
-        is_known = function_names_.read(value, position.function);
-        here_.file = is_called ? here_.file : file_;
-    } else {
+    Position jump;  // not of interest, but its names may be new
+    const bool is_call = key.starts_with('c');
+    const bool is_jump = key.starts_with('j');
+    const auto is_known = read_name(key.substr(is_call || is_jump ? 1 : 0), value,
+                                    is_call   ? called_
+                                    : is_jump ? jump
+                                              : lines_);
+    if (!is_known) {
         return "no line of callgrind begins with " + in_quotes(key);
     }
-    return is_known ? std::string{} : "this number was not given a name before";
+    if (key == "ob" || key == "fl" || key == "fn") {
+        here_ = lines_;  // Inlined code, of fi and fe, belongs to the function around it.
+    }
+    return *is_known ? std::string{} : "this number was not given a name before";
 }
 
 std::size_t Reader::function_at(const Position& position) {
@@ -323,7 +330,7 @@ std::string Reader::take_costs(std::string_view line) {
     bool is_too_much = false;
     if (std::exchange(is_call_, false)) {
         called_.object = called_.object.empty() ? here_.object : called_.object;
-        called_.file = called_.file.empty() ? file_ : called_.file;
+        called_.file = called_.file.empty() ? lines_.file : called_.file;
         const std::size_t callee = function_at(called_);
         called_ = {};
         // A call of itself says nothing of callers.
