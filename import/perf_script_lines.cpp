@@ -106,6 +106,18 @@ std::string_view without_modifiers(std::string_view event) {
     return are_modifiers ? event.substr(0, colon) : event;
 }
 
+/// "cycles" for "cpu_core/cycles/P" and "cpu_atom/cycles/P": a processor with two kinds of cores
+/// counts an event by either, while a thread moves from one to the other.
+std::string_view without_kind_of_core(std::string_view event) {
+    const std::size_t end = event.rfind('/');
+    for (const std::string_view kind : {"cpu_core/", "cpu_atom/"}) {
+        if (event.starts_with(kind) && end > kind.size()) {
+            return event.substr(kind.size(), end - kind.size());
+        }
+    }
+    return event;
+}
+
 /// "[period] event: rest", any of it left out.
 void read_event(Words words, PerfHead& head) {
     std::string_view word = words.next();
@@ -117,7 +129,7 @@ void read_event(Words words, PerfHead& head) {
         word = words.next();
     }
     if (word.size() > 1 && word.back() == ':') {
-        head.event = without_modifiers(word.substr(0, word.size() - 1));
+        head.event = without_modifiers(without_kind_of_core(word.substr(0, word.size() - 1)));
         word = words.next();
     }
     if (!head.has_frame) {

@@ -251,7 +251,7 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
     Fd order_write{order[1]};
     Fd failure_read{failure[0]};
     Fd failure_write{failure[1]};
-    const Inherited inherited;
+    Inherited inherited;
     const pid_t pid = ::fork();
     if (pid < 0) {
         const Error error = Error::from_errno("cannot make a process");
@@ -263,7 +263,8 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
         failure_read.reset();
         run_child(command, inherited, order_read.get(), failure_write.get(), output);
     }
-    return LaunchedCommand{pid, inherited, std::move(order_write), std::move(failure_read)};
+    return LaunchedCommand{pid, std::move(inherited), std::move(order_write),
+                           std::move(failure_read)};
 }
 
 Result<void> LaunchedCommand::start(const std::string& preload, const std::string& session) {

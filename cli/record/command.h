@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -55,6 +56,8 @@ public:
     /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set.
     /// Errors: the exec failed, with its errno.
     Result<void> start(const std::string& preload, const std::string& session);
+    /// It runs: what this process inherited, but for descriptor 2, is the command's alone.
+    void keep_nothing_of_it() const noexcept { inherited_.let_go(); }
 
     /// It is not to be started: it ends, and is waited for. This process, which may become the
     /// command, has again what it inherited.
@@ -71,9 +74,9 @@ public:
     [[nodiscard]] std::optional<int> wait_for(int milliseconds) const;
 
 private:
-    LaunchedCommand(pid_t pid, const Inherited& inherited, Fd order, Fd failure)
+    LaunchedCommand(pid_t pid, Inherited inherited, Fd order, Fd failure)
         : pid_{pid},
-          inherited_{inherited},
+          inherited_{std::move(inherited)},
           order_{std::move(order)},
           failure_{std::move(failure)} {}
 

@@ -1,5 +1,6 @@
 #include "cli/record/inherited.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -39,9 +40,26 @@ void survive(int signal) noexcept {
     }
 }
 
+/// None, if that can't be found out.
+std::vector<int> descriptors_for_the_command() {
+    std::vector<int> found;
+    DIR* const folder = ::opendir("/proc/self/fd");
+    while (const dirent* const entry = folder == nullptr ? nullptr : ::readdir(folder)) {
+        const int fd = std::atoi(entry->d_name);  // "." and "..": 0
+        const int flags = fd > STDERR_FILENO ? ::fcntl(fd, F_GETFD) : -1;
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+            found.push_back(fd);
+        }
+    }
+    if (folder != nullptr) {
+        ::closedir(folder);
+    }
+    return found;
+}
+
 }  // namespace
 
-Inherited::Inherited() noexcept : ours_{::getpid()} {
+Inherited::Inherited() : ours_{::getpid()}, descriptors_{descriptors_for_the_command()} {
     const itimerval none{};
     for (std::size_t i = 0; i < kTimers.size(); ++i) {
         ::setitimer(kTimers.at(i), &none, &timers_.at(i));
@@ -63,6 +81,17 @@ void Inherited::hand_over() const noexcept {
         if (meant != nullptr && meant == std::to_string(ours_)) {
             ::setenv(name, std::to_string(::getpid()).c_str(), 1);
         }
+    }
+}
+
+void Inherited::let_go() const noexcept {
+    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+        static_cast<void>(::dup3(nothing, fd, O_CLOEXEC));
+    }
+    ::close(nothing);
+    for (const int fd : descriptors_) {
+        ::close(fd);
     }
 }
 

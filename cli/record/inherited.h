@@ -8,21 +8,27 @@
 #include <sys/types.h>
 
 #include <array>
+#include <vector>
 
 namespace sample::cli {
 
-/// What the kernel does not hand on from this process to a child.
+/// What the kernel does not hand on from this process to a child, and what it leaves here, too.
 class Inherited {
 public:
-    /// Takes the timers from this process: they were set for the command.
-    Inherited() noexcept;
+    /// Takes the timers from this process: they were set for the command. Call it while no file of
+    /// this process is open without O_CLOEXEC.
+    Inherited();
     /// In the command's process, or in this one if it is to become the command.
     void hand_over() const noexcept;
+    /// In this process, once the command runs: who reads a pipe's other end, or waits for a lock,
+    /// must not wait for us, too. Descriptor 2 stays, for errors; 0 and 1 become /dev/null.
+    void let_go() const noexcept;
 
 private:
     std::array<itimerval, 3> timers_{};
     int death_signal_ = 0;
     pid_t ours_;
+    std::vector<int> descriptors_;  ///< But the standard ones, and those that no exec keeps.
 };
 
 /// From here on this process gets its children's exit status, and lives on when it is sent what its

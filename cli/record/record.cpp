@@ -21,12 +21,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace sample::cli {
@@ -99,6 +101,17 @@ void conclude_session(const collector::SessionOutcome& outcome, const collector:
     Parts::tell(meanwhile.parts.get());
 }
 
+/// A file that is a descriptor of this process is to be written to at the end.
+bool writes_to_descriptors(const RecordOptions& options) {
+    const auto is_one = [](std::string_view path) {
+        return path.starts_with("/dev/fd/") || path.starts_with("/dev/std") ||
+               path.starts_with("/proc/");
+    };
+    return is_one(options.output) ||
+           std::any_of(options.exports.begin(), options.exports.end(),
+                       [&](const ExportRequest& each) { return is_one(each.path); });
+}
+
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
     auto prepared = prepare_recording(options, options.command[0], command.pid());
     if (!prepared) {
@@ -142,6 +155,9 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         return exec_failure_code(started.error());
     }
     guard_started();
+    if (!writes_to_descriptors(options)) {
+        command.keep_nothing_of_it();
+    }
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
     // Whatever is made of the recording, and the command if it goes on, a signal ends.

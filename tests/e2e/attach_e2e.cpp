@@ -64,15 +64,17 @@ TEST_F(Attach, changes_nothing_for_the_program) {
 }
 
 TEST_F(Attach, keeps_what_it_has_when_the_process_ends) {
-    const auto program = start({target("three_leaves"), "0.4"});
-    const Outcome outcome = sample({"attach", "-o", recording(), program->pid()});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_NE(outcome.err.find("process " + program->pid() + " has ended"), std::string::npos)
-        << outcome.err;
-    EXPECT_EQ(program->wait(), 0);
+    const auto program = start({target("three_leaves"), "60"});
+    Beside recorder{{sample_path(), "attach", "-o", recording(), program->pid()}, file("err")};
+    recorder.await_events();
+    program->signal(SIGTERM);
+    EXPECT_EQ(program->wait(), SIGTERM);
+    EXPECT_EQ(recorder.wait(), 0);
+    const std::string told = recorder.out();
+    EXPECT_NE(told.find("process " + program->pid() + " has ended"), std::string::npos) << told;
     const Recording seen{recording()};
     EXPECT_TRUE(seen.flag("whole"));
-    EXPECT_EQ(seen.stats()["process_list"][0]["ending"], "exited with 0") << seen.stats();
+    EXPECT_EQ(seen.stats()["process_list"][0]["ending"], "killed by SIGTERM (15)") << seen.stats();
 }
 
 TEST_F(Attach, keeps_what_it_has_when_interrupted) {
@@ -101,9 +103,8 @@ TEST_F(Attach, sees_threads_that_come_later) {
 }
 
 TEST_F(Attach, sees_all_threads_of_many) {
-    const auto program = start({target("threads"), "20", "0.3"});
-    ASSERT_EQ(attach({program->pid()}).exit_code, 0);
-    EXPECT_EQ(program->wait(), 0);
+    const auto program = start({target("threads"), "20", "60"});
+    ASSERT_EQ(attach({"--time", "2s", program->pid()}).exit_code, 0);
     const Recording seen{recording()};
     // Those that were there, or came: each has used its part.
     EXPECT_GE(seen.stat("threads"), 20);

@@ -157,6 +157,45 @@ TEST_F(Inherited, closed_descriptors_are_closed_in_the_command) {
     }
 }
 
+// Who waits for the end of a pipe, or for a lock, waits for the command alone.
+TEST_F(Inherited, descriptors_are_the_commands_alone) {
+    std::ofstream{file("waits.py")} << R"(
+import fcntl, os, signal, subprocess, sys
+(in_end, in_), (out, out_end), (further, further_end) = os.pipe(), os.pipe(), os.pipe()
+lock = os.open("lock", os.O_CREAT | os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+lets_go = f"exec 0<&- 1>&- {further_end}>&- {lock}>&-"
+command = subprocess.Popen(
+    sys.argv[1:] + ["bash", "-c", lets_go + "; until [ -e seen ]; do sleep 0.02; done; exit 5"],
+    stdin=in_end, stdout=out_end, pass_fds=[further_end, lock])
+for descriptor in (in_end, out_end, further_end, lock):
+    os.close(descriptor)
+signal.alarm(60)
+assert os.read(out, 1) + os.read(further, 1) == b""
+fcntl.flock(os.open("lock", os.O_RDWR), fcntl.LOCK_EX)
+try:
+    while True:
+        os.write(in_, b"x")
+except BrokenPipeError:
+    open("seen", "w")
+sys.exit(command.wait())
+)";
+    const Outcome outcome = shell("exec python3 waits.py $record");
+    EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
+    expect_whole();
+}
+
+TEST_F(Inherited, descriptors_that_are_to_be_written_to_stay) {
+    for (const char* path : {"/dev/fd/3", "/proc/self/fd/3", "/dev/stderr"}) {
+        const Outcome outcome = shell(
+            fmt::format("exec 3>&1; exec ${{record%--}} --freq 10k --export folded={} -- {} 0.2",
+                        path, target("three_leaves")));
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        const std::string both = outcome.out + outcome.err;
+        EXPECT_NE(both.find("leaf_fifty"), std::string::npos) << path << both;
+    }
+}
+
 TEST_F(Inherited, orphans_are_reaped_by_process_1) {
     constexpr const char* kScript = R"(
 for i in 1 2 3; do sh -c 'sleep 0.1 & exit 0'; done

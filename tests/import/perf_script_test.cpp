@@ -154,6 +154,16 @@ TEST(PerfScript, keeps_the_first_event_and_counts_the_others) {
     EXPECT_TRUE(has_note(profile, "1 samples of other events than cpu-clock were left out"));
 }
 
+TEST(PerfScript, adds_up_what_two_kinds_of_cores_count) {
+    const Profile profile = imported(
+        "a 1 2.0: 5 cpu_core/cycles/P: \n\t 1 f (x)\n\n"
+        "a 1 2.1: 3 cpu_atom/cycles/P: \n\t 1 f (x)\n\n"
+        "a 1 2.2: 1 cpu_atom/cache-misses/: \n\t 1 f (x)\n\n");
+    EXPECT_EQ(profile.event, "cycles");
+    EXPECT_EQ(totals(profile), (Totals{{"f", {8, 8}}}));
+    EXPECT_TRUE(has_note(profile, "1 samples of other events than cycles were left out"));
+}
+
 TEST(PerfScript, takes_what_options_of_perf_leave_out) {
     const Profile untimed =
         imported("a 12141 \n\t 1166 inl (inlined)\n\t 1166 work\n", Format::perf_script);
