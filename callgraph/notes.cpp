@@ -78,7 +78,9 @@ void note_sources(std::vector<std::string>& notes, const Recording& recording) {
     }
 }
 
-void note_unsampled(std::vector<std::string>& notes, const Recording& recording) {
+/// Of a process that goes on where the recording breaks off, nobody knows.
+void note_unsampled(std::vector<std::string>& notes, const Recording& recording,
+                    const Stats& stats) {
     std::vector<bool> is_sampled(recording.processes().size() + 1);
     for (const StackWeight& weight : recording.weights()) {
         const trace::Thread* thread = recording.thread(weight.thread);
@@ -90,7 +92,7 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording)
     std::map<std::string, std::uint64_t> idle;
     for (std::size_t i = 0; i < recording.processes().size(); ++i) {
         const trace::Process& facts = recording.processes()[i].facts;
-        if (!is_sampled[i + 1]) {
+        if (!is_sampled[i + 1] && (stats.whole || recording.processes()[i].end)) {
             ++(facts.source == trace::kAttachSource
                    ? idle
                    : unsampled)[std::string{recording.name_of_file(facts.executable)}];
@@ -261,7 +263,7 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
     note_end(notes, recording);
     note_sources(notes, recording);
     if (stats.sampling == Sampling::on) {
-        note_unsampled(notes, recording);
+        note_unsampled(notes, recording, stats);
     }
     note_unprofiled_time(notes, recording, stats);
     note_unprofiled(notes, recording);

@@ -101,15 +101,19 @@ void conclude_session(const collector::SessionOutcome& outcome, const collector:
     Parts::tell(meanwhile.parts.get());
 }
 
-/// A file that is a descriptor of this process is to be written to at the end.
-bool writes_to_descriptors(const RecordOptions& options) {
+/// Once the command runs, unless a file that is to be written is named as a descriptor of ours.
+void let_go_of_descriptors(const LaunchedCommand& command, const RecordOptions& options) {
     const auto is_one = [](std::string_view path) {
         return path.starts_with("/dev/fd/") || path.starts_with("/dev/std") ||
                path.starts_with("/proc/");
     };
-    return is_one(options.output) ||
-           std::any_of(options.exports.begin(), options.exports.end(),
-                       [&](const ExportRequest& each) { return is_one(each.path); });
+    const bool writes_to_one =
+        is_one(options.output) ||
+        std::any_of(options.exports.begin(), options.exports.end(),
+                    [&](const ExportRequest& each) { return is_one(each.path); });
+    if (!writes_to_one) {
+        command.keep_nothing_of_it();
+    }
 }
 
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
@@ -155,9 +159,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         return exec_failure_code(started.error());
     }
     guard_started();
-    if (!writes_to_descriptors(options)) {
-        command.keep_nothing_of_it();
-    }
+    let_go_of_descriptors(command, options);
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
     // Whatever is made of the recording, and the command if it goes on, a signal ends.

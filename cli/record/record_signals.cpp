@@ -22,7 +22,7 @@ namespace {
 
 constexpr timespec kMostForTheRest{10, 0};
 constexpr timespec kBetweenLooks{0, 100'000'000};
-/// Sent by us to the thread that takes signals, it ends that. One that it always takes.
+/// Sent by us to the thread that takes signals, it wakes that. One that it always takes.
 constexpr int kOver = SIGTERM;
 
 /// 0 if there is no such process. Async-signal-safe. Source: proc(5), /proc/PID/stat.
@@ -156,7 +156,8 @@ void RecordSignals::watch() {
             ending_ == 0
                 ? ::sigwaitinfo(&ours_, &info)
                 : ::sigtimedwait(&ours_, &info, hurries ? &kMostForTheRest : &kBetweenLooks);
-        if (signal == kOver && info.si_pid == ::getpid()) {
+        // Not by its sender, who is not known where no signal can be queued (RLIMIT_SIGPENDING).
+        if (signal == kOver && is_over_.load()) {
             return;
         }
         if (signal > 0) {
@@ -169,6 +170,7 @@ void RecordSignals::watch() {
 
 void RecordSignals::command_goes_on() {
     if (thread_.joinable()) {
+        is_over_.store(true);
         ::pthread_kill(thread_.native_handle(), kOver);
         thread_.join();
     }

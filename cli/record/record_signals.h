@@ -18,6 +18,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 #include <thread>
@@ -66,7 +67,8 @@ private:
     Fd command_end_;  ///< A pidfd.
     Fd stop_;
     int interrupts_ = 0;
-    int ending_ = 0;  ///< The signal after which all is to end; 0: none yet.
+    int ending_ = 0;                    ///< The signal after which all is to end; 0: none yet.
+    std::atomic<bool> is_over_{false};  ///< The thread is to end.
     std::thread thread_;
 };
 

@@ -217,6 +217,14 @@ private:
                                  name, counted(profile_.stats.threads, "thread")));
     }
 
+    [[nodiscard]] std::string_view why_nothing() const {
+        if (!profile_.stats.whole) {
+            return ": the recording breaks off before its first sample";
+        }
+        return measure_.is_time() ? ": the program slept (see --clock wall) or ended at once"
+                                  : ": the program had none of this event";
+    }
+
     void time() {
         const callgraph::Stats& stats = profile_.stats;
         std::string text = measure_.text(measure_.whole);
@@ -241,8 +249,7 @@ private:
         if (!has_samples_) {
             text += fmt::format(", no samples: {}", without_samples_text(profile_));
         } else if (measure_.whole == 0 && recorded == 0) {
-            text += measure_.is_time() ? ": the program slept (see --clock wall) or ended at once"
-                                       : ": the program had none of this event";
+            text += why_nothing();
         }
         row(measure_.is_time() ? "time" : "count", text);
     }

@@ -483,7 +483,7 @@ bool is_own_thread() noexcept {
     return raw_syscall(SYS_getpid) == g_thread.owner;
 }
 
-/// False: it had ended by itself.
+/// False: it had ended by itself, or there is no knowing when it will; it is not to be made anew.
 bool end_and_wait() noexcept {
     const bool had_ended = g_thread.has_ended.load(std::memory_order_acquire) != 0;
     if (!had_ended) {
@@ -494,14 +494,16 @@ bool end_and_wait() noexcept {
     constexpr int kMostLooks = 10'000;
     // The word is cleared a moment before the thread is none of the process's any more; then its id
     // can be another thread's.
-    const bool was_there = g_thread.lives.load(std::memory_order_acquire) != 0;
-    for (int look = 0; look < kMostLooks && was_there &&
-                       (g_thread.lives.load(std::memory_order_acquire) != 0 ||
-                        raw_syscall(SYS_tgkill, g_thread.owner, g_thread.id, 0) == 0);
-         ++look) {
+    bool is_there = g_thread.lives.load(std::memory_order_acquire) != 0;
+    for (int look = 0; look < kMostLooks && is_there; ++look) {
         capture::sleep_briefly();
+        is_there = g_thread.lives.load(std::memory_order_acquire) != 0 ||
+                   raw_syscall(SYS_tgkill, g_thread.owner, g_thread.id, 0) == 0;
     }
-    return !had_ended;
+    if (is_there) {
+        g_thread.say_lost();
+    }
+    return !had_ended && !is_there;
 }
 
 int run_thread(void* pointer) noexcept {

@@ -8,6 +8,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -30,23 +31,58 @@ constexpr std::uint64_t kRepeatPeriods = 100;
 alignas(16) constinit std::array<std::byte, kMostBytes> g_stack{};
 constinit std::array<FrameAddress, capture::kMaxDepth> g_frames{};
 
-/// Copies memory of this process that may not be there. Bytes that were, from `address` on. `self`:
-/// the calling thread, as the process's id is its first thread's, which may have left.
-std::size_t copy_memory(int self, std::uint64_t address, std::span<std::byte> out) noexcept {
-    constexpr std::uint64_t kPage = 4096;
-    // A piece a page, since a piece is copied whole or not at all.
-    std::array<iovec, kMostBytes / kPage + 1> pieces;
-    std::size_t count = 0;
-    for (std::uint64_t at = address; at < address + out.size(); ++count) {
-        const std::uint64_t end = (at + kPage) & ~(kPage - 1);
-        const std::uint64_t last = address + out.size();
-        pieces[count] = {reinterpret_cast<void*>(at), (end < last ? end : last) - at};
-        at = end;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::size_t kMostPages = kMostBytes / kPage + 1;
+
+/// A byte a page from `first` on, odd where it is in memory; what is not mapped ends it. Source:
+/// mincore(2).
+std::array<unsigned char, kMostPages> pages_in_memory(std::uint64_t first) noexcept {
+    constexpr std::uint64_t kEndOfAddresses = 0x7fff'ffff'f000;
+    std::array<unsigned char, kMostPages> pages{};
+    const std::uint64_t end = std::min(first + kMostPages * kPage, kEndOfAddresses);
+    if (first < end) {
+        raw_syscall(SYS_mincore, static_cast<long>(first), static_cast<long>(end - first),
+                    as_argument(pages.data()));
     }
-    const iovec local{out.data(), out.size()};
-    const long copied = raw_syscall(SYS_process_vm_readv, self, as_argument(&local), 1,
-                                    as_argument(pieces.data()), static_cast<long>(count), 0);
-    return copied > 0 ? static_cast<std::size_t>(copied) : 0;
+    return pages;
+}
+
+/// Copies a stack from the red zone below `sp` on. How many bytes of `out` are it. `self`: the
+/// calling thread, as the process's id is its first thread's, which may have left.
+///
+/// Only pages that are in memory are read: what lies above a stack is anybody's, and reading a page
+/// that nobody has touched could wait for a server of the program's (userfaultfd). Others are
+/// filled with what is no address: a return address is on a page that was written.
+std::size_t copy_stack(int self, std::uint64_t sp, std::span<std::byte> out) noexcept {
+    const std::uint64_t low = sp - kRedZone;
+    const std::uint64_t first = low & ~(kPage - 1);
+    auto pages = pages_in_memory(first);
+    pages[(sp - first) / kPage] = 1;
+    std::array<iovec, kMostPages> from;
+    std::array<iovec, kMostPages> to;
+    std::size_t count = 0;
+    for (std::uint64_t page = 0; page < pages.size(); ++page) {
+        const std::uint64_t begin = std::max(first + page * kPage, low);
+        const std::uint64_t end = std::min(first + (page + 1) * kPage, low + out.size());
+        const std::span piece = out.subspan(begin - low, end - begin);
+        if ((pages[page] & 1U) != 0) {
+            from[count] = {reinterpret_cast<void*>(begin), piece.size()};
+            to[count++] = {piece.data(), piece.size()};
+        } else {
+            __builtin_memset(piece.data(), 0xff, piece.size());
+        }
+    }
+    long copied =
+        raw_syscall(SYS_process_vm_readv, self, as_argument(to.data()), static_cast<long>(count),
+                    as_argument(from.data()), static_cast<long>(count), 0);
+    // A piece is copied whole or not at all, and none behind one that was not.
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count && copied >= static_cast<long>(to[i].iov_len); ++i) {
+        copied -= static_cast<long>(to[i].iov_len);
+        bytes = static_cast<std::size_t>(static_cast<std::byte*>(to[i].iov_base) - out.data()) +
+                to[i].iov_len;
+    }
+    return bytes;
 }
 
 }  // namespace
@@ -112,14 +148,14 @@ void WaitWatch::take_stack(WatchedThread& thread) noexcept {
     unwind::Registers registers{};
     registers.value[unwind::Registers::kPc] = state.pc;
     registers.value[unwind::Registers::kSp] = state.sp;
-    const std::uint64_t low = state.sp - kRedZone;
-    const std::size_t copied = copy_memory(self_, low, g_stack);
+    const std::size_t copied = copy_stack(self_, state.sp, g_stack);
     const WaitSighting seen{static_cast<std::uint32_t>(thread.tid), ticks, thread.choice.cpu_ns(),
                             processor_wait_ns(folder_, thread.tid)};
     if (cpu_ns_of(thread.tid) != seen.cpu_ns) {
         return;  // it woke up: what was copied may be of two stacks
     }
-    auto memory = unwind::StackMemory::recorded(low, std::span{g_stack}.first(copied));
+    auto memory =
+        unwind::StackMemory::recorded(state.sp - kRedZone, std::span{g_stack}.first(copied));
     capture::report_wait(*area_, *slot_, seen, registers, memory,
                          std::span{g_frames}.first(max_depth_));
     thread.wait = {ticks, ticks, seen.cpu_ns, true};

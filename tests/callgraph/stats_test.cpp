@@ -380,6 +380,8 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     trace::ReadOutcome read;
     read.unknown_events = 3;
     maker.recording.set_read_outcome(read);
+    EXPECT_FALSE(has_note(maker.profile(), "was never sampled")) << "it may be in what is missing";
+    maker.end();
     const Profile profile = maker.profile();
     EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
     EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));

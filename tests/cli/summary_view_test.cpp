@@ -140,6 +140,12 @@ TEST(SummaryView, has_advice_behind_the_notes_as_far_as_there_is_room) {
 }
 
 TEST(SummaryView, stands_an_empty_profile) {
+    callgraph::Profile broken_off;
+    broken_off.stats.whole = false;
+    const std::string broken_off_text = summary_view(broken_off, {kPipe});
+    EXPECT_NE(broken_off_text.find("0 ns: the recording breaks off before its first sample\n"),
+              std::string::npos)
+        << broken_off_text;
     const std::string text = summary_view(callgraph::Profile{}, {kPipe});
     EXPECT_NE(text.find("time      0 ns: the program slept (see --clock wall) or ended at once\n"),
               std::string::npos)

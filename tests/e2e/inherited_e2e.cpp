@@ -92,6 +92,15 @@ TEST_F(Inherited, little_of_anything_costs_no_exit_code) {
     }
 }
 
+// The kernel then tells of no signal who sent it.
+TEST_F(Inherited, signals_that_can_not_be_queued_cost_no_exit_code) {
+    const Outcome outcome =
+        shell("ulimit -i 0; exec ${record%--} --time 100ms -- sh -c 'sleep 0.5; exit 7'");
+    EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+    EXPECT_EQ(outcome.signal, 0);
+    expect_whole();
+}
+
 TEST_F(Inherited, few_processes_cost_no_exit_code) {
     if (geteuid() != 0) {
         GTEST_SKIP() << "only root can become another user";

@@ -127,6 +127,16 @@ TEST_F(WallClock, a_first_thread_that_has_left_waits_no_more_and_others_have_sta
     EXPECT_EQ(seen.stat("threads"), 2);
 }
 
+TEST_F(WallClock, a_brought_stack_is_read_where_it_is_used_and_what_lies_above_is_not) {
+    const Outcome outcome = observe({target("brought_stack"), "0.5"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(told(outcome.out, "touched"), 0);
+    const Recording seen{recording()};
+    EXPECT_TRUE(is_below(seen.exported(), "has_large_array", "nanosleep"));
+    EXPECT_GT(seen.total_us("start_thread"), told(outcome.out, "waited_ns") / 1000 * 0.9)
+        << "behind the array, too, the stack is known";
+}
+
 TEST_F(WallClock, the_main_thread_lives_as_long_as_the_process) {
     const Outcome outcome = observe({target("threads"), "2", "0.3"});
     const Recording seen{recording()};

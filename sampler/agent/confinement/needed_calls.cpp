@@ -150,7 +150,8 @@ constexpr std::array kSamplingThread{
                      static_cast<long>(FUTEX_BITSET_MATCH_ANY)}),
     call(SYS_rt_tgsigqueueinfo, {kUnknown, kUnknown, SIGURG, kUnknown}),
     call(SYS_tgkill, {kUnknown, kUnknown, 0}),
-    call(SYS_process_vm_readv, {kUnknown, kUnknown, 1, kUnknown, kUnknown, 0}),
+    may_fail(call(SYS_mincore, {kUnknown, kUnknown, kUnknown})),
+    call(SYS_process_vm_readv, {kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, 0}),
 };
 
 constexpr std::array kResting{
