@@ -1,85 +1,24 @@
 #include "analysis/load_profile.h"
 
-#include "analysis/instrumentation/chosen_threads.h"
 #include "analysis/instrumentation/markers.h"
-#include "analysis/instrumentation/memory_stacks.h"
+#include "analysis/recording_file.h"
 #include "callgraph/label.h"
 #include "callgraph/stats.h"
 #include "callgraph/transforms.h"
 #include "core/mapped_file.h"
 #include "core/mapped_reading.h"
-#include "core/text.h"
 #include "symbolize/names/name_endings.h"
 #include "symbolize/names/name_forms.h"
-#include "trace/recording_reader.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 
 namespace sample::analysis {
 namespace {
-
-enum class FileKind : std::uint8_t { empty, recording, foreign };
-
-constexpr std::string_view kMagic = "2CRT";
-
-FileKind kind_of(std::string_view content) {
-    if (content.empty()) {
-        return FileKind::empty;
-    }
-    const bool is_recording = content.starts_with(kMagic) || content.starts_with("ECRT");
-    return is_recording ? FileKind::recording : FileKind::foreign;
-}
-
-/// What can be said of a path without reading it; in the words of somebody who wants a recording.
-Result<void> check_path(const std::string& path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) {
-        return unexpected(errno == ENOENT
-                              ? Error{ErrorCode::not_found, 0,
-                                      fmt::format("{0} does not exist: make a recording with "
-                                                  "sample -o {1} -- COMMAND",
-                                                  path, shell_word(path))}
-                              : Error::from_errno("cannot read " + path));
-    }
-    if (!S_ISREG(info.st_mode)) {
-        return unexpected(
-            ErrorCode::invalid_argument,
-            path + (S_ISDIR(info.st_mode)
-                        ? " is a directory: name a recording in it"
-                        : " is not a regular file: copy what comes out of it into one"));
-    }
-    if (::access(path.c_str(), R_OK) != 0) {
-        return unexpected(ErrorCode::permission,
-                          path +
-                              " may not be read: a recording belongs to the user who made it "
-                              "(mode 0600); read it as that user");
-    }
-    return {};
-}
-
-bool is_standard_input(const std::string& path) {
-    return path == "-";
-}
-
-/// What errors call what comes from `path`.
-std::string name_of(const std::string& path) {
-    return is_standard_input(path) ? "standard input" : path;
-}
-
-Unexpected nothing_recorded(const std::string& path) {
-    return unexpected(ErrorCode::corrupt,
-                      path + " is empty: nothing was recorded into it; record again");
-}
 
 Unexpected not_imported(const std::string& path, Error error) {
     error.context = path + " is no recording of sample, and cannot be imported: " + error.context;
@@ -144,119 +83,6 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
                               std::string{imports::name_of(imported.format)} + ", has none");
     }
     return choice.fold_inlined ? callgraph::fold_inlined(std::move(profile)) : std::move(profile);
-}
-
-std::string_view content_of(const MappedFile& file) {
-    const std::span<const std::byte> bytes = file.bytes();
-    return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
-}
-
-Result<MappedFile> read_standard_input() {
-    if (::isatty(STDIN_FILENO) == 1) {
-        return unexpected(ErrorCode::invalid_argument,
-                          "standard input is a terminal: send a recording through a pipe, or name "
-                          "its file");
-    }
-    return MappedFile::read_to_end(STDIN_FILENO, "standard input");
-}
-
-Result<MappedFile> open_any(const std::string& path) {
-    if (!is_standard_input(path)) {
-        SAMPLE_CHECK(check_path(path));
-    }
-    SAMPLE_TRY(file, is_standard_input(path) ? read_standard_input() : MappedFile::open(path));
-    const std::string_view content = content_of(file);
-    // It would pass for a recording that lacks its end, of which every view shows nothing.
-    if (!content.empty() && content.size() < kMagic.size() && kMagic.starts_with(content)) {
-        return unexpected(
-            ErrorCode::corrupt,
-            fmt::format("{} holds '{}' alone: if it was a recording of sample, it was cut off "
-                        "before any sample, and can only be made anew",
-                        name_of(path), content));
-    }
-    return std::move(file);
-}
-
-Result<MetricId> find_metric(const callgraph::Recording& recording, const std::string& name,
-                             const std::string& path) {
-    if (name.empty()) {
-        return trace::kSessionMetric;
-    }
-    std::string names;
-    for (const trace::Metric& metric : recording.metrics()) {
-        if (metric.name == name) {
-            return metric.id;
-        }
-        names += (names.empty() ? "" : ", ") + metric.name;
-    }
-    return unexpected(ErrorCode::not_found,
-                      path + " has no metric '" + name + "': choose one of " + names);
-}
-
-/// Opens a file that must be a recording, of which alone there are `things`.
-Result<MappedFile> open_recording(const std::string& path, const MappedReading& reading,
-                                  std::string_view things) {
-    const std::string name = name_of(path);
-    SAMPLE_TRY(file, open_any(path));
-    switch (kind_of(content_of(file))) {
-        case FileKind::empty:
-            return nothing_recorded(name);
-        case FileKind::foreign:
-            if (reading.is_broken()) {
-                return unexpected(MappedReading::broken(name));
-            }
-            return unexpected(
-                ErrorCode::unsupported,
-                fmt::format("{} is no recording of sample, which alone has {}: name the .utrace "
-                            "file that `sample record` wrote",
-                            name, things));
-        case FileKind::recording:
-            break;
-    }
-    return std::move(file);
-}
-
-/// The second look at a recording, for its zones alone.
-class ZonesSink final : public trace::RecordSink {
-public:
-    explicit ZonesSink(Zones& zones) : zones_{zones} {}
-
-    void record(const trace::Record& /*record*/) override {}
-    void node(const trace::StackNode& /*node*/) override {}
-    void sample(const trace::Sample& /*sample*/) override {}
-    void zone(const trace::ZoneEdge& edge) override { zones_.add(edge); }
-    void instrumentation(const trace::Instrumentation& said) override {
-        if (const auto* const spec = std::get_if<trace::ZoneSpec>(&said)) {
-            zones_.define(*spec);
-        }
-    }
-
-private:
-    Zones& zones_;
-};
-
-ReadAgain read_again(const MappedFile& file) {
-    return [&file](trace::RecordSink& sink) -> Result<void> {
-        SAMPLE_TRY(outcome, trace::read_recording(file.bytes(), sink, {},
-                                                  [&file](std::span<const std::byte> passed) {
-                                                      file.give_back(passed);
-                                                  }));
-        static_cast<void>(outcome);
-        return {};
-    };
-}
-
-/// Hands what the chosen threads said, by ThreadId, to each of `sinks`, by a second look. Of zones
-/// there are so many that one sink that wants all gets them directly.
-Result<void> read_said(const MappedFile& file, const std::vector<trace::RecordSink*>& sinks,
-                       const std::vector<bool>& is_chosen) {
-    if (sinks.empty()) {
-        return {};
-    }
-    trace::Tee tee{sinks};
-    ChosenThreads chosen{is_chosen, sinks.size() == 1 ? *sinks.front() : tee};
-    const bool wants_all = std::find(is_chosen.begin(), is_chosen.end(), false) == is_chosen.end();
-    return read_again(file)(wants_all && sinks.size() == 1 ? *sinks.front() : chosen);
 }
 
 struct LoadedRecording {
@@ -402,112 +228,7 @@ callgraph::Profile name_functions(callgraph::Profile profile, const ProfileChoic
     return profile;
 }
 
-using IsInside = std::function<bool(std::uint64_t)>;
-
-void add_if(bool is_wanted, std::vector<trace::RecordSink*>& sinks, trace::RecordSink& sink) {
-    if (is_wanted) {
-        sinks.push_back(&sink);
-    }
-}
-
-std::vector<MemoryStack> named_stacks(const Memory& memory, const callgraph::Recording& recording,
-                                      const ProfileChoice& choice) {
-    const auto cache = user_cache(choice.names_from);
-    const RecordingSymbols symbols =
-        symbolize_recording(recording, naming_from(choice.names_from, cache.get()));
-    return name_stacks(memory, recording, symbols.symbols);
-}
-
-/// Whether what was chosen can be chosen of this part.
-Result<void> check_choice(const ProfileChoice& choice, ProgramPart part) {
-    if (!choice.selection.modules.empty() || choice.labels.needs_zones() ||
-        choice.labels.by != LabelBy::nothing) {
-        return unexpected(ErrorCode::unsupported,
-                          "--module, --in-zone, --by and --zones choose samples: leave them out "
-                          "for zones, frames, counters, events and the log");
-    }
-    if (choice.net) {
-        return unexpected(ErrorCode::unsupported,
-                          "--net is of samples: leave it out for zones, frames, counters, events "
-                          "and the log");
-    }
-    if (part == ProgramPart::memory &&
-        (!choice.selection.is_everything() || choice.labels.is_restricted())) {
-        return unexpected(ErrorCode::unsupported,
-                          "blocks are allocated and freed by any thread at any time: --view memory "
-                          "is of the whole recording, leave --thread, --process and times out");
-    }
-    return {};
-}
-
 }  // namespace
-
-std::string ProgramRecording::thread_name(ThreadId id) const {
-    if (id.is_none() || id.value > threads.size()) {
-        return trace::kUnknownCode;
-    }
-    const trace::Thread& thread = threads[id.value - 1];
-    return thread.name.empty() ? std::to_string(thread.tid) : thread.name;
-}
-
-Result<ProgramRecording> load_program_events(const std::string& path, const ProfileChoice& choice,
-                                             ProgramPart part) {
-    SAMPLE_CHECK(check_choice(choice, part));
-    const MappedReading reading;
-    const std::string name = name_of(path);
-    SAMPLE_TRY(file, open_recording(path, reading, "zones and frames"));
-    ProgramEventsSink said;
-    SAMPLE_TRY(recording,
-               callgraph::load_recording(
-                   file, name,
-                   part == ProgramPart::zones ? callgraph::Times::kept : callgraph::Times::dropped,
-                   &said));
-    SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
-    ProgramRecording result;
-    callgraph::fill_stats(result.session, recording, metric);
-    result.start_ns = recording.start() ? recording.start()->start_ns : 0;
-    result.end_ns = recording.last_time_ns();
-    result.threads.assign(recording.threads().begin(), recording.threads().end());
-    result.events = std::move(said).finish();
-    SAMPLE_TRY(chosen, choose_moments(choice.labels.moments, result.events, result.start_ns));
-    result.session.restriction = chosen.words;
-    const IsInside is_inside =
-        choice.labels.is_restricted()
-            ? IsInside{[&chosen](std::uint64_t time_ns) { return chosen.moments.has(time_ns); }}
-            : IsInside{};
-    OwnEvents own_events{is_inside};
-    result.zones = std::make_unique<Zones>(
-        result.start_ns, [&](ThreadId thread) { return recording.samples_of(thread, metric); },
-        is_inside);
-    ZonesSink zones{*result.zones};
-    ProgramEventsSink said_by_chosen;
-    result.memory = std::make_unique<Memory>();
-    std::vector<trace::RecordSink*> sinks;
-    add_if(part == ProgramPart::zones, sinks, zones);
-    add_if(part == ProgramPart::own_events, sinks, own_events);
-    add_if(part == ProgramPart::memory, sinks, *result.memory);
-    add_if(!choice.selection.is_everything(), sinks, said_by_chosen);
-    SAMPLE_TRY(is_chosen, callgraph::select_threads(recording, choice.selection));
-    SAMPLE_CHECK(read_said(file, sinks, is_chosen));
-    result.zones->finish(result.end_ns);
-    result.own_events = std::move(own_events).finish();
-    if (!choice.selection.is_everything()) {
-        result.events = std::move(said_by_chosen).finish();
-    }
-    if (is_inside) {
-        result.events.keep(is_inside);
-    }
-    result.regions = result.events.regions.totals([&](const Regions::Region& region) {
-        return is_chosen[region.thread.value] && (!is_inside || is_inside(region.begin_ns));
-    });
-    if (part == ProgramPart::memory) {
-        result.memory_stacks = named_stacks(*result.memory, recording, choice);
-    }
-    if (reading.is_broken()) {
-        return unexpected(MappedReading::broken(name));
-    }
-    return result;
-}
 
 bool is_recording(const std::string& path) {
     const MappedReading reading;

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,8 @@ namespace {
 constexpr std::uint64_t kUndividedPart = 10'000;  ///< Of the whole; see Paths.
 constexpr std::size_t kMaxDepth = 500;
 constexpr std::string_view kFirstLine = "# callgrind format";
+/// The file of a category, as our own export names it.
+constexpr std::string_view kCategory = "[category]";
 
 /// "(1) name" names a number, "(1)" is what it was named.
 class Names {
@@ -175,9 +178,20 @@ void Paths::add_stack(std::uint64_t cost) {
     for (auto step = path_.rbegin(); step != path_.rend(); ++step) {
         outermost_first.push_back(step->function);
     }
-    ProfileMaker::Place place = maker_.category("all");
-    for (const std::size_t each : outermost_first) {
-        place = maker_.child(place, FunctionId{static_cast<std::uint32_t>(each + 1)});
+    const auto id_of = [](std::size_t index) {
+        return FunctionId{static_cast<std::uint32_t>(index + 1)};
+    };
+    std::span<const std::size_t> functions = outermost_first;
+    ProfileMaker::Place place;
+    if (const auto& outermost = maker_.function(id_of(functions.front()));
+        outermost.source == kCategory) {
+        place = maker_.category(outermost.name);
+        functions = functions.subspan(1);
+    } else {
+        place = maker_.category("all");
+    }
+    for (const std::size_t each : functions) {
+        place = maker_.child(place, id_of(each));
     }
     maker_.add(place, cost, 0);
 }

@@ -119,6 +119,10 @@ void fill_standard_descriptors() noexcept {
     int fd = 0;
     do {
         fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (fd == STDOUT_FILENO) {  // To write there is an error, as without us.
+            ::close(fd);
+            fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        }
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO) {
         ::close(fd);

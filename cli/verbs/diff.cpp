@@ -55,9 +55,11 @@ std::string counted_thing(const callgraph::Profile& profile) {
 }
 
 Unexpected not_comparable(const DiffSide& one, const DiffSide& other) {
-    return refuse(ErrorCode::unsupported,
-                  "{} is in {}, {} in {}: compare recordings of the same event", one.file,
-                  counted_thing(one.profile), other.file, counted_thing(other.profile));
+    return refuse(
+        ErrorCode::unsupported,
+        "{} is in {}, {} in {}: compare recordings of the same event, or exports that say "
+        "what they count, as json and pprof do",
+        one.file, counted_thing(one.profile), other.file, counted_thing(other.profile));
 }
 
 Result<DiffSide> load(const std::string& file, const DiffVerbOptions& options) {
@@ -130,10 +132,24 @@ void leave_out_addresses(DiffReport& report) {
     }
 }
 
+bool groups_memory(const std::vector<DiffSide>& sides) {
+    return std::any_of(sides.begin(), sides.end(), [](const DiffSide& side) {
+        return !callgraph::find_named(side.profile.functions, callgraph::kMemoryName).empty();
+    });
+}
+
 /// Loads and compares. Errors: what cannot be loaded, or not compared at all.
-Result<DiffReport> compare(const DiffVerbOptions& options) {
+Result<DiffReport> compare(DiffVerbOptions options) {
     SAMPLE_TRY(a, load_all(options.before, options));
     SAMPLE_TRY(b, load_all(options.after, options));
+    // As the JSON profile of a recording has it, whatever was asked for.
+    if (!options.choice.group_memory && groups_memory(a) != groups_memory(b)) {
+        options.choice.group_memory = true;
+        SAMPLE_TRY(grouped_a, load_all(options.before, options));
+        SAMPLE_TRY(grouped_b, load_all(options.after, options));
+        a = std::move(grouped_a);
+        b = std::move(grouped_b);
+    }
     DiffReport report{std::move(a), std::move(b), options, {}, {}, {}};
     const DiffSide& before = report.before.front();
     const DiffSide& after = report.after.front();

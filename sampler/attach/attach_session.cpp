@@ -4,6 +4,7 @@
 #include "sampler/collector/own_limits.h"
 #include "sampler/collector/process/proc_files.h"
 
+#include <elf.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,10 @@ namespace {
 
 Fd open_pidfd(pid_t pid) {
     return Fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+}
+
+std::uint64_t image_of(pid_t pid) {
+    return collector::auxiliary_value(pid, AT_RANDOM).value_or(0);
 }
 
 }  // namespace
@@ -64,6 +69,7 @@ AttachSession::Watched& AttachSession::add(collector::ProcessIdentity identity, 
     watched.process = std::make_unique<AttachedProcess>(std::move(identity), around());
     watched.pidfd = std::move(pidfd);
     watched.is_target = is_target;
+    watched.image = image_of(pid);
     return watched;
 }
 
@@ -220,6 +226,15 @@ void AttachSession::on_exec(pid_t pid, std::string_view name, std::uint64_t time
     before->process = std::make_unique<AttachedProcess>(std::move(identity), around());
     before->process->start_thread(pid, std::string{name}, 0, time_ns, ThreadSwitches{});
     before->process->read_mappings();
+    before->image = image_of(pid);
+}
+
+void AttachSession::find_execs() {
+    for (auto& [pid, watched] : processes_) {
+        if (const std::uint64_t image = image_of(pid); image != 0 && image != watched.image) {
+            on_exec(pid, collector::thread_name_of(pid, pid), collector::monotonic_ns());
+        }
+    }
 }
 
 void AttachSession::housekeeping(bool is_second) {
@@ -271,6 +286,7 @@ void AttachSession::adapt_copies() {
             attach_descendants(pid);
         }
     }
+    find_execs();
     if (options().off_cpu) {
         for (auto& [pid, watched] : processes_) {
             watched.process->go_on_watching(stopped_ns);

@@ -38,6 +38,8 @@ private:
         std::unique_ptr<AttachedProcess> process;
         Fd pidfd;
         bool is_target = false;  ///< It was asked for, not forked by one.
+        /// Tells its program from one that it has become by an exec: an address of it, 0: unknown.
+        std::uint64_t image = 0;
     };
 
     AttachSession(collector::SessionOptions options, std::unique_ptr<trace::RecordSink> sink);
@@ -69,6 +71,8 @@ private:
     void take_deaths();
     /// Has more or less of stacks copied, if that is of use.
     void adapt_copies();
+    /// Execs that no record tells of, as nothing was watched for a moment.
+    void find_execs();
     void end(Watched& watched);
 
     ThreadCounts counts_;

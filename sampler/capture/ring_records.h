@@ -88,6 +88,7 @@ enum class WaitKind : std::uint16_t {
     goes_on = 1,  ///< It waits where the last record of it says.
     ended = 2,    ///< It waited there until now, and runs.
     stack = 3,    ///< It waits in the stack that follows.
+    missed = 4,   ///< It was not looked at for long: where it waited meanwhile is not known.
 };
 
 /// What a thread of ours has seen of the thread `tid`. Followed by head.a words: FrameAddress bits,

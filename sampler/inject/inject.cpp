@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -280,8 +281,10 @@ Result<Injected> inject_agent(pid_t pid, const std::string& library, const std::
     Result<Injected> result = unexpected(ErrorCode::system, "");
     // Whatever happens, the kernel lets go of what a thread has traced when that ends.
     std::thread{[&] {
-        // The thread that stands still should not wait for us among others that are busy.
+        // The thread that stands still should not wait for us among others that are busy, nor until
+        // a pause of ours, which are shorter than what timers may be late, is over.
         const collector::InFront in_front;
+        ::prctl(PR_SET_TIMERSLACK, 1);
         result = Injection{pid, libc}.run(library, session);
     }}.join();
     return result;

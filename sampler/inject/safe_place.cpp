@@ -21,7 +21,8 @@ namespace {
 using attach::CodeImage;
 
 constexpr std::size_t kRedZone = 128;
-constexpr std::size_t kMostStackBytes = std::size_t{256} << 10U;
+/// So much of a stack is read, and more where it is longer: the thread stands still meanwhile.
+constexpr std::array kStackBytes{std::size_t{8} << 10U, std::size_t{256} << 10U};
 constexpr std::size_t kMostFrames = 1024;
 /// Of _start, where a program begins. Source: System V x86-64 psABI 3.4.1; glibc
 /// sysdeps/x86_64/start.S.
@@ -78,7 +79,8 @@ SafePlaces::SafePlaces(pid_t pid, int memory, std::uint64_t libc)
     : memory_{memory},
       entry_{collector::auxiliary_value(pid, AT_ENTRY).value_or(0)},
       storage_{std::make_unique<std::array<unwind::RowCache::Entry, kRows>>()},
-      rows_{*storage_} {
+      rows_{*storage_},
+      stack_(kStackBytes.back()) {
     const ActingAs its_user{lesser_rights_in(collector::status_of(pid), nullptr)};
     for (const collector::Mapping& mapping : collector::mappings_of(pid)) {
         const CodeImage* const image = mapping.executable ? images_.find(pid, mapping) : nullptr;
@@ -107,16 +109,20 @@ bool SafePlaces::has_libcs_thread_register(const user_regs_struct& registers) co
 
 std::vector<std::uint64_t> SafePlaces::stack_of(const user_regs_struct& registers) {
     const std::uint64_t low = registers.rsp - kRedZone;
-    stack_.resize(kMostStackBytes);
-    const ssize_t got = ::pread(memory_, stack_.data(), stack_.size(), static_cast<off_t>(low));
-    if (got <= 0) {
-        return {};
-    }
-    unwind::StackMemory memory = unwind::StackMemory::recorded(
-        low, std::span<const std::byte>{stack_}.first(static_cast<std::size_t>(got)));
     std::vector<FrameAddress> frames(kMostFrames);
-    const unwind::WalkResult result =
-        unwind::walk(code_.table(), rows_, for_walk(registers), memory, frames);
+    unwind::WalkResult result;
+    for (const std::size_t bytes : kStackBytes) {
+        const ssize_t got = ::pread(memory_, stack_.data(), bytes, static_cast<off_t>(low));
+        if (got <= 0) {
+            return {};
+        }
+        unwind::StackMemory memory = unwind::StackMemory::recorded(
+            low, std::span<const std::byte>{stack_}.first(static_cast<std::size_t>(got)));
+        result = unwind::walk(code_.table(), rows_, for_walk(registers), memory, frames);
+        if (result.reason != unwind::StopReason::unreadable_memory) {
+            break;
+        }
+    }
     std::vector<std::uint64_t> places;
     if (result.reason == unwind::StopReason::root && result.guessed == 0) {
         for (std::size_t i = 0; i < result.depth; ++i) {

@@ -40,6 +40,8 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kStandByNs = 20'000'000;
 /// A call that moves data for longer is interrupted: it may have been left by a jump.
 constexpr std::uint64_t kMostOwedNs = 100'000'000;
+/// A look that comes later than this says nothing of where threads waited before it.
+constexpr std::uint64_t kAwayNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
 
 enum Orders : std::uint32_t { wait_for_orders, look_on, end_thread };
@@ -152,6 +154,7 @@ private:
     std::uint64_t tick_ = 0;
     std::uint64_t next_ns_ = 0;
     std::uint64_t look_period_ns_ = 0;  ///< Before the look.
+    std::uint64_t planned_ns_ = 0;      ///< The next look comes no later, as far as it goes by us.
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
     LookPlaces places_;
@@ -221,6 +224,7 @@ void SamplingThread::rest(std::uint64_t most_ns) noexcept {
 
 void SamplingThread::wait() noexcept {
     look_period_ns_ = is_at_work() ? pace_.wait_ns(job.period_ns) : kStandByNs;
+    planned_ns_ = next_ns_ + std::max(2 * look_period_ns_, pace_.rest_ns());
     if (pace_.rest_ns() > look_period_ns_ && can_rest()) {
         if (pace_.rest_ns() >= Pace::kTickNs) {
             rest(pace_.rest_ns());
@@ -352,7 +356,7 @@ std::uint64_t SamplingThread::look_at(WatchedThread& thread) noexcept {
         }
     }
     if (job.reports_waits) {
-        waits_.look_at(thread, ran_ns != 0, ticks);
+        waits_.look_at(thread, ran_ns != 0, now > planned_ns_ + kAwayNs, ticks);
     }
     thread.stride.looked(next_ns_, cpu_ns);
     if (has_many_threads()) {
@@ -396,6 +400,7 @@ void SamplingThread::begin() noexcept {
     tick_ = 0;
     next_ns_ = monotonic_ns();
     look_period_ns_ = job.period_ns;
+    planned_ns_ = next_ns_;
     timer_ = kNoTimerYet;
     next_listing_ns_ = 0;
     random_ = static_cast<std::uint32_t>(capture::read_ticks());

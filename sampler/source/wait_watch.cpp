@@ -114,7 +114,8 @@ void WaitWatch::lose(const WatchedThread& thread) noexcept {
     }
 }
 
-void WaitWatch::look_at(WatchedThread& thread, bool ran, std::uint64_t now) noexcept {
+void WaitWatch::look_at(WatchedThread& thread, bool ran, bool was_away,
+                        std::uint64_t now) noexcept {
     if (slot_ == nullptr) {
         return;
     }
@@ -125,6 +126,9 @@ void WaitWatch::look_at(WatchedThread& thread, bool ran, std::uint64_t now) noex
         // Somewhere between the last look and this one.
         report(thread, wait.unchanged_ticks, wait.cpu_ns, WaitKind::ended);
         wait.waits = false;
+    }
+    if (was_away && ran) {
+        report(thread, now, thread.choice.cpu_ns(), WaitKind::missed);
     }
     if (!wait.waits && cpu_ns_of(thread.tid) == thread.choice.cpu_ns()) {
         take_stack(thread);

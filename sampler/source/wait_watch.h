@@ -24,8 +24,8 @@ public:
     void begin(capture::Area& area, int task_folder) noexcept;
 
     /// `thread` was looked at, its clock read after `now` (ticks). `ran`: it has moved since the
-    /// last time.
-    void look_at(WatchedThread& thread, bool ran, std::uint64_t now) noexcept;
+    /// last time. `was_away`: that look came long ago, as this process was stopped, say.
+    void look_at(WatchedThread& thread, bool ran, bool was_away, std::uint64_t now) noexcept;
     /// `thread` is no longer there.
     void lose(const WatchedThread& thread) noexcept;
 

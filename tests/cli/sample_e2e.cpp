@@ -195,6 +195,13 @@ TEST_F(SampleProgram, reports_a_full_disk) {
     }
 }
 
+TEST_F(SampleProgram, says_that_there_is_no_standard_output) {
+    record("a.utrace");
+    const Outcome outcome = run("report a.utrace >&-");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find("Bad file descriptor"), std::string::npos) << outcome.err;
+}
+
 TEST_F(SampleProgram, is_quiet_when_its_reader_has_gone) {
     record("a.utrace");
     std::array<int, 2> ends{};

@@ -94,6 +94,17 @@ TEST_F(Diff, two_recordings_of_one_program_pass_the_gate) {
     }
 }
 
+TEST_F(Diff, a_recording_groups_memory_management_as_its_json_profile_does) {
+    record_as("a", "allocs", "0.2");
+    const Outcome exported = sample({"export", "--format", "json", "-o", file("b"), file("a")});
+    ASSERT_EQ(exported.exit_code, 0) << exported.err;
+    const Outcome outcome = diff("a", "b", {"--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("[memory]"), std::string::npos);
+    EXPECT_EQ(outcome.out.find("\"worse\""), std::string::npos);
+    EXPECT_EQ(outcome.out.find("\"better\""), std::string::npos);
+}
+
 TEST_F(Diff, a_recording_equals_itself) {
     record_as("a", "steps", "0.5");
     const Outcome outcome = diff("a", "a", {"--fail-above", "0", "--view", "paths", "--json"});

@@ -137,6 +137,18 @@ TEST_F(WallClock, a_brought_stack_is_read_where_it_is_used_and_what_lies_above_i
         << "behind the array, too, the stack is known";
 }
 
+// The thread that looks is stopped, too.
+TEST_F(WallClock, while_a_process_is_stopped_nobody_waits_where_he_did_not) {
+    const Outcome outcome = observe({target("stopped"), "1000"}, {"--no-children"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    for (const std::string function : {"waits_first", "waits_second", "works"}) {
+        const double truth_us = told(outcome.out, function + "_ns") / 1000;
+        EXPECT_LT(seen.total_us(function), truth_us + 250'000) << function;
+    }
+    EXPECT_GT(seen.roots_us(), 1'500'000) << "but it lives";
+}
+
 TEST_F(WallClock, the_main_thread_lives_as_long_as_the_process) {
     const Outcome outcome = observe({target("threads"), "2", "0.3"});
     const Recording seen{recording()};

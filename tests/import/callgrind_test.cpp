@@ -87,6 +87,15 @@ TEST(Callgrind, divides_what_is_below_a_function_among_its_callers) {
     EXPECT_NE(folded.find("main;b;shared;io::write() 5\n"), std::string::npos) << folded;
 }
 
+TEST(Callgrind, takes_the_categories_of_our_own_export_for_what_they_are) {
+    const Profile profile = imported(
+        "events: Nanoseconds\nfl=[category]\nfn=worker\ncfi=a.c\ncfn=main\ncalls=1 1\n0 30\n"
+        "fl=a.c\nfn=main\n1 30\n");
+    ASSERT_EQ(profile.categories.size(), 1U);
+    EXPECT_EQ(profile.categories[0].name, "worker");
+    EXPECT_EQ(totals(profile), (Totals{{"main", {30, 30}}}));
+}
+
 TEST(Callgrind, is_told_by_content) {
     EXPECT_EQ(*detect_format(kShared), Format::callgrind);
     EXPECT_EQ(*detect_format("events: Ir\nfl=a\nfn=f\n1 2\n"), Format::callgrind);

@@ -52,7 +52,7 @@ protected:
     }
     void look(bool ran) {
         (void)seen.choice.check(cpu_ns_of(seen.tid));
-        watch.look_at(seen, ran, capture::read_ticks());
+        watch.look_at(seen, ran, false, capture::read_ticks());
     }
     [[nodiscard]] std::vector<WaitKind> kinds() {
         reader.drain(sink);
@@ -105,15 +105,15 @@ TEST_F(Waiting, is_told_now_and_then) {
     const std::uint64_t repeat = test.area().header.period_ticks * 100;
     look(false);
     EXPECT_EQ(kinds().size(), 1U) << "not yet";
-    watch.look_at(seen, false, seen.wait.reported_ticks + repeat + 1);
+    watch.look_at(seen, false, false, seen.wait.reported_ticks + repeat + 1);
     EXPECT_EQ(kinds(), (std::vector{WaitKind::stack, WaitKind::goes_on}));
 }
 
 TEST_F(Waiting, ends_when_it_was_last_seen) {
     look(true);
     const std::uint64_t last = capture::read_ticks();
-    watch.look_at(seen, false, last);
-    watch.look_at(seen, true, last + 1);
+    watch.look_at(seen, false, false, last);
+    watch.look_at(seen, true, false, last + 1);
     const std::vector<WaitKind> told = kinds();
     ASSERT_GE(told.size(), 2U);
     EXPECT_EQ(told[1], WaitKind::ended);
@@ -123,7 +123,7 @@ TEST_F(Waiting, ends_when_it_was_last_seen) {
 TEST_F(Waiting, ends_with_the_thread) {
     look(true);
     const std::uint64_t last = capture::read_ticks();
-    watch.look_at(seen, false, last);
+    watch.look_at(seen, false, false, last);
     watch.lose(seen);
     EXPECT_EQ(kinds(), (std::vector{WaitKind::stack, WaitKind::ended}));
     EXPECT_EQ(sink.waits[1].record.ticks, last);
@@ -132,10 +132,24 @@ TEST_F(Waiting, ends_with_the_thread) {
     EXPECT_EQ(kinds().size(), 2U) << "one that did not wait";
 }
 
+// The process was stopped, say, and with it the thread that looks.
+TEST_F(Waiting, is_not_known_while_nobody_looked) {
+    look(true);
+    const std::uint64_t last = capture::read_ticks();
+    watch.look_at(seen, false, true, last);
+    watch.look_at(seen, true, true, last + 1);
+    const std::vector<WaitKind> told = kinds();
+    ASSERT_GE(told.size(), 3U) << "where it still waits it has waited all the time";
+    EXPECT_EQ(told[1], WaitKind::ended);
+    EXPECT_EQ(sink.waits[1].record.ticks, last);
+    EXPECT_EQ(told[2], WaitKind::missed);
+    EXPECT_EQ(sink.waits[2].record.ticks, last + 1);
+}
+
 // What was copied of the stack may be of two moments.
 TEST_F(Waiting, is_not_believed_if_its_clock_moved) {
     (void)seen.choice.check(cpu_ns_of(seen.tid) + 1);
-    watch.look_at(seen, true, capture::read_ticks());
+    watch.look_at(seen, true, false, capture::read_ticks());
     EXPECT_FALSE(seen.wait.waits);
     EXPECT_EQ(kinds(), std::vector{WaitKind::clocks});
 }
@@ -145,7 +159,7 @@ TEST_F(Waiting, keeps_no_more_frames_than_a_stack_may_have) {
     WaitWatch short_watch;
     short_watch.begin(test.area(), folder.get());
     (void)seen.choice.check(cpu_ns_of(seen.tid));
-    short_watch.look_at(seen, true, capture::read_ticks());
+    short_watch.look_at(seen, true, false, capture::read_ticks());
     (void)kinds();
     ASSERT_EQ(sink.waits.size(), 1U);
     EXPECT_EQ(sink.waits[0].frames.size(), 2U);
@@ -157,7 +171,7 @@ TEST_F(Waiting, is_not_told_where_no_slot_is_left) {
     }
     WaitWatch blind;
     blind.begin(test.area(), folder.get());
-    blind.look_at(seen, true, capture::read_ticks());
+    blind.look_at(seen, true, false, capture::read_ticks());
     blind.lose(seen);
     EXPECT_TRUE(kinds().empty());
 }

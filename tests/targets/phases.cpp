@@ -4,8 +4,8 @@
 //
 // FILE: they wait for it to be there, and count from then on. The main thread, a second one that is
 // there from the start, and a forked child go through the first two phases. Then the second thread
-// ends, and a new one and the child, which execs itself for it, go through the third, while the
-// main thread sleeps.
+// ends, and a new one and the child, which execs itself for it and counts its own CPU time, go
+// through the third, while the main thread sleeps.
 #include "work.h"
 
 #include <sys/wait.h>
@@ -32,9 +32,9 @@ TARGET_KEEP void second_phase(std::uint64_t end_ns) {
     targets::consume(state);
 }
 
-TARGET_KEEP void third_phase(std::uint64_t end_ns) {
+TARGET_KEEP void third_phase(clockid_t clock, std::uint64_t end_ns) {
     std::uint64_t state = 3;
-    while (targets::wall_ns() < end_ns) {
+    while (targets::clock_ns(clock) < end_ns) {
         state = targets::work_unit(state);
     }
     targets::consume(state);
@@ -52,14 +52,15 @@ std::uint64_t await(const char* file) {
 
 int main(int argc, char** argv) {
     constexpr std::uint64_t kMs = 1'000'000;
-    const std::uint64_t start = targets::wall_ns();
     if (argc == 2) {
-        third_phase(start + targets::number(argv[1]) * kMs);
+        third_phase(CLOCK_THREAD_CPUTIME_ID,
+                    targets::thread_cpu_ns() + targets::number(argv[1]) * kMs);
         return 0;
     }
     if (argc != 4 && argc != 5) {
         return targets::usage("FIRST_MS SECOND_MS THIRD_MS [FILE]");
     }
+    const std::uint64_t start = targets::wall_ns();
     const auto end_of = [argv](int phase) { return targets::number(argv[phase]) * kMs; };
     // Returns when it began.
     const auto work = [&] {
@@ -78,7 +79,7 @@ int main(int argc, char** argv) {
     std::thread early{work};
     const std::uint64_t begin = work();
     early.join();
-    std::thread late{[&] { third_phase(begin + end_of(3)); }};
+    std::thread late{[&] { third_phase(CLOCK_MONOTONIC, begin + end_of(3)); }};
     late.join();
     int status = 0;
     waitpid(child, &status, 0);

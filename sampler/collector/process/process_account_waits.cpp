@@ -61,10 +61,13 @@ void ProcessAccount::on_wait(const Writer& writer, const DrainedWait& wait) {
         thread->waits_at = stacks_.node_of(thread_of(writer, record.ticks).stack,
                                            {record.ticks, 0, 0, record.stop, 0, wait.frames});
         thread->wait_cpu_ns = record.cpu_ns;
-    } else if (kind == capture::WaitKind::clocks) {
+    } else if (kind == capture::WaitKind::clocks || kind == capture::WaitKind::missed) {
         thread->waits_at.reset();
     }
     book_wait(*thread, Pseudo::waits_for_processor, thread->waits.take_for_processor(), time_ns);
+    if (kind == capture::WaitKind::missed) {
+        book_wait(*thread, Pseudo::wait_not_seen, thread->waits.take_asleep(), time_ns);
+    }
     if (thread->waits_at) {
         record_wait(*thread, *thread->waits_at, thread->waits.take_asleep(), time_ns);
     }
