@@ -24,28 +24,32 @@ constexpr std::uint64_t hash_pair(std::uint64_t first, std::uint64_t second) noe
 }
 
 /// `Traits` has static `hash(const Entry&)` and `equal(const Entry&, const Entry&)`, both over the
-/// part of an entry that identifies it. Holds at most 2^31 entries. Not thread-safe.
+/// part of an entry that identifies it. Holds fewer than 2^31 entries. Not thread-safe.
+///
+/// A slot's bits that its index does not need hold some of the entry's hash, so that a search looks
+/// at hardly any entry but the one that it finds.
 template <class Entry, class Traits>
 class InternTable {
 public:
     /// The index of the entry equal to `entry`, which is added if there is none. Amortised O(1).
     std::uint32_t intern(Entry entry) {
-        if ((entries_.size() + 1) * 2 > slots_.size()) {
+        if (slots_for(entries_.size() + 1) > slots_.size()) {
             constexpr std::size_t kFirstSlots = 64;
             rehash(slots_.empty() ? kFirstSlots : slots_.size() * 2);
         }
-        std::uint32_t& slot = slots_[find_slot(entry)];
+        const std::uint64_t hash = Traits::hash(entry);
+        std::uint32_t& slot = slots_[find_slot(entry, hash)];
         if (slot == kEmpty) {
-            slot = static_cast<std::uint32_t>(entries_.size());
+            slot = tag_of(hash) | static_cast<std::uint32_t>(entries_.size());
             entries_.push_back(std::move(entry));
         }
-        return slot;
+        return slot & index_mask();
     }
 
     /// Makes room for so many entries at once.
     void reserve(std::size_t entries) {
         entries_.reserve(entries);
-        if (const std::size_t slots = std::bit_ceil(entries * 2); slots > slots_.size()) {
+        if (const std::size_t slots = slots_for(entries); slots > slots_.size()) {
             rehash(slots);
         }
     }
@@ -59,24 +63,39 @@ public:
 private:
     static constexpr std::uint32_t kEmpty = 0xffffffff;
 
-    [[nodiscard]] std::size_t find_slot(const Entry& entry) const {
+    /// More than twice as many, so that no index has all its bits set, as kEmpty has.
+    static std::size_t slots_for(std::size_t entries) { return std::bit_ceil(entries * 2 + 2); }
+    [[nodiscard]] std::uint32_t index_mask() const {
+        return static_cast<std::uint32_t>(slots_.size() / 2 - 1);
+    }
+    [[nodiscard]] std::uint32_t tag_of(std::uint64_t hash) const {
+        return static_cast<std::uint32_t>(hash >> 32) & ~index_mask();
+    }
+
+    [[nodiscard]] std::size_t find_slot(const Entry& entry, std::uint64_t hash) const {
         const std::size_t mask = slots_.size() - 1;
-        std::size_t at = static_cast<std::size_t>(Traits::hash(entry)) & mask;
-        while (slots_[at] != kEmpty && !Traits::equal(entries_[slots_[at]], entry)) {
+        std::size_t at = static_cast<std::size_t>(hash) & mask;
+        while (slots_[at] != kEmpty && !is_of(slots_[at], entry, hash)) {
             at = (at + 1) & mask;
         }
         return at;
+    }
+
+    [[nodiscard]] bool is_of(std::uint32_t slot, const Entry& entry, std::uint64_t hash) const {
+        return (slot & ~index_mask()) == tag_of(hash) &&
+               Traits::equal(entries_[slot & index_mask()], entry);
     }
 
     void rehash(std::size_t slots) {
         slots_.assign(slots, kEmpty);
         const std::size_t mask = slots_.size() - 1;
         for (std::uint32_t index = 0; index < entries_.size(); ++index) {
-            std::size_t at = static_cast<std::size_t>(Traits::hash(entries_[index])) & mask;
+            const std::uint64_t hash = Traits::hash(entries_[index]);
+            std::size_t at = static_cast<std::size_t>(hash) & mask;
             while (slots_[at] != kEmpty) {
                 at = (at + 1) & mask;
             }
-            slots_[at] = index;
+            slots_[at] = tag_of(hash) | index;
         }
     }
 

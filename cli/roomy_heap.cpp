@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 
 namespace sample::cli {
 namespace {
@@ -23,9 +25,10 @@ bool is_memory_limited() {
     return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
 }
 
-void make_heap_roomy() {
+std::future<void> make_heap_roomy(std::size_t soon) {
+    std::future<void> made;
     if (is_memory_limited()) {
-        return;
+        return made;
     }
     constexpr int kRoom = 256 << 20;
     constexpr int kStep = 1 << 20;
@@ -42,9 +45,14 @@ void make_heap_roomy() {
     const auto end = reinterpret_cast<std::uintptr_t>(::sbrk(0)) / kLargePage * kLargePage;
     // Unless this is another malloc.
     if (first != nullptr && begin < end && end - begin < 2 * std::size_t{kRoom}) {
-        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+        void* const room = reinterpret_cast<void*>(begin);
+        ::madvise(room, end - begin, MADV_HUGEPAGE);
+        // An older kernel hands them out one by one, as they are touched.
+        made =
+            std::async([=] { ::madvise(room, std::min(soon, end - begin), MADV_POPULATE_WRITE); });
     }
     std::free(first);
+    return made;
 }
 
 }  // namespace sample::cli

@@ -234,6 +234,14 @@ std::uint64_t weight_of(const Recording& recording) {
     return sum;
 }
 
+std::uint64_t booked_in(const Recording& recording) {
+    std::uint64_t sum = 0;
+    for (const callgraph::StackWeight& weight : recording.weights()) {
+        sum += weight.booked;
+    }
+    return sum;
+}
+
 std::string weight_text(const Recording& recording, std::uint64_t weight) {
     const std::string unit = recording.start() ? recording.start()->unit : "";
     return unit.empty() ? short_duration(weight) : grouped(weight) + " " + unit;
@@ -349,6 +357,7 @@ Result<std::string> label_samples(Recording& recording, const ProgramEvents& eve
         labeller.use_frames(*frames);
     }
     const std::uint64_t whole = weight_of(recording);
+    const std::uint64_t booked = booked_in(recording);
     recording.label([&](MetricId metric, ThreadId thread, const TimedWeight& sample) {
         return labeller(metric, thread, sample);
     });
@@ -363,8 +372,12 @@ Result<std::string> label_samples(Recording& recording, const ProgramEvents& eve
                                                     ": leave one of --in-zone, --in-frames, "
                                                     "--between, --from and --to out");
     }
-    return fmt::format("{}: {} of {}, {}", words, weight_text(recording, left),
-                       weight_text(recording, whole), percent_text(left, whole));
+    std::string said = fmt::format("{}: {} of {}, {}", words, weight_text(recording, left),
+                                   weight_text(recording, whole), percent_text(left, whole));
+    if (booked != 0) {
+        said += fmt::format("; {} at no known moment are left out", weight_text(recording, booked));
+    }
+    return said;
 }
 
 }  // namespace sample::analysis

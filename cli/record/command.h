@@ -57,7 +57,7 @@ public:
     /// Errors: the exec failed, with its errno.
     Result<void> start(const std::string& preload, const std::string& session);
     /// It runs: what this process inherited, but for descriptor 2, is the command's alone.
-    void keep_nothing_of_it() const noexcept { inherited_.let_go(); }
+    void let_go() const noexcept { inherited_.let_go(); }
 
     /// It is not to be started: it ends, and is waited for. This process, which may become the
     /// command, has again what it inherited.

@@ -2,6 +2,7 @@
 //
 //   check the command ─▶ fork it, held back ─▶ open the file ─▶ session ─▶ let it exec ─▶ record
 //     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
+#include "callgraph/build_profile.h"
 #include "cli/output.h"
 #include "cli/record/command.h"
 #include "cli/record/inherited.h"
@@ -27,7 +28,9 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -93,10 +96,12 @@ void conclude_session(const collector::SessionOutcome& outcome, const collector:
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    make_heap_roomy();
+    std::optional<callgraph::Recording> copy = meanwhile.copy->take();
+    const std::size_t soon = copy ? callgraph::profile_bytes(*copy) : 0;
+    const std::future<void> room = make_heap_roomy(soon);
     const ModuleSources sources = Parts::finish(meanwhile.parts.get(), recording, recorder);
     tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet,
-                          meanwhile.copy->take()),
+                          std::move(copy)),
          options, recording.path);
     Parts::tell(meanwhile.parts.get());
 }
@@ -112,7 +117,7 @@ void let_go_of_descriptors(const LaunchedCommand& command, const RecordOptions& 
         std::any_of(options.exports.begin(), options.exports.end(),
                     [&](const ExportRequest& each) { return is_one(each.path); });
     if (!writes_to_one) {
-        command.keep_nothing_of_it();
+        command.let_go();
     }
 }
 

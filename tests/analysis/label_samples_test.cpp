@@ -95,7 +95,8 @@ TEST(LabelSamples, keeps_those_inside_a_zone_and_says_how_many) {
     const auto said = game.choose({{}, {"physics"}});
     ASSERT_TRUE(said);
     // 20 to 50, and 120 to 160: an end is outside, a beginning inside.
-    EXPECT_EQ(*said, "in zone 'physics': 70 ns of 207 ns, 33.8 %");
+    EXPECT_EQ(*said,
+              "in zone 'physics': 70 ns of 207 ns, 33.8 %; 7 ns at no known moment are left out");
     EXPECT_EQ(drawing(game.maker.profile()),
               "main 70/0\n"
               "  main 70/0\n"
@@ -116,7 +117,9 @@ TEST(LabelSamples, keeps_what_fulfils_everything) {
     choice.moments.to_ns = 140;
     const auto said = game.choose(choice);
     ASSERT_TRUE(said);
-    EXPECT_EQ(*said, "in zone 'physics', from 100 ns, to 140 ns: 20 ns of 207 ns, 9.7 %");
+    EXPECT_EQ(*said,
+              "in zone 'physics', from 100 ns, to 140 ns: 20 ns of 207 ns, 9.7 %; 7 ns at no known "
+              "moment are left out");
 }
 
 TEST(LabelSamples, puts_zones_above_their_code) {
@@ -178,7 +181,9 @@ TEST(LabelSamples, in_the_slowest_frames) {
     choice.moments.frames = FrameChoice{"", 50.0, {}};
     const auto said = game.choose(choice);
     ASSERT_TRUE(said);
-    EXPECT_EQ(*said, "in 1 of 2 frames (main: the slowest 50 %): 100 ns of 207 ns, 48.3 %");
+    EXPECT_EQ(*said,
+              "in 1 of 2 frames (main: the slowest 50 %): 100 ns of 207 ns, 48.3 %; 7 ns at no "
+              "known moment are left out");
 }
 
 TEST(LabelSamples, says_what_there_is_instead) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ std::optional<Received> receive(int socket) {
     message.msg_iovlen = 1;
     message.msg_control = room.data();
     message.msg_controllen = room.size();
-    const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    // Not libc's: a preloaded library that stands before those knows nothing of these sockets.
+    const ssize_t size = ::syscall(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     for (cmsghdr* head = CMSG_FIRSTHDR(&message); size >= 0 && head != nullptr;
          head = CMSG_NXTHDR(&message, head)) {
         if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
@@ -93,7 +95,8 @@ bool send_with_fds(int socket, const void* bytes, std::size_t size, std::array<i
         head->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
         std::memcpy(CMSG_DATA(head), fds.data(), sizeof(int) * fd_count);
     }
-    return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(size);
+    return ::syscall(SYS_sendmsg, socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           static_cast<ssize_t>(size);
 }
 
 void copy_text(std::span<char> out, const std::string& text) {
