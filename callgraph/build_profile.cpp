@@ -240,9 +240,4 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
     return profile;
 }
 
-std::size_t profile_bytes(const Recording& recording) {
-    constexpr std::size_t kBytesANode = 96;  // of a g++ that compiles: 60 % of its stacks' nodes
-    return kBytesANode * recording.nodes().size();
-}
-
 }  // namespace sample::callgraph

@@ -39,7 +39,4 @@ struct BuildOptions {
 [[nodiscard]] Profile build_profile(const Recording& recording, const Symbols& symbols,
                                     const BuildOptions& options = {});
 
-/// About what that takes, the profile itself included, where most stacks are functions apart.
-[[nodiscard]] std::size_t profile_bytes(const Recording& recording);
-
 }  // namespace sample::callgraph

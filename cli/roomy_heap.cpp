@@ -5,14 +5,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <future>
 
 namespace sample::cli {
 namespace {
+
+constexpr int kLargestOfHeap = 32 << 20;  // of M_MMAP_THRESHOLD no more is allowed
 
 bool is_limited(__rlimit_resource resource) {
     rlimit limit{};
@@ -25,14 +25,17 @@ bool is_memory_limited() {
     return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
 }
 
-std::future<void> make_heap_roomy(std::size_t soon) {
-    std::future<void> made;
+void keep_freed_memory() {
+    ::mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
+    ::mallopt(M_TRIM_THRESHOLD, 2 * kLargestOfHeap);
+}
+
+void make_heap_roomy() {
     if (is_memory_limited()) {
-        return made;
+        return;
     }
     constexpr int kRoom = 256 << 20;
     constexpr int kStep = 1 << 20;
-    constexpr int kLargestOfHeap = 32 << 20;  // of M_MMAP_THRESHOLD no more is allowed
     ::mallopt(M_MMAP_THRESHOLD, kLargestOfHeap);
     ::mallopt(M_TRIM_THRESHOLD, 2 * kRoom);
     ::mallopt(M_ARENA_MAX, 1);
@@ -45,14 +48,9 @@ std::future<void> make_heap_roomy(std::size_t soon) {
     const auto end = reinterpret_cast<std::uintptr_t>(::sbrk(0)) / kLargePage * kLargePage;
     // Unless this is another malloc.
     if (first != nullptr && begin < end && end - begin < 2 * std::size_t{kRoom}) {
-        void* const room = reinterpret_cast<void*>(begin);
-        ::madvise(room, end - begin, MADV_HUGEPAGE);
-        // An older kernel hands them out one by one, as they are touched.
-        made =
-            std::async([=] { ::madvise(room, std::min(soon, end - begin), MADV_POPULATE_WRITE); });
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
     }
     std::free(first);
-    return made;
 }
 
 }  // namespace sample::cli

@@ -321,7 +321,7 @@ def prompt(bench, table):
                 with open("/proc/%d/status" % process.pid, encoding="utf-8") as status:
                     found = re.search(r"VmHWM:\s+(\d+)", status.read())
                 peak = max(peak, int(found.group(1)) if found else 0)
-                time.sleep(0.002)
+                time.sleep(0.01)
             ended = time.time()
             took.append(ended - int(process.stdout.read()) / 1e9)
             peaks.append(peak / 1024)

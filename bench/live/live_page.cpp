@@ -9,6 +9,7 @@
 // the session's loop and the watcher spend on a second of samples; and the memory of this process.
 #include "analysis/live/live_recording.h"
 #include "analysis/live/record_queue.h"
+#include "cli/roomy_heap.h"
 #include "cli/top/top_page.h"
 #include "core/units.h"
 #include "server/live_state.h"
@@ -184,6 +185,7 @@ std::uint64_t argument(int count, char** words, int index, std::uint64_t otherwi
 }  // namespace sample
 
 int main(int argc, char** argv) {
+    sample::cli::keep_freed_memory();  // as `sample top` and --live do
     sample::run(sample::argument(argc, argv, 1, 10),
                 static_cast<std::uint32_t>(sample::argument(argc, argv, 2, 20'000)),
                 static_cast<std::uint32_t>(sample::argument(argc, argv, 3, 1)));

@@ -1,6 +1,7 @@
 #include "cli/record/live_data.h"
 
 #include "cli/output.h"
+#include "cli/roomy_heap.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -42,6 +43,7 @@ Result<std::unique_ptr<LiveData>> LiveData::start(const RecordOptions& options) 
     }
     SAMPLE_TRY(server, server::LiveServer::start(*options.live_port));
     print_error("live at " + server->address());
+    keep_freed_memory();
     std::unique_ptr<LiveData> data{
         new LiveData{options, std::move(server), std::move(queue), std::move(over)}};
     data->thread_ = std::thread{[self = data.get()] { self->run(); }};

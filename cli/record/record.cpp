@@ -2,7 +2,6 @@
 //
 //   check the command ─▶ fork it, held back ─▶ open the file ─▶ session ─▶ let it exec ─▶ record
 //     ─▶ summary and exports ─▶ wait for it ─▶ end as it ended
-#include "callgraph/build_profile.h"
 #include "cli/output.h"
 #include "cli/record/command.h"
 #include "cli/record/inherited.h"
@@ -28,9 +27,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <future>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -96,12 +93,10 @@ void conclude_session(const collector::SessionOutcome& outcome, const collector:
     if (outcome.failure) {
         print_error("the recording is not whole: " + outcome.failure->message());
     }
-    std::optional<callgraph::Recording> copy = meanwhile.copy->take();
-    const std::size_t soon = copy ? callgraph::profile_bytes(*copy) : 0;
-    const std::future<void> room = make_heap_roomy(soon);
+    make_heap_roomy();
     const ModuleSources sources = Parts::finish(meanwhile.parts.get(), recording, recorder);
     tell(finish_recording(options, recording, sources, !outcome.failure, !options.quiet,
-                          std::move(copy)),
+                          meanwhile.copy->take()),
          options, recording.path);
     Parts::tell(meanwhile.parts.get());
 }

@@ -1,6 +1,7 @@
 #include "cli/top/top_watcher.h"
 
 #include "cli/output.h"
+#include "cli/roomy_heap.h"
 #include "cli/views/terminal.h"
 #include "sampler/collector/process/proc_files.h"
 
@@ -67,6 +68,7 @@ Result<std::unique_ptr<TopWatcher>> TopWatcher::start(const TopOptions& options)
     if (!over.is_open()) {
         return unexpected(Error::from_errno("cannot watch the session"));
     }
+    keep_freed_memory();
     std::unique_ptr<TopWatcher> watcher{new TopWatcher{options, std::move(queue), std::move(over)}};
     watcher->thread_ = std::thread{[self = watcher.get()] { self->run(); }};
     return watcher;

@@ -124,6 +124,13 @@ TEST_F(Processes, other_preloaded_libraries_stay_when_ours_goes) {
     EXPECT_NE(outcome.out.find("LD_PRELOAD=libdl.so.2\n"), std::string::npos) << outcome.out;
 }
 
+TEST_F(Processes, are_met_whatever_stands_before_libcs_sockets) {
+    const Outcome outcome =
+        record({target("three_leaves"), "0.05"}, {{}, {{"LD_PRELOAD", SAMPLE_FAKE_SOCKETS}}, {}});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(images_of(Recording{recording()}, "three_leaves").size(), 1U);
+}
+
 TEST_F(Processes, the_next_image_is_recorded_when_children_are_left_out) {
     const Outcome outcome = sample({"--quiet", "--freq", "10k", "--no-children", "-o", recording(),
                                     "--", "env", "-i", target("three_leaves"), "0.05"});
