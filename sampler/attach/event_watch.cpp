@@ -113,27 +113,20 @@ Result<void> EventWatch::watch_switches(pid_t tid, const Cpu& cpu) {
     return {};
 }
 
-std::string EventWatch::watch_wakings() {
+void EventWatch::watch_wakings() {
     const auto waking = source::parse_event("sched:sched_waking:1");
-    if (!waking) {
-        return waking.error().message();
-    }
-    if (!is_in_outermost_pid_namespace()) {
-        return "in a pid namespace the kernel's ids of threads are others than ours";
+    if (!waking || !is_in_outermost_pid_namespace()) {
+        return;
     }
     for (const Cpu& cpu : cpus_) {
         Fd event{
             open_event(waking_attributes_of(wishes_, waking->config), kEveryThread, cpu.number)};
-        const Result<void> shared = event.is_open()
-                                        ? rings_[cpu.ring]->share(event.get())
-                                        : unexpected(Error::from_errno("cannot watch wakings"));
-        if (!shared) {
+        if (!event.is_open() || !rings_[cpu.ring]->share(event.get())) {
             waking_events_.clear();  // of some wakers less would be known than of others
-            return shared.error().message();
+            return;
         }
         waking_events_.push_back(std::move(event));
     }
-    return {};
 }
 
 Result<void> EventWatch::check_rights() const {
@@ -176,7 +169,7 @@ Result<void> EventWatch::begin(pid_t tid) {
     for (;;) {
         Result<void> made = make_rings(tid);
         if (made && wishes_.with_switches) {
-            why_no_wakings_ = watch_wakings();
+            watch_wakings();
         }
         if (made || made.error().errno_value != EPERM || wishes_.ring_bytes <= kLeastRing) {
             return made;
