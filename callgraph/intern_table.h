@@ -24,7 +24,8 @@ constexpr std::uint64_t hash_pair(std::uint64_t first, std::uint64_t second) noe
 }
 
 /// `Traits` has static `hash(const Entry&)` and `equal(const Entry&, const Entry&)`, both over the
-/// part of an entry that identifies it. Holds fewer than 2^31 entries. Not thread-safe.
+/// part of an entry that identifies it; all bits of the hash are used. Holds fewer than 2^31
+/// entries. Not thread-safe.
 ///
 /// A slot's bits that its index does not need hold some of the entry's hash, so that a search looks
 /// at hardly any entry but the one that it finds.

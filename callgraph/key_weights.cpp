@@ -1,72 +1,73 @@
 #include "callgraph/key_weights.h"
 
-#include "callgraph/groups.h"
-
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace sample::callgraph {
 
 namespace {
 
-struct NodeWeight {
+/// A node, and what was spent at and below it. Ids as the recording's, 0 for none and for the root.
+struct TreeNode {
+    std::uint32_t parent = 0;
+    std::uint32_t first_child = 0;
+    std::uint32_t next_sibling = 0;
+    std::uint32_t address = 0;
     std::uint64_t weight = 0;
     std::uint64_t samples = 0;
 };
 
-/// What was spent at and below each node, by id. A parent's id is less than its child's.
-std::vector<NodeWeight> totals(const Recording& recording) {
-    std::vector<NodeWeight> total(recording.nodes().size() + 1);
+/// By id.
+std::vector<TreeNode> tree_of(const Recording& recording) {
+    const std::span<const StackFrame> nodes = recording.nodes();
+    std::vector<TreeNode> tree(nodes.size() + 1);
     for (const StackWeight& weight : recording.weights()) {
-        NodeWeight& node = total[weight.node.value];
+        TreeNode& node = tree[weight.node.value];
         node.weight += weight.sampled + weight.booked;
         node.samples += weight.samples;
     }
-    for (std::size_t id = recording.nodes().size(); id > 0; --id) {
-        NodeWeight& parent = total[recording.nodes()[id - 1].parent.value];
-        parent.weight += total[id].weight;
-        parent.samples += total[id].samples;
+    // A parent's id is less than its child's.
+    for (auto id = static_cast<std::uint32_t>(nodes.size()); id > 0; --id) {
+        TreeNode& node = tree[id];
+        node.address = nodes[id - 1].address;
+        node.parent = nodes[id - 1].parent.value;
+        TreeNode& parent = tree[node.parent];
+        parent.weight += node.weight;
+        parent.samples += node.samples;
+        node.next_sibling = std::exchange(parent.first_child, id);
     }
-    return total;
+    return tree;
 }
 
-/// Calls enter(id) for every node before its descendants and leave(id) after them.
+/// Calls enter(node) for every node before its descendants and leave(node) after them.
 template <class Enter, class Leave>
-void walk(std::span<const StackFrame> nodes, Enter enter, Leave leave) {
-    const Groups children{nodes.size() + 1, nodes.size(),
-                          [nodes](std::size_t i) { return nodes[i].parent.value; }};
-    struct Step {
-        std::uint32_t id;
-        std::span<const std::uint32_t> left;  ///< Children to enter: their ids, less 1.
-    };
-    std::vector<Step> path{{0, children[0]}};
-    while (!path.empty()) {
-        Step& step = path.back();
-        if (!step.left.empty()) {
-            const std::uint32_t child = step.left.front() + 1;
-            step.left = step.left.subspan(1);
-            enter(child);
-            path.push_back({child, children[child]});
-            continue;
+void walk(std::span<const TreeNode> tree, Enter enter, Leave leave) {
+    std::uint32_t at = tree[0].first_child;
+    while (at != 0) {
+        enter(tree[at]);
+        std::uint32_t next = tree[at].first_child;
+        while (next == 0 && at != 0) {
+            leave(tree[at]);
+            next = tree[at].next_sibling;
+            at = tree[at].parent;
         }
-        if (step.id != 0) {
-            leave(step.id);
-        }
-        path.pop_back();
+        at = next;
     }
 }
 
 }  // namespace
 
 void AddressKeys::add(std::uint32_t address, std::uint32_t key, bool is_own) {
-    std::vector<Entry>& entries = of_[address];
     keys_ = std::max(keys_, key + 1);
-    const auto known = std::find_if(entries.begin(), entries.end(),
-                                    [key](const Entry& entry) { return entry.key == key; });
-    if (known == entries.end()) {
-        entries.push_back({key, is_own});
-    } else {
-        known->is_own = known->is_own || is_own;
+    for (std::uint32_t at = first_[address]; at != kNone; at = entries_[at].next) {
+        if (entries_[at].key == key) {
+            entries_[at].is_own = entries_[at].is_own || is_own;
+            return;
+        }
     }
+    entries_.push_back({key, first_[address], is_own});
+    first_[address] = static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
 std::vector<KeyWeight> weights_by_key(const Recording& recording, const AddressKeys& keys) {
@@ -76,29 +77,26 @@ std::vector<KeyWeight> weights_by_key(const Recording& recording, const AddressK
         if (weight.node.is_none()) {
             continue;
         }
-        for (const AddressKeys::Entry& entry : keys.of_[nodes[weight.node.value - 1].address]) {
+        keys.each_of(nodes[weight.node.value - 1].address, [&](const AddressKeys::Entry& entry) {
             if (entry.is_own) {
                 result[entry.key].self += weight.sampled + weight.booked;
                 result[entry.key].self_samples += weight.samples;
             }
-        }
+        });
     }
-    const std::vector<NodeWeight> total = totals(recording);
     std::vector<std::uint32_t> on_path(keys.keys_);
-    const auto enter = [&](std::uint32_t id) {
-        for (const AddressKeys::Entry& entry : keys.of_[nodes[id - 1].address]) {
+    const auto enter = [&](const TreeNode& node) {
+        keys.each_of(node.address, [&](const AddressKeys::Entry& entry) {
             if (on_path[entry.key]++ == 0) {
-                result[entry.key].total += total[id].weight;
-                result[entry.key].samples += total[id].samples;
+                result[entry.key].total += node.weight;
+                result[entry.key].samples += node.samples;
             }
-        }
+        });
     };
-    const auto leave = [&](std::uint32_t id) {
-        for (const AddressKeys::Entry& entry : keys.of_[nodes[id - 1].address]) {
-            --on_path[entry.key];
-        }
+    const auto leave = [&](const TreeNode& node) {
+        keys.each_of(node.address, [&](const AddressKeys::Entry& entry) { --on_path[entry.key]; });
     };
-    walk(nodes, enter, leave);
+    walk(tree_of(recording), enter, leave);
     return result;
 }
 

@@ -25,7 +25,7 @@ class AddressKeys {
 public:
     /// There are `keys` keys at least. No address has one yet.
     explicit AddressKeys(std::size_t addresses, std::uint32_t keys = 0)
-        : of_(addresses), keys_{keys} {}
+        : first_(addresses, kNone), keys_{keys} {}
 
     /// What is spent at or below `address` is part of the key's total, and what is spent at it of
     /// its self, if `is_own`. Adding a key twice is adding it once.
@@ -34,12 +34,23 @@ public:
 private:
     friend std::vector<KeyWeight> weights_by_key(const Recording& recording,
                                                  const AddressKeys& keys);
+    static constexpr std::uint32_t kNone = 0xffffffff;
     struct Entry {
         std::uint32_t key = 0;
+        std::uint32_t next = kNone;  ///< Of the same address.
         bool is_own = false;
     };
 
-    std::vector<std::vector<Entry>> of_;
+    /// Calls `see` for each entry of the address.
+    template <class See>
+    void each_of(std::uint32_t address, See see) const {
+        for (std::uint32_t at = first_[address]; at != kNone; at = entries_[at].next) {
+            see(entries_[at]);
+        }
+    }
+
+    std::vector<std::uint32_t> first_;  ///< By address: its latest entry.
+    std::vector<Entry> entries_;
     std::uint32_t keys_;
 };
 

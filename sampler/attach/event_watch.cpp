@@ -113,20 +113,27 @@ Result<void> EventWatch::watch_switches(pid_t tid, const Cpu& cpu) {
     return {};
 }
 
-void EventWatch::watch_wakings() {
+std::string EventWatch::watch_wakings() {
     const auto waking = source::parse_event("sched:sched_waking:1");
-    if (!waking || !is_in_outermost_pid_namespace()) {
-        return;
+    if (!waking) {
+        return waking.error().message();
+    }
+    if (!is_in_outermost_pid_namespace()) {
+        return "in a pid namespace the kernel's ids of threads are others than ours";
     }
     for (const Cpu& cpu : cpus_) {
         Fd event{
             open_event(waking_attributes_of(wishes_, waking->config), kEveryThread, cpu.number)};
-        if (!event.is_open() || !rings_[cpu.ring]->share(event.get())) {
+        const Result<void> shared = event.is_open()
+                                        ? rings_[cpu.ring]->share(event.get())
+                                        : unexpected(Error::from_errno("cannot watch wakings"));
+        if (!shared) {
             waking_events_.clear();  // of some wakers less would be known than of others
-            return;
+            return shared.error().message();
         }
         waking_events_.push_back(std::move(event));
     }
+    return {};
 }
 
 Result<void> EventWatch::check_rights() const {
@@ -169,7 +176,7 @@ Result<void> EventWatch::begin(pid_t tid) {
     for (;;) {
         Result<void> made = make_rings(tid);
         if (made && wishes_.with_switches) {
-            watch_wakings();
+            why_no_wakings_ = watch_wakings();
         }
         if (made || made.error().errno_value != EPERM || wishes_.ring_bytes <= kLeastRing) {
             return made;

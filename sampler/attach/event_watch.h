@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -71,8 +72,8 @@ public:
     /// Time inside the kernel is not sampled: this user may not.
     [[nodiscard]] bool excludes_kernel() const { return wishes_.exclude_kernel; }
 
-    /// Wakings are told.
-    [[nodiscard]] bool tells_wakings() const { return !waking_events_.empty(); }
+    /// Why it is not told who wakes whom, for people; empty: it is.
+    [[nodiscard]] const std::string& why_no_wakings() const { return why_no_wakings_; }
 
     /// How long rings may be left alone, so that they do not fill up.
     [[nodiscard]] int drain_ms() const;
@@ -96,8 +97,8 @@ private:
     /// One that has ended, or a CPU that is off, is no error.
     Result<void> watch_on(const Cpu& cpu, pid_t tid);
     Result<void> watch_switches(pid_t tid, const Cpu& cpu);
-    /// Does nothing where this user may not.
-    void watch_wakings();
+    /// Returns why it does not; empty: it does.
+    [[nodiscard]] std::string watch_wakings();
     /// Finds out what this user may do, and makes the rings.
     Result<void> begin(pid_t tid);
     Result<void> make_rings(pid_t tid);
@@ -105,9 +106,10 @@ private:
     EventWishes wishes_;
     collector::KernelFrames kernel_;
     std::vector<Cpu> cpus_;
-    std::vector<Fd> events_;                         ///< First those of the rings, one each.
-    std::vector<Fd> switch_events_;                  ///< One beside each, if these are watched.
-    std::vector<Fd> waking_events_;                  ///< One a CPU.
+    std::vector<Fd> events_;         ///< First those of the rings, one each.
+    std::vector<Fd> switch_events_;  ///< One beside each, if these are watched.
+    std::vector<Fd> waking_events_;  ///< One a CPU.
+    std::string why_no_wakings_;
     collector::EventTimes past_;                     ///< Of those that are closed.
     std::vector<std::unique_ptr<EventRing>> rings_;  ///< Go before the events.
     std::unordered_set<pid_t> known_;

@@ -137,9 +137,8 @@ std::string OutsideSession::note() {
             " waits are in no figure, as records of their beginnings or ends may be among those "
             "that were lost");
     }
-    if (options_.off_cpu && !watch_.tells_wakings()) {
-        add("who woke the threads that slept is not recorded: it takes root, a tracefs in "
-            "/sys/kernel/tracing, and no pid namespace");
+    if (options_.off_cpu && !watch_.why_no_wakings().empty()) {
+        add("who woke the threads that slept is not recorded: " + watch_.why_no_wakings());
     }
     if (watch_.excludes_kernel()) {
         add("time inside the kernel is measured, but not sampled, as kernel.perf_event_paranoid "
