@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,11 +142,22 @@ TEST_F(ControlServiceTest, follows_no_link_in_place_of_its_folder) {
     EXPECT_TRUE(std::filesystem::is_empty(folder / "elsewhere"));
 }
 
-TEST_F(ControlServiceTest, a_socket_that_nobody_listens_at_is_removed) {
-    const std::filesystem::path stale = folder / "sample" / "1.sock";
+TEST_F(ControlServiceTest, a_socket_whose_process_is_gone_is_removed) {
+    const pid_t ended = ::fork();
+    ASSERT_GE(ended, 0);
+    if (ended == 0) {
+        ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+    const auto name_of = [this](pid_t pid) {
+        return folder / "sample" / (std::to_string(pid) + ".sock");
+    };
+    const std::filesystem::path stale = name_of(ended);
+    const std::filesystem::path of_a_living = name_of(1);
     {
         const auto gone = open();
         std::filesystem::create_hard_link(gone->path(), stale);
+        std::filesystem::create_hard_link(gone->path(), of_a_living);
     }
     const auto service = open();
     ASSERT_TRUE(std::filesystem::exists(stale));
@@ -154,6 +166,7 @@ TEST_F(ControlServiceTest, a_socket_that_nobody_listens_at_is_removed) {
         return each.collector == ::getpid();
     }));
     EXPECT_FALSE(std::filesystem::exists(stale));
+    EXPECT_TRUE(std::filesystem::exists(of_a_living));
     EXPECT_TRUE(std::filesystem::exists(service->path()));
 }
 

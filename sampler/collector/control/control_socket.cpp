@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +66,11 @@ pid_t pid_of(std::string_view name) {
     name.remove_suffix(kSuffix.size());
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     return parsed.ec == std::errc{} && parsed.ptr == name.data() + name.size() && pid > 0 ? pid : 0;
+}
+
+/// A name whose process lives may belong to another socket by now than to the one that refused.
+bool is_gone(pid_t pid) {
+    return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 Fd connect(const std::string& path) {
@@ -153,7 +159,7 @@ std::vector<SessionAddress> find_sessions(uid_t uid) {
             }
             if (connect(path).is_open()) {
                 sessions.push_back({pid, std::move(path)});
-            } else if (errno == ECONNREFUSED && uid == ::geteuid()) {
+            } else if (errno == ECONNREFUSED && uid == ::geteuid() && is_gone(pid)) {
                 ::unlink(path.c_str());
             }
         }
