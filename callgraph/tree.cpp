@@ -82,8 +82,11 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
 }
 
 void TreeBuilder::add_self(Index node, std::uint64_t weight, std::uint64_t samples) {
-    entries_[node].self += weight;
-    entries_[node].self_samples += samples;
+    if (node >= selves_.size()) {
+        selves_.resize(entries_.size());
+    }
+    selves_[node].weight += weight;
+    selves_[node].samples += samples;
 }
 
 void TreeBuilder::add_further(std::size_t metric, Index node, std::uint64_t weight) {
@@ -123,17 +126,18 @@ std::vector<bool> TreeBuilder::have_further() const {
     return have;
 }
 
-TreeBuilder::Sums TreeBuilder::sum_up() const {
+TreeBuilder::Sums TreeBuilder::sum_up() {
     const auto count = static_cast<Index>(entries_.size());
+    selves_.resize(count);
     std::vector<std::uint64_t> total(count);
     std::vector<std::uint64_t> samples(count);
     for (Index node = count; node-- > 0;) {
-        const Entry& entry = entries_[node];
-        total[node] += entry.self;
-        samples[node] += entry.self_samples;
+        total[node] += selves_[node].weight;
+        samples[node] += selves_[node].samples;
         if (node != kRoot) {
-            total[entry.parent] += total[node];
-            samples[entry.parent] += samples[node];
+            const Index parent = entries_[node].parent;
+            total[parent] += total[node];
+            samples[parent] += samples[node];
         }
     }
     const std::vector<bool> have_weight = have_further();
@@ -173,8 +177,8 @@ std::vector<NodeId> TreeBuilder::finish(Profile& profile) && {
         node.inlining = entry.site.inlining;
         node.total = sums.total[index];
         node.samples = sums.samples[index];
-        node.self = entry.self;
-        node.self_samples = entry.self_samples;
+        node.self = selves_[index].weight;
+        node.self_samples = selves_[index].samples;
         if ((entry.function.value & kCategoryKey) != 0) {
             auto& name = categories_[entry.function.value - kCategoryKey].second;
             profile.categories.push_back({std::move(name), id});

@@ -65,8 +65,10 @@ private:
         FunctionId function;
         CallSite site;
         Index latest_child = kRoot;  ///< That was asked for; kRoot: none was.
-        std::uint64_t self = 0;
-        std::uint64_t self_samples = 0;
+    };
+    struct Self {
+        std::uint64_t weight = 0;
+        std::uint64_t samples = 0;
     };
     struct Traits {
         static std::uint64_t hash(const Entry& entry) {
@@ -80,10 +82,11 @@ private:
     };
     struct Sums;
 
-    [[nodiscard]] Sums sum_up() const;
+    [[nodiscard]] Sums sum_up();
     [[nodiscard]] std::vector<bool> have_further() const;
 
     InternTable<Entry, Traits> entries_;
+    std::vector<Self> selves_;  ///< By index; apart, as a tree that grows asks for entries alone.
     std::vector<std::pair<Index, std::string>> categories_;
     std::vector<Index> moved_to_;  ///< By a NodeId's value of the profile that selves came from.
     std::vector<std::vector<std::uint64_t>> further_;  ///< By metric, then index as far as needed.
