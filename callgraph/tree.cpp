@@ -51,25 +51,20 @@ void drop_unused_functions(Profile& profile) {
 
 }  // namespace
 
-TreeBuilder::TreeBuilder() {
-    entries_.intern(Entry{kRoot, FunctionId{}, {}});
-}
-
 TreeBuilder::Index TreeBuilder::add_category(std::string name) {
     const auto number = static_cast<std::uint32_t>(categories_.size());
-    const Index node = entries_.intern(Entry{kRoot, FunctionId{kCategoryKey + number}, {}});
+    const Index node = child(kRoot, FunctionId{kCategoryKey + number});
     categories_.emplace_back(node, std::move(name));
     return node;
 }
 
 TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const CallSite& site) {
     // Stacks that were taken one after the other mostly go on as the one before, and its nodes are
-    // in the processor's cache, where the hash table's are not.
-    const Entry wanted{parent, function, site};
+    // in the processor's cache.
     const Index latest = entries_[parent].latest_child;
-    const Index node = latest != kRoot && Traits::equal(entries_[latest], wanted)
+    const Index node = latest != kRoot && is_called(latest, function, site)
                            ? latest
-                           : entries_.intern(wanted);
+                           : find_or_add(parent, function, site);
     entries_[parent].latest_child = node;
     CallSite& known = entries_[node].site;
     if (known.call_line != site.call_line) {
@@ -79,6 +74,33 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
         known.inlining = Inlining::some;
     }
     return node;
+}
+
+TreeBuilder::Index TreeBuilder::find_or_add(Index parent, FunctionId function,
+                                            const CallSite& site) {
+    // Most nodes have one or two children: a hash table of all is another place in memory for each.
+    constexpr int kFew = 4;
+    int seen = 0;
+    Index at = entries_[parent].newest_child;
+    for (; at != kRoot && seen < kFew; at = entries_[at].next_sibling, ++seen) {
+        if (is_called(at, function, site)) {
+            return at;
+        }
+    }
+    const auto added = static_cast<Index>(entries_.size());
+    if (seen == kFew) {
+        for (Index few = entries_[parent].newest_child; at == kRoot && few != kRoot;
+             few = entries_[few].next_sibling) {
+            of_many_.intern({parent, entries_[few].function, entries_[few].site.line, few});
+        }
+        const std::uint32_t found = of_many_.intern({parent, function, site.line, added});
+        if (of_many_[found].node != added) {
+            return of_many_[found].node;
+        }
+    }
+    entries_.push_back({parent, function, site, kRoot, kRoot, entries_[parent].newest_child});
+    entries_[parent].newest_child = added;
+    return added;
 }
 
 void TreeBuilder::add_self(Index node, std::uint64_t weight, std::uint64_t samples) {
@@ -120,7 +142,7 @@ std::vector<bool> TreeBuilder::have_further() const {
         }
     }
     for (std::size_t node = have.size(); node-- > 1;) {
-        const Index parent = entries_[static_cast<Index>(node)].parent;
+        const Index parent = entries_[node].parent;
         have[parent] = have[parent] || have[node];
     }
     return have;

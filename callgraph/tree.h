@@ -31,8 +31,6 @@ public:
     using Index = std::uint32_t;
     static constexpr Index kRoot = 0;
 
-    TreeBuilder();
-
     /// Makes room for so many nodes at once.
     void reserve(std::size_t nodes) { entries_.reserve(nodes); }
 
@@ -61,31 +59,45 @@ public:
 
 private:
     struct Entry {
-        Index parent = 0;
+        Index parent = kRoot;
         FunctionId function;
         CallSite site;
         Index latest_child = kRoot;  ///< That was asked for; kRoot: none was.
+        Index newest_child = kRoot;  ///< kRoot: there is none.
+        Index next_sibling = kRoot;  ///< The next older one.
     };
     struct Self {
         std::uint64_t weight = 0;
         std::uint64_t samples = 0;
     };
+    /// A child of a node that has many, and where it is.
+    struct OneOfMany {
+        Index parent = kRoot;
+        FunctionId function;
+        std::uint32_t line = 0;
+        Index node = kRoot;
+    };
     struct Traits {
-        static std::uint64_t hash(const Entry& entry) {
-            return hash_pair((std::uint64_t{entry.parent} << 32) | entry.function.value,
-                             entry.site.line);
+        static std::uint64_t hash(const OneOfMany& child) {
+            return hash_pair((std::uint64_t{child.parent} << 32) | child.function.value,
+                             child.line);
         }
-        static bool equal(const Entry& left, const Entry& right) {
+        static bool equal(const OneOfMany& left, const OneOfMany& right) {
             return left.parent == right.parent && left.function == right.function &&
-                   left.site.line == right.site.line;
+                   left.line == right.line;
         }
     };
     struct Sums;
 
+    [[nodiscard]] bool is_called(Index node, FunctionId function, const CallSite& site) const {
+        return entries_[node].function == function && entries_[node].site.line == site.line;
+    }
+    Index find_or_add(Index parent, FunctionId function, const CallSite& site);
     [[nodiscard]] Sums sum_up();
     [[nodiscard]] std::vector<bool> have_further() const;
 
-    InternTable<Entry, Traits> entries_;
+    std::vector<Entry> entries_{Entry{}};  ///< By index, parents first.
+    InternTable<OneOfMany, Traits> of_many_;
     std::vector<Self> selves_;  ///< By index; apart, as a tree that grows asks for entries alone.
     std::vector<std::pair<Index, std::string>> categories_;
     std::vector<Index> moved_to_;  ///< By a NodeId's value of the profile that selves came from.

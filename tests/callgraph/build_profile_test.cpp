@@ -2,7 +2,11 @@
 
 #include "recording_fixture.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
 
 namespace sample::callgraph {
 namespace {
@@ -21,6 +25,25 @@ TEST(BuildProfile, merges_addresses_of_one_function_and_sums_totals) {
               "  main 62/5\n"
               "    work 50/50\n"
               "    rest 7/7\n");
+}
+
+TEST(BuildProfile, merges_calls_of_a_function_that_calls_many) {
+    constexpr std::uint64_t kCalled = 10;
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    const NodeId main = maker.frame({}, "main");
+    const NodeId main_later = maker.frame({}, "main", {}, 8);
+    for (std::uint64_t i = 0; i < kCalled; ++i) {
+        maker.sample(thread, maker.frame(main, "f" + std::to_string(i)), 1);
+    }
+    for (std::uint64_t i = kCalled; i-- > 0;) {
+        maker.sample(thread, maker.frame(main_later, "f" + std::to_string(i)), 1 + i);
+    }
+    std::string expected = "main 65/0\n  main 65/0\n";
+    for (std::uint64_t i = kCalled; i-- > 0;) {
+        expected += fmt::format("    f{} {}/{}\n", i, 2 + i, 2 + i);
+    }
+    EXPECT_EQ(drawing(maker.profile()), expected);
 }
 
 TEST(BuildProfile, counts_recursion_once_in_a_functions_total) {
