@@ -40,6 +40,10 @@ TEST_P(Signals, who_waits_for_a_signal_gets_no_sample) {
     expect_same_with_our_signal("sigtrap_user", "sigtimedwait");
 }
 
+TEST_P(Signals, one_that_a_wait_opens_ends_it) {
+    expect_same_with_our_signal("signal_user", "opened");
+}
+
 TEST_P(Signals, what_was_set_is_read_back) {
     expect_same_with_our_signal("sigtrap_user", "asked");
     expect_same_with_our_signal("sigtrap_user", "ignored");

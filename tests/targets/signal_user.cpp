@@ -11,6 +11,8 @@
 //   deep        the handler, not on the alternate stack of 8 KiB, needs 64 KiB of stack
 //   vfork       a vfork child sets the default action and ends; the parent's handler is still there
 //   sysv        signal's System V kin: the handler is gone after the first one
+//   opened      blocked, and opened by the mask of a call that waits: the call ends with EINTR and
+//               its handler has run, whether it was pending or is sent as the call begins
 // With int3, which is SIGTRAP:
 //   int3        its handler meets five of them
 //   int3-blocked, int3-ignored: death by SIGTRAP, as such a trap cannot wait
@@ -27,7 +29,11 @@
 #include "work.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -205,6 +211,103 @@ void sysv() {
     std::printf("met %d default %d\n", static_cast<int>(met), now.sa_handler == SIG_DFL);
 }
 
+/// Sends the signal to the thread that made it, whenever that is asked for, until it was answered.
+class Sender {
+public:
+    Sender() : thread_{[this] { run(); }} {}
+    ~Sender() {
+        asked_ = -1;
+        thread_.join();
+    }
+    Sender(const Sender&) = delete;
+    Sender& operator=(const Sender&) = delete;
+    void ask() { ++asked_; }
+    void answer() { answered_ = asked_.load(); }
+
+private:
+    void run() {
+        constexpr std::uint64_t kAgainNs = 100'000'000;
+        int last = 0;
+        for (int now = 0; now >= 0; now = asked_) {
+            if (now == last) {
+                continue;
+            }
+            last = now;
+            do {
+                pthread_kill(receiver_, own_number);
+                const std::uint64_t again_ns = targets::wall_ns() + kAgainNs;
+                while (is_awaited(now) && targets::wall_ns() < again_ns) {
+                }
+            } while (is_awaited(now));
+        }
+    }
+    [[nodiscard]] bool is_awaited(int number) const {
+        return asked_ == number && answered_ != number;
+    }
+
+    pthread_t receiver_ = pthread_self();
+    std::atomic<int> asked_ = 0;
+    std::atomic<int> answered_ = 0;
+    std::thread thread_;
+};
+
+/// How often `wait` ends with EINTR, and the signal's handler has run by then.
+int count_ends(int times, int (*wait)(const sigset_t&), const sigset_t& opened, Sender* sender) {
+    int ends = 0;
+    for (int time = 0; time < times; ++time) {
+        const int before = met;
+        if (sender != nullptr) {
+            sender->ask();
+        } else {
+            while (!is_pending()) {  // standard signals do not queue: a sample's may be there
+                raise(own_number);
+            }
+        }
+        const bool is_cut_short = wait(opened) == -1 && errno == EINTR;
+        ends += is_cut_short && met > before ? 1 : 0;
+        if (sender != nullptr) {
+            sender->answer();
+        }
+    }
+    return ends;
+}
+
+void opened() {
+    constexpr int kTimes = 200;
+    static constexpr timespec kLong{120, 0};
+    struct Way {
+        const char* name;
+        int (*wait)(const sigset_t&);
+    };
+    constexpr Way kWays[] = {
+        {"sigsuspend", [](const sigset_t& mask) { return sigsuspend(&mask); }},
+        {"ppoll", [](const sigset_t& mask) { return ppoll(nullptr, 0, &kLong, &mask); }},
+        {"pselect",
+         [](const sigset_t& mask) { return pselect(0, nullptr, nullptr, nullptr, &kLong, &mask); }},
+        {"epoll_pwait",
+         [](const sigset_t& mask) {
+             epoll_event event{};
+             static const int epoll = epoll_create1(EPOLL_CLOEXEC);
+             return epoll_pwait(epoll, &event, 1, 120'000, &mask);
+         }},
+        {"by number",
+         [](const sigset_t& mask) {
+             return static_cast<int>(syscall(SYS_rt_sigsuspend, &mask, 8));
+         }},
+    };
+    set_handler(own_number, count, 0);
+    change_mask(SIG_BLOCK);
+    sigset_t mask;
+    sigemptyset(&mask);
+    Sender sender;
+    for (const Way& way : kWays) {
+        std::printf("%s pending %d", way.name, count_ends(kTimes, way.wait, mask, nullptr));
+        std::printf(" sent %d", count_ends(kTimes, way.wait, mask, &sender));
+        std::printf(" blocked %d\n", is_blocked());
+    }
+    targets::burn(kWorkNs);
+}
+
 void trap() {
     asm volatile("int3");
 }
@@ -324,6 +427,7 @@ constexpr Mode kModes[] = {
     {"deep", deep},
     {"vfork", vfork_mode},
     {"sysv", sysv},
+    {"opened", opened},
     {"int3", int3},
     {"int3-blocked", int3_blocked},
     {"int3-ignored", int3_ignored},

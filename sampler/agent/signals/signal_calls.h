@@ -76,11 +76,8 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
 /// A signal that `mask` lets through waits for its handler. Async-signal-safe.
 [[nodiscard]] bool is_one_unhandled(const sigset_t& mask) noexcept;
 
-[[nodiscard]] inline bool was_interrupted(int libc_result) noexcept {
+[[nodiscard]] inline bool was_interrupted(long libc_result) noexcept {
     return libc_result == -1 && errno == EINTR;
-}
-[[nodiscard]] inline bool was_interrupted(long kernel_result) noexcept {
-    return kernel_result == -EINTR;
 }
 
 /// Makes `call`, which waits under the mask that it is given: `set` without our signal. Null: under
@@ -90,10 +87,21 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
 template <class Call>
 [[gnu::always_inline]] inline auto wait_under(const sigset_t* set, Call call) {
     const WithoutOwn cleaned{set, WithoutOwn::Use::whole_mask};
-    const TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0)};
-    auto result = call(cleaned.get());
-    while (set != nullptr && was_interrupted(result) && is_one_unhandled(*cleaned.get())) {
+    const bool opens_own = set != nullptr && own_signal() != 0 && !cleaned.held() &&
+                           program_blocks_own_signal() && !is_left_unsampled();
+    decltype(call(set)) result{};
+    {
+        const TemporaryMask temporary{cleaned.get(), __builtin_frame_address(0), opens_own};
+        if (opens_own) {
+            open_for_wait();
+        }
         result = call(cleaned.get());
+        while (set != nullptr && was_interrupted(result) && is_one_unhandled(*cleaned.get())) {
+            result = call(cleaned.get());
+        }
+    }
+    if (opens_own) {
+        close_after_wait(was_interrupted(result));
     }
     return result;
 }

@@ -111,6 +111,7 @@ constinit std::atomic<bool> g_may_have_handlers{false};
 struct MaskNote {
     std::uint64_t mask;
     std::uint64_t sp;  ///< 0: none.
+    bool opens_own;
 };
 constinit thread_local MaskNote t_temporary_mask{};
 
@@ -163,16 +164,23 @@ std::uint64_t fpu_bytes(const void* state) noexcept {
     return words[0] == kMagic ? words[1] : kLegacyBytes;
 }
 
+/// In the frames of a call that waits under a mask of its own.
+bool is_near_wait(const ucontext_t& words) noexcept {
+    constexpr std::uint64_t kMostOfTheCallsFrames = 1024;
+    const auto sp = static_cast<std::uint64_t>(words.uc_mcontext.gregs[REG_RSP]);
+    return capture::has_thread_locals() && t_temporary_mask.sp - sp < kMostOfTheCallsFrames;
+}
+
+/// A system call was: it left its address in rcx. Source: SYSCALL in the processor's manual.
+bool is_call_cut_short(const ucontext_t& words) noexcept {
+    const auto& registers = words.uc_mcontext.gregs;
+    return registers[REG_RAX] == -EINTR && registers[REG_RCX] == registers[REG_RIP];
+}
+
 /// The mask that a handler's own is added to: of a call that waits under a mask of its own, that.
 std::uint64_t mask_at_delivery(const void* context) noexcept {
     const auto& words = *static_cast<const ucontext_t*>(context);
-    const auto& registers = words.uc_mcontext.gregs;
-    const auto sp = static_cast<std::uint64_t>(registers[REG_RSP]);
-    // A system call that was cut short: it left its address in rcx. Source: SYSCALL in the
-    // processor's manual.
-    constexpr std::uint64_t kMostOfTheCallsFrames = 1024;
-    if (registers[REG_RAX] == -EINTR && registers[REG_RCX] == registers[REG_RIP] &&
-        capture::has_thread_locals() && t_temporary_mask.sp - sp < kMostOfTheCallsFrames) {
+    if (is_call_cut_short(words) && is_near_wait(words)) {
         t_temporary_mask.sp = 0;
         return t_temporary_mask.mask;
     }
@@ -362,9 +370,10 @@ sighandler_t program_handler(int signal, sighandler_t shown) noexcept {
     return action.sa_handler;
 }
 
-TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame) noexcept {
+TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame, bool opens_own) noexcept {
     if (set != nullptr) {
         t_temporary_mask.mask = mask_of(*set);
+        t_temporary_mask.opens_own = opens_own;
         std::atomic_signal_fence(std::memory_order_release);
         t_temporary_mask.sp = reinterpret_cast<std::uint64_t>(frame);
     }
@@ -372,6 +381,14 @@ TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame) noexcept {
 
 TemporaryMask::~TemporaryMask() {
     t_temporary_mask.sp = 0;
+}
+
+InOpenWait in_open_wait(const void* context) noexcept {
+    const auto& words = *static_cast<const ucontext_t*>(context);
+    if (!is_near_wait(words) || !t_temporary_mask.opens_own) {
+        return InOpenWait::no;
+    }
+    return is_call_cut_short(words) ? InOpenWait::in_the_call : InOpenWait::beside_the_call;
 }
 
 void run_programs_handler(int signal, void* context, const struct sigaction& action,

@@ -43,13 +43,22 @@ struct Afterwards {
                                        const Afterwards& afterwards) noexcept;
 
 /// While it lives the function whose frame is `frame` makes a call that waits under the mask `set`;
-/// null: under the thread's own. The kernel's frame does not tell that mask.
+/// null: under the thread's own. The kernel's frame does not tell that mask. `opens_own`: under
+/// that mask the program is to see our signal, which its own blocks.
 class TemporaryMask {
 public:
-    TemporaryMask(const sigset_t* set, const void* frame) noexcept;
+    TemporaryMask(const sigset_t* set, const void* frame, bool opens_own) noexcept;
     ~TemporaryMask();
     TemporaryMask(const TemporaryMask&) = delete;
     TemporaryMask& operator=(const TemporaryMask&) = delete;
 };
+
+/// Where a signal has met a call that waits under a mask which opens ours.
+enum class InOpenWait : std::uint8_t {
+    no,
+    beside_the_call,  ///< It has not begun, or is over.
+    in_the_call,      ///< Which the signal has cut short.
+};
+[[nodiscard]] InOpenWait in_open_wait(const void* context) noexcept;
 
 }  // namespace sample::agent

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include <cstring>
+#include <utility>
 
 namespace sample::agent {
 namespace {
@@ -29,6 +30,9 @@ constinit thread_local bool t_in_programs_handler = false;
 
 /// The process id of a vfork child of this thread that has set its own mask; 0: none has.
 constinit thread_local long t_child_with_mask = 0;
+
+/// The kernel keeps our signal, blocked, for a wait whose mask opens it.
+constinit thread_local bool t_kept_for_wait = false;
 
 /// There is no memory for an alternate stack, or the thread ends.
 constinit thread_local bool t_left_unsampled = false;
@@ -64,6 +68,10 @@ void install_handler(int signal) noexcept {
     next_sigaction(signal, &action, nullptr);
 }
 
+void send_to_self(int signal) noexcept {
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal);
+}
+
 void set_simple_disposition(int signal, sighandler_t handler) noexcept {
     struct sigaction action {};
     action.sa_handler = handler;
@@ -85,6 +93,27 @@ void send_pending(int signal) noexcept {
 bool is_forced(int signal, const siginfo_t& info) noexcept {
     constexpr int kTrapPerf = 6;  // newer than glibc 2.36
     return signal == SIGTRAP && info.si_code > 0 && info.si_code != kTrapPerf;
+}
+
+/// The kernel's mask in a frame of its own: what follows the first word there is no mask.
+std::uint64_t& mask_in(void* context) noexcept {
+    return reinterpret_cast<std::uint64_t&>(static_cast<ucontext_t*>(context)->uc_sigmask);
+}
+
+/// Ends the process once our handler has returned: a core shows the program where it was. A filter
+/// that lets a program end itself knows tgkill.
+void die_behind_handler(int signal, void* context) noexcept {
+    mask_in(context) &= ~bit_of(signal);
+    send_to_self(signal);
+    set_simple_disposition(signal,
+                           SIG_DFL);  // from here on a sample of another thread ends it, too
+}
+
+/// Only the kernel can open a signal and begin to wait at once: it gets one more, which ends the
+/// call as a sample's does that is there already. The words are in the view.
+void keep_for_wait(int signal) noexcept {
+    t_kept_for_wait = true;
+    send_to_self(signal);
 }
 
 /// Behind the program's handler of our signal, which may have left it by a jump as well.
@@ -135,7 +164,7 @@ bool is_left_unsampled() noexcept {
 
 void die_by(int signal) noexcept {
     set_simple_disposition(signal, SIG_DFL);
-    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal);
+    send_to_self(signal);
     change_mask(SIG_UNBLOCK, bit_of(signal));
 }
 
@@ -199,20 +228,27 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction action = g_view.action();
     // Else nobody knows: it is as if it were not blocked.
     const bool has_locals = capture::has_thread_locals();
-    const bool is_blocked = has_locals && t_program_blocks;
+    const InOpenWait wait = in_open_wait(context);
+    const bool is_blocked = has_locals && t_program_blocks && wait != InOpenWait::in_the_call;
     if ((is_blocked || action.sa_handler == SIG_IGN) && is_forced(signal, *info)) {
-        die_by(signal);
+        die_behind_handler(signal, context);
+        return;
     }
     if (is_blocked) {
         g_view.pend(*info);
+        if (wait == InOpenWait::beside_the_call) {
+            mask_in(context) |= bit_of(signal);
+            keep_for_wait(signal);
+        }
         return;
     }
+    g_view.take_pending(info);  // standard signals do not queue: the first one stays
     if (action.sa_handler == SIG_IGN) {
         return;
     }
     if (action.sa_handler == SIG_DFL) {
         if (signal != SIGURG) {  // SIGURG is ignored by default
-            die_by(signal);
+            die_behind_handler(signal, context);
         }
         return;
     }
@@ -234,6 +270,23 @@ void deliver_pending() noexcept {
     if (signal != 0 && !t_program_blocks) {
         send_pending(signal);
     }
+}
+
+void open_for_wait() noexcept {
+    t_kept_for_wait = false;
+    if (g_view.is_pending()) {
+        block_own_signal();
+        keep_for_wait(own_signal());
+    }
+}
+
+void close_after_wait(bool is_cut_short) noexcept {
+    t_program_blocks = !is_cut_short;
+    if (std::exchange(t_kept_for_wait, false)) {
+        unblock_own_signal();
+    }
+    deliver_pending();  // a sample has ended the call in its place
+    t_program_blocks = true;
 }
 
 void ignore_own_signal() noexcept {

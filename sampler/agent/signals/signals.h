@@ -11,7 +11,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <utility>
 
 namespace sample::agent {
 
@@ -120,27 +119,28 @@ public:
     /// Standard signals do not queue: the first one stays.
     void pend(const siginfo_t& info) noexcept {
         const source::Locked locked{lock_};
-        if (!std::exchange(pending_, true)) {
+        if (!pending_.exchange(true)) {
             pending_info_ = info;
         }
     }
-    [[nodiscard]] bool is_pending() noexcept {
-        const source::Locked locked{lock_};
-        return pending_;
-    }
+    [[nodiscard]] bool is_pending() const noexcept { return pending_.load(); }
+    /// False: nothing is, and `info` stays as it is.
     bool take_pending(siginfo_t* info) noexcept {
+        if (!pending_.load()) {
+            return false;  // who locks makes two system calls
+        }
         const source::Locked locked{lock_};
-        if (pending_ && info != nullptr) {
+        if (pending_.load() && info != nullptr) {
             *info = pending_info_;
         }
-        return std::exchange(pending_, false);
+        return pending_.exchange(false);
     }
 
 private:
     source::FutexLock& lock_;
     struct sigaction action_ {};
     siginfo_t pending_info_{};
-    bool pending_ = false;
+    std::atomic<bool> pending_{false};
     std::atomic<std::uint64_t> masks_held_{0};
 };
 
@@ -148,5 +148,10 @@ private:
 
 /// The program unblocked our signal: a pending one of its own is delivered now.
 void deliver_pending() noexcept;
+
+/// Before and behind a call that waits under a mask which opens our signal, where the thread's own
+/// blocks it: one of the program's own, pending or sent meanwhile, ends that call.
+void open_for_wait() noexcept;
+void close_after_wait(bool is_cut_short) noexcept;
 
 }  // namespace sample::agent
