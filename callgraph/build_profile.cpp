@@ -54,7 +54,7 @@ public:
 
     /// Returns the node that each index became.
     std::vector<NodeId> finish(Profile& profile) && {
-        merged_ = {};
+        merged_ = std::vector<Merged>{};  // its room is needed now
         profile.functions = functions_.functions();
         if (const FunctionId memory = functions_.memory_or_none(); !memory.is_none()) {
             profile.memory = memory;

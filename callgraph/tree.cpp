@@ -62,7 +62,7 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
     // Stacks that were taken one after the other mostly go on as the one before, and its nodes are
     // in the processor's cache.
     const Index latest = entries_[parent].latest_child;
-    const Index node = latest != kRoot && is_called(latest, function, site)
+    const Index node = latest != kRoot && is_child_for(latest, function, site)
                            ? latest
                            : find_or_add(parent, function, site);
     entries_[parent].latest_child = node;
@@ -83,7 +83,7 @@ TreeBuilder::Index TreeBuilder::find_or_add(Index parent, FunctionId function,
     int seen = 0;
     Index at = entries_[parent].newest_child;
     for (; at != kRoot && seen < kFew; at = entries_[at].next_sibling, ++seen) {
-        if (is_called(at, function, site)) {
+        if (is_child_for(at, function, site)) {
             return at;
         }
     }

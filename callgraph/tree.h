@@ -32,7 +32,10 @@ public:
     static constexpr Index kRoot = 0;
 
     /// Makes room for so many nodes at once.
-    void reserve(std::size_t nodes) { entries_.reserve(nodes); }
+    void reserve(std::size_t nodes) {
+        entries_.reserve(nodes);
+        selves_.reserve(nodes);
+    }
 
     /// A new node under the root.
     Index add_category(std::string name);
@@ -89,7 +92,7 @@ private:
     };
     struct Sums;
 
-    [[nodiscard]] bool is_called(Index node, FunctionId function, const CallSite& site) const {
+    [[nodiscard]] bool is_child_for(Index node, FunctionId function, const CallSite& site) const {
         return entries_[node].function == function && entries_[node].site.line == site.line;
     }
     Index find_or_add(Index parent, FunctionId function, const CallSite& site);

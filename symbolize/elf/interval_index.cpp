@@ -26,7 +26,7 @@ void IntervalIndex::build() {
         segments_.push_back({interval.start, interval.value});
     }
     close_until(std::numeric_limits<std::uint64_t>::max(), open);
-    intervals_ = {};
+    intervals_ = std::vector<Interval>{};  // not `{}`, which keeps the room
 }
 
 /// Ends the open intervals that are over at `limit`; what lies below them shows again.
