@@ -36,7 +36,7 @@ std::string_view Event::name() const noexcept {
 Thread Event::thread() const noexcept {
     Thread thread;
     thread.id = impl_->view.stream();
-    if (const trace::StreamThread* known = impl_->reader.thread(impl_->view.stream())) {
+    if (const trace::StreamThread* known = impl_->reader.facts().thread(impl_->view.stream())) {
         thread.system_id = known->system_id;
         thread.name = known->name;
     }
@@ -55,8 +55,8 @@ std::uint64_t Event::time_ns() const noexcept {
         return 0;
     }
     const auto& cycle = impl_->view.occurrence().cycle;
-    return impl_->reader.clock().nanoseconds(cycle ? *cycle
-                                                   : impl_->view.number<std::uint64_t>(kCycle));
+    return impl_->reader.facts().clock().nanoseconds(
+        cycle ? *cycle : impl_->view.number<std::uint64_t>(kCycle));
 }
 
 std::int32_t Event::serial() const noexcept {

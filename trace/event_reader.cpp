@@ -1,6 +1,6 @@
 #include "trace/event_reader.h"
 
-#include "trace/text.h"
+#include "trace/aux_blocks.h"
 #include "trace/wire.h"
 
 #include <algorithm>
@@ -15,7 +15,6 @@ constexpr std::size_t kMaxDeclared = std::size_t{1} << 16;
 constexpr std::size_t kMaxOpenScopes = std::size_t{1} << 16;
 
 constexpr std::size_t kRecordHeaderBytes = 4;
-constexpr std::size_t kAuxHeaderBytes = 4;
 
 // Well-known events of thread streams: scopes entered (even) and left (odd), without a time, with
 // one of the stream's clock, and with one relative to the thread's base.
@@ -25,15 +24,7 @@ constexpr std::uint8_t kFirstRelativeScopeUid = 8;
 constexpr std::uint8_t kLastScopeUid = 9;
 constexpr std::size_t kTimedScopeBytes = 8;
 
-struct AuxHeader {
-    std::size_t field;
-    std::size_t size;
-};
-
-AuxHeader load_aux_header(const std::byte* at) {
-    const auto pack = wire::load<std::uint32_t>(at);
-    return AuxHeader{(pack >> 8) & 0x1fU, pack >> 13};
-}
+constexpr const char* kDamagedField = "a field of variable size is damaged";
 
 }  // namespace
 
@@ -60,11 +51,6 @@ std::vector<TypeUse> EventReader::types() const {
         uses.push_back(use);
     }
     return uses;
-}
-
-const StreamThread* EventReader::thread(std::uint16_t stream) const {
-    const auto found = threads_.find(stream);
-    return found != threads_.end() ? &found->second : nullptr;
 }
 
 EventReader::Step EventReader::damaged(std::string problem) {
@@ -267,11 +253,6 @@ EventReader::Step EventReader::declare(std::span<const std::byte> payload) {
     if (declared_fields_ > kMaxDeclared) {
         return damaged("too many event types are declared");
     }
-    static const std::map<std::string_view, void (EventReader::*)(const EventView&)> noted_types = {
-        {"$Trace.NewTrace", &EventReader::note_new_trace},
-        {"$Trace.ThreadInfo", &EventReader::note_thread},
-        {"$Trace.ThreadTiming", &EventReader::note_timing},
-    };
     Declared& declared = declared_.emplace_back();
     declared.type = *std::move(type);
     if (const auto handler = handlers_.find(declared.type.name); handler != handlers_.end()) {
@@ -279,8 +260,7 @@ EventReader::Step EventReader::declare(std::span<const std::byte> payload) {
     } else if (others_) {
         declared.handler = &others_;
     }
-    const auto noted = noted_types.find(declared.type.name);
-    declared.note = noted != noted_types.end() ? noted->second : nullptr;
+    declared.has_facts = StreamFacts::are_in(declared.type.name);
     types_[declared.type.uid] = &declared;
     return Step::done;
 }
@@ -300,62 +280,12 @@ EventReader::Step EventReader::important(std::uint16_t uid, std::span<const std:
     aux_.clear();
     if (!declared.type.has_variable_fields()) {
         aux_.push_back(AuxBlock{declared.type.fields.size(), payload.subspan(fixed_bytes)});
-    } else if (take_important_aux(payload, fixed_bytes) != Step::done) {
-        return Step::broken_off;
+    } else if (!read_aux(payload, fixed_bytes, aux_)) {
+        return damaged(kDamagedField);
     }
     ++declared.events;
     declared.bytes += kRecordHeaderBytes + payload.size();
     return dispatch(declared, wire::kImportantStream, payload.first(fixed_bytes), {});
-}
-
-EventReader::Step EventReader::take_important_aux(std::span<const std::byte> payload,
-                                                  std::size_t at) {
-    while (at < payload.size()) {
-        const auto aux_uid = std::to_integer<std::uint16_t>(payload[at]);
-        if (aux_uid == wire::kAuxEndUid) {
-            ++at;  // Some write one behind each field.
-            continue;
-        }
-        if (aux_uid != wire::kAuxUid || payload.size() - at < kAuxHeaderBytes) {
-            return damaged("a field of variable size is damaged");
-        }
-        const AuxHeader header = load_aux_header(payload.data() + at);
-        at += kAuxHeaderBytes;
-        if (payload.size() - at < header.size) {
-            return damaged("a field of variable size is damaged");
-        }
-        aux_.push_back(AuxBlock{header.field, payload.subspan(at, header.size)});
-        at += header.size;
-    }
-    return Step::done;
-}
-
-/// Moves `at`, the begin of an aux block, behind the event's last one.
-EventReader::Step EventReader::find_aux_end(std::span<const std::byte> bytes, std::size_t& at,
-                                            bool collect) {
-    while (at < bytes.size()) {
-        const auto uid = std::to_integer<std::uint8_t>(bytes[at]);
-        if (uid == wire::kAuxEndUid << 1) {
-            ++at;
-            return Step::done;
-        }
-        if (uid != wire::kAuxUid << 1) {
-            return damaged("a field of variable size is damaged");
-        }
-        if (bytes.size() - at < kAuxHeaderBytes) {
-            return Step::needs_more;
-        }
-        const AuxHeader header = load_aux_header(bytes.data() + at);
-        if (bytes.size() - at - kAuxHeaderBytes < header.size) {
-            return Step::needs_more;
-        }
-        if (collect) {
-            aux_.push_back(
-                AuxBlock{header.field, bytes.subspan(at + kAuxHeaderBytes, header.size)});
-        }
-        at += kAuxHeaderBytes + header.size;
-    }
-    return Step::needs_more;
 }
 
 EventReader::Step EventReader::take_thread_event(std::uint16_t tid, Stream& stream,
@@ -386,12 +316,13 @@ EventReader::Step EventReader::take_thread_event(std::uint16_t tid, Stream& stre
         // First where it ends, from where an earlier search gave up; so the time is linear in the
         // event's size, however many packets it comes in.
         end = stream.scanned != 0 ? stream.scanned : fixed_end;
-        if (const Step step = find_aux_end(bytes, end, false); step != Step::done) {
+        if (const AuxEnd found_end = find_aux_end(bytes, end, nullptr);
+            found_end != AuxEnd::found) {
             stream.scanned = end;
-            return step;
+            return found_end == AuxEnd::damaged ? damaged(kDamagedField) : Step::needs_more;
         }
         std::size_t at = fixed_end;
-        find_aux_end(bytes, at, true);
+        (void)find_aux_end(bytes, at, &aux_);
     }
     ++declared.events;
     declared.bytes += end;
@@ -426,7 +357,7 @@ EventReader::Step EventReader::take_scope(std::uint16_t tid, Stream& stream,
     if (has_time) {
         cycle = wire::load<std::uint64_t>(bytes.data()) >> 8;
         if (uid >= kFirstRelativeScopeUid) {
-            *cycle += stream.base_cycle.value_or(clock_.start());
+            *cycle += facts_.base_cycle(tid);
         }
         stream.zero_may_follow = uid < kFirstRelativeScopeUid;
     }
@@ -495,7 +426,7 @@ EventReader::Step EventReader::in_order(Declared& declared, std::uint16_t tid, S
         return dispatch(declared, tid, fixed, occurrence);
     }
     KeptEvent event{&declared, tid, occurrence, 0, {}, {}, {}};
-    if (declared.handler != nullptr || declared.note != nullptr) {
+    if (declared.handler != nullptr || declared.has_facts) {
         event.fixed_bytes = fixed.size();
         event.bytes.assign(fixed.begin(), fixed.end());
         for (const AuxBlock& block : aux_) {
@@ -564,12 +495,12 @@ EventReader::Step EventReader::dispatch(Declared& declared, std::uint16_t tid,
     if (declared.handler == nullptr && !is_leave) {
         ++outcome_.unknown_events;
     }
-    if (declared.handler == nullptr && declared.note == nullptr) {
+    if (declared.handler == nullptr && !declared.has_facts) {
         return Step::done;
     }
     const EventView event{declared.type, tid, fixed, aux_, scratch_, occurrence};
-    if (declared.note != nullptr && !is_leave) {
-        (this->*declared.note)(event);
+    if (declared.has_facts && !is_leave) {
+        facts_.learn(event);
     }
     if (declared.handler != nullptr) {
         if (auto problem = (*declared.handler)(event)) {
@@ -578,28 +509,6 @@ EventReader::Step EventReader::dispatch(Declared& declared, std::uint16_t tid,
         }
     }
     return is_stopped_ ? Step::broken_off : Step::done;
-}
-
-void EventReader::note_new_trace(const EventView& event) {
-    clock_ = CycleClock{event.number<std::uint64_t>("StartCycle"),
-                        event.number<std::uint64_t>("CycleFrequency")};
-}
-
-void EventReader::note_thread(const EventView& event) {
-    const auto id = event.number<std::uint64_t>("ThreadId");
-    if (id >= wire::kFirstThreadStream && id <= wire::kLastThreadStream) {
-        threads_.insert_or_assign(static_cast<std::uint16_t>(id),
-                                  StreamThread{event.number<std::uint32_t>("SystemId"),
-                                               bounded_text(event.text("Name"), kMaxThreadName)});
-    }
-}
-
-/// Writers differ in what the base is relative to: nothing, or the stream's start. What lies before
-/// that start cannot be absolute.
-void EventReader::note_timing(const EventView& event) {
-    const auto base = event.number<std::uint64_t>("BaseTimestamp");
-    const bool is_absolute = base >= clock_.start() && static_cast<std::int64_t>(base) >= 0;
-    streams_[event.stream()].base_cycle = is_absolute ? base : clock_.start() + base;
 }
 
 }  // namespace sample::trace

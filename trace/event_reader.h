@@ -11,11 +11,11 @@
 #pragma once
 
 #include "core/result.h"
-#include "trace/cycle_clock.h"
 #include "trace/event_type.h"
 #include "trace/event_view.h"
 #include "trace/packet_reader.h"
 #include "trace/serial_order.h"
+#include "trace/stream_facts.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,12 +50,6 @@ struct StreamOutcome {
     std::vector<Skipped> skipped;      ///< By name: all of the above, and what is out of place.
 };
 
-/// What a stream says of the thread that a stream of packets belongs to.
-struct StreamThread {
-    std::uint32_t system_id = 0;
-    std::string name;  ///< At most kMaxThreadName bytes.
-};
-
 /// A type that the stream declares, and what came of it.
 struct TypeUse {
     const EventType* type = nullptr;
@@ -70,7 +64,6 @@ struct TypeUse {
 class EventReader {
 public:
     static constexpr std::size_t kMaxHeldBytes = SerialOrder::kMaxBytes;
-    static constexpr std::size_t kMaxThreadName = 1024;
     static constexpr unsigned kSyncsWaited = 3;
 
     /// Called for each event of a type. nullopt: go on; a text: stop, the stream is damaged, the
@@ -100,17 +93,15 @@ public:
     [[nodiscard]] bool is_declared(std::string_view name) const;
     /// By name. Valid until the next bytes.
     [[nodiscard]] std::vector<TypeUse> types() const;
-    /// nullptr: nothing was said of it.
-    [[nodiscard]] const StreamThread* thread(std::uint16_t stream) const;
-    [[nodiscard]] const std::map<std::uint16_t, StreamThread>& threads() const { return threads_; }
-    [[nodiscard]] const CycleClock& clock() const noexcept { return clock_; }
+    /// What the stream has said of itself so far.
+    [[nodiscard]] const StreamFacts& facts() const noexcept { return facts_; }
     [[nodiscard]] const ContainerHeader& header() const noexcept { return header_; }
 
 private:
     struct Declared {
         EventType type;
         const Handler* handler = nullptr;
-        void (EventReader::*note)(const EventView&) = nullptr;  ///< What this class learns of it.
+        bool has_facts = false;  ///< StreamFacts wants its events.
         std::uint64_t events = 0;
         std::uint64_t bytes = 0;
     };
@@ -128,7 +119,6 @@ private:
         std::optional<std::uint64_t> cycle;  ///< Of the scope that begins.
         std::vector<OpenScope> scopes;
         std::uint64_t last_kept = 0;
-        std::optional<std::uint64_t> base_cycle;
     };
     enum class Step : std::uint8_t { done, needs_more, broken_off };
 
@@ -144,8 +134,6 @@ private:
     Step take_thread_event(std::uint16_t tid, Stream& stream, std::span<const std::byte>& bytes);
     Step take_scope(std::uint16_t tid, Stream& stream, std::span<const std::byte>& bytes);
     Step end_scope(std::uint16_t tid, Stream& stream, std::optional<std::uint64_t> cycle);
-    Step find_aux_end(std::span<const std::byte> bytes, std::size_t& at, bool collect);
-    Step take_important_aux(std::span<const std::byte> payload, std::size_t at);
     Step in_order(Declared& declared, std::uint16_t tid, Stream& stream,
                   std::span<const std::byte> fixed, std::optional<std::uint32_t> serial);
     Step dispatch(Declared& declared, std::uint16_t tid, std::span<const std::byte> fixed,
@@ -159,10 +147,6 @@ private:
     Step damaged(std::string problem);
     void skip(std::string_view what, std::uint64_t count = 1);
 
-    void note_new_trace(const EventView& event);
-    void note_thread(const EventView& event);
-    void note_timing(const EventView& event);
-
     ContainerHeader header_;
     bool has_header_ = false;
     bool is_stopped_ = false;
@@ -175,8 +159,7 @@ private:
     std::deque<Declared> declared_;  ///< Kept events refer to them.
     std::unordered_map<std::uint16_t, Declared*> types_;
     std::unordered_map<std::uint16_t, Stream> streams_;
-    std::map<std::uint16_t, StreamThread> threads_;
-    CycleClock clock_;
+    StreamFacts facts_;
     SerialOrder order_;
     unsigned syncs_waited_ = 0;
     std::size_t unfinished_bytes_ = 0;

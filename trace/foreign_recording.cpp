@@ -103,7 +103,7 @@ void ForeignRecording::name_thread(const EventView& info) {
 }
 
 void ForeignRecording::begin(const EventReader& reader) {
-    reader_.set_clock(reader.clock());
+    reader_.set_clock(reader.facts().clock());
     reader_.hand_to(sink_);
     has_begun_ = true;
     session_.source = kNoSource;

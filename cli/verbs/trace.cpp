@@ -78,7 +78,7 @@ std::optional<std::uint64_t> time_of(const EventView& event, const EventReader& 
     if (!cycle && event.style() != EventStyle::leave && event.type().field(kCycle)) {
         cycle = event.number<std::uint64_t>(kCycle);
     }
-    return cycle ? std::optional{reader.clock().nanoseconds(*cycle)} : std::nullopt;
+    return cycle ? std::optional{reader.facts().clock().nanoseconds(*cycle)} : std::nullopt;
 }
 
 std::string_view word_of(EventStyle style) {
@@ -109,7 +109,7 @@ std::string json_line(const EventView& event, const EventReader& reader) {
     Json json;
     json["time_ns"] = or_null(time_of(event, reader));
     json["thread"] = {{"id", event.stream()}};
-    if (const trace::StreamThread* thread = reader.thread(event.stream())) {
+    if (const trace::StreamThread* thread = reader.facts().thread(event.stream())) {
         json["thread"]["system_id"] = thread->system_id;
         json["thread"]["name"] = thread->name;
     }
@@ -135,7 +135,7 @@ std::string text_line(const EventView& event, const EventReader& reader) {
     std::string line = time ? fmt::format("{}.{:09} ", *time / kNanoseconds, *time % kNanoseconds)
                             : std::string{"- "};
     line += std::to_string(event.stream());
-    if (const trace::StreamThread* thread = reader.thread(event.stream())) {
+    if (const trace::StreamThread* thread = reader.facts().thread(event.stream())) {
         line.append(":").append(thread->name);
     }
     line.append(" ").append(event.type().name);
@@ -228,11 +228,11 @@ Json info_json(const EventReader& reader, const Json& session,
     Json json;
     json["transport"] = reader.header().transport;
     json["protocol"] = reader.header().protocol;
-    json["start_cycle"] = reader.clock().start();
-    json["cycles_per_second"] = reader.clock().frequency();
+    json["start_cycle"] = reader.facts().clock().start();
+    json["cycles_per_second"] = reader.facts().clock().frequency();
     json["session"] = session;
     json["threads"] = Json::array();
-    for (const auto& [id, thread] : reader.threads()) {
+    for (const auto& [id, thread] : reader.facts().threads()) {
         json["threads"].push_back(
             {{"id", id}, {"system_id", thread.system_id}, {"name", thread.name}});
     }

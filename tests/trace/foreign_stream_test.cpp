@@ -145,14 +145,14 @@ TEST(ForeignStream, says_which_thread_an_event_is_of) {
     const StreamOutcome outcome = log.read(stream);
     EXPECT_EQ(outcome.problem, "");
     EXPECT_EQ(skipped(outcome, "(lists of threads that do not parse)"), 1U);
-    ASSERT_NE(log.reader().thread(7), nullptr);
-    EXPECT_EQ(log.reader().thread(7)->system_id, 4321U);
-    EXPECT_EQ(log.reader().thread(7)->name, "worker");
-    ASSERT_NE(log.reader().thread(8), nullptr);
-    EXPECT_EQ(log.reader().thread(8)->name, "listed");
-    EXPECT_EQ(log.reader().thread(9), nullptr);
-    EXPECT_EQ(log.reader().clock().nanoseconds(1500), 500'000U);
-    EXPECT_EQ(log.reader().clock().nanoseconds(999), 0U);
+    ASSERT_NE(log.reader().facts().thread(7), nullptr);
+    EXPECT_EQ(log.reader().facts().thread(7)->system_id, 4321U);
+    EXPECT_EQ(log.reader().facts().thread(7)->name, "worker");
+    ASSERT_NE(log.reader().facts().thread(8), nullptr);
+    EXPECT_EQ(log.reader().facts().thread(8)->name, "listed");
+    EXPECT_EQ(log.reader().facts().thread(9), nullptr);
+    EXPECT_EQ(log.reader().facts().clock().nanoseconds(1500), 500'000U);
+    EXPECT_EQ(log.reader().facts().clock().nanoseconds(999), 0U);
 }
 
 TEST(ForeignStream, hands_out_events_of_all_threads_in_the_order_of_their_serials) {
