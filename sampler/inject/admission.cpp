@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace sample::inject {
 namespace {
@@ -46,33 +48,34 @@ bool is_same_place(pid_t pid, const char* file) {
            ours.st_ino == theirs.st_ino;
 }
 
-/// Whether a thread of it handles or blocks the signal that samples come by.
-bool uses_signal(pid_t pid) {
+/// Whether the signal that samples come by is in a mask ("SigBlk:") of a process or thread.
+bool is_in_mask(const std::string& status, std::string_view key) {
     constexpr std::uint64_t kUrgent = std::uint64_t{1} << (SIGURG - 1);
+    const std::string mask{value_of(status, key)};
+    return (std::strtoull(mask.c_str(), nullptr, 16) & kUrgent) != 0;
+}
+
+/// Whether a thread of it blocks that signal, and not only for a moment: libc blocks all signals in
+/// a thread that makes one, or that begins or ends.
+bool blocks_signal(pid_t pid) {
+    constexpr int kLooks = 100;
+    const auto is_open = [](const std::filesystem::path& thread) {
+        return !is_in_mask(read_small_file(thread / "status"), "SigBlk:");
+    };
+    std::vector<std::filesystem::path> blocking;
     std::error_code error;
     for (std::filesystem::directory_iterator at{proc_path(pid, "task"), error};
          !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        const std::string status = read_small_file(at->path() / "status");
-        for (const char* key : {"SigBlk:", "SigCgt:"}) {
-            const std::string mask{value_of(status, key)};
-            if ((std::strtoull(mask.c_str(), nullptr, 16) & kUrgent) != 0) {
-                return true;
-            }
-        }
+        blocking.push_back(at->path());
     }
-    return static_cast<bool>(error);
-}
-
-/// libc blocks all signals in a thread while it is made.
-bool uses_signal_for_long(pid_t pid) {
-    constexpr int kLooks = 20;
     for (int look = 0; look < kLooks; ++look) {
-        if (!uses_signal(pid)) {
-            return false;
+        blocking.erase(std::remove_if(blocking.begin(), blocking.end(), is_open), blocking.end());
+        if (blocking.empty()) {
+            break;
         }
         ::usleep(1000);
     }
-    return true;
+    return !blocking.empty();
 }
 
 /// One that has just begun has it a moment later.
@@ -136,7 +139,7 @@ Result<void> check_process(pid_t pid, const std::string& library) {
     if (const auto libc = await_libc(pid); !libc) {
         return refuse(pid, libc.error().message());
     }
-    if (uses_signal_for_long(pid)) {
+    if (is_in_mask(collector::status_of(pid), "SigCgt:") || blocks_signal(pid)) {
         return refuse(pid,
                       "its program handles or blocks SIGURG, which samples come by: leave "
                       "--inject out, or start it with sample record");

@@ -1,6 +1,7 @@
 #include "sampler/inject/held_thread.h"
 
 #include "core/fd.h"
+#include "sampler/inject/way_back.h"
 
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -136,6 +137,9 @@ Result<HeldThread> HeldThread::seize(pid_t pid, pid_t tid) {
         held.at_first_.orig_rax = ~0ULL;
         return unexpected(ErrorCode::unsupported, "a signal is on its way to it");
     }
+    if (is_not_started_over(held.at_first_) && !held.set(held.to_go_on())) {
+        return unexpected(has_ended());
+    }
     if (number_in(status, "\nSeccomp:") != 0) {
         return unexpected(ErrorCode::unsupported, "a filter may end it for a call of ours");
     }
@@ -167,6 +171,14 @@ bool HeldThread::is_in_restartable_sequence() const {
 user_regs_struct HeldThread::to_start_over() const {
     user_regs_struct registers = at_first_;
     if (interrupted_call()) {
+        start_over(registers);
+    }
+    return registers;
+}
+
+user_regs_struct HeldThread::to_go_on() const {
+    user_regs_struct registers = at_first_;
+    if (is_not_started_over(registers)) {
         start_over(registers);
     }
     return registers;
@@ -229,10 +241,15 @@ bool HeldThread::set(const user_regs_struct& registers) const {
     return request(PTRACE_SETREGS, tid_, 0, &registers) == 0;
 }
 
-Result<long> HeldThread::call(std::uint64_t syscall_instruction, long number,
+Result<long> HeldThread::call(const CallPlaces& libc, long number,
                               const std::array<std::uint64_t, 6>& arguments) {
+    if (way_back_ == 0) {
+        SAMPLE_TRY(frame, leave_way_back(tid_, to_start_over(), mask_, libc.signal_return));
+        way_back_ = frame;
+    }
     user_regs_struct registers = at_first_;
-    registers.rip = syscall_instruction;
+    registers.rip = libc.system_call;
+    registers.rsp = way_back_;
     registers.rax = static_cast<unsigned long long>(number);
     registers.orig_rax = ~0ULL;
     registers.rdi = arguments[0];
@@ -290,13 +307,10 @@ void HeldThread::let_go() {
         request(PTRACE_DETACH, tid_, 0, nullptr);  // it has gone on by itself
         return;
     }
-    registers = at_first_;
-    if (static_cast<long>(registers.orig_rax) >= 0 && is_not_started_over(registers)) {
-        start_over(registers);
-        has_moved_ = true;
-    }
-    if (has_moved_ && set(registers)) {
+    if (has_moved_) {
+        // Its registers last: until they are its own, it gets them back by itself.
         request(PTRACE_SETSIGMASK, tid_, sizeof mask_, &mask_);
+        static_cast<void>(set(to_go_on()));  // or it has ended
     }
     request(PTRACE_DETACH, tid_, 0, nullptr);
     tid_ = 0;

@@ -2,7 +2,8 @@
 //
 // Nothing is sent to it that its process could see: it is seized, not attached to, and stops at
 // system calls are told apart from signals. When this object goes, the thread goes on as if nothing
-// was, with the system call that it was interrupted in; and so it does when our own thread ends.
+// was, with the system call that it was interrupted in; and so it does when our own thread ends, or
+// is killed, at whatever request.
 // Source: ptrace(2); Linux kernel/signal.c, do_jobctl_trap, and arch/x86/kernel/signal.c,
 // arch_do_signal_or_restart.
 //
@@ -20,6 +21,12 @@
 #include <optional>
 
 namespace sample::inject {
+
+/// In the libc of the process.
+struct CallPlaces {
+    std::uint64_t system_call = 0;    ///< An instruction that makes one, and behind it a return.
+    std::uint64_t signal_return = 0;  ///< Where signal handlers return to.
+};
 
 class HeldThread {
 public:
@@ -46,9 +53,8 @@ public:
     /// Whether it is inside one of its sequences that the kernel starts over. Source: rseq(2).
     [[nodiscard]] bool is_in_restartable_sequence() const;
 
-    /// Makes a system call in it, by the instruction at `syscall_instruction`. Returns what the
-    /// kernel does: -errno on failure.
-    Result<long> call(std::uint64_t syscall_instruction, long number,
+    /// Makes a system call in it. Returns what the kernel does: -errno on failure.
+    Result<long> call(const CallPlaces& libc, long number,
                       const std::array<std::uint64_t, 6>& arguments);
     /// Lets it run from `pc` on, with `stack` and `flags`, without signals, until this object goes.
     /// What it runs, and its stack, lie between the two. Errors: not_found (it has ended).
@@ -65,6 +71,8 @@ private:
     Result<void> interrupt(Clock::time_point deadline);
     void go_on(int what, int signal);
     [[nodiscard]] bool set(const user_regs_struct& registers) const;
+    /// What its registers are, for the kernel to go on with its system call.
+    [[nodiscard]] user_regs_struct to_go_on() const;
     void let_go();
 
     pid_t pid_;
@@ -73,6 +81,7 @@ private:
     std::int64_t waited_ns_ = 0;
     user_regs_struct at_first_{};
     bool stands_ = false;
+    std::uint64_t way_back_ = 0;  ///< Where its signal frame is; 0: it needs none yet.
     std::uint64_t ours_from_ = 0;
     std::uint64_t ours_to_ = 0;  ///< 0: it runs nothing of ours.
     std::uint64_t mask_ = 0;

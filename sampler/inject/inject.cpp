@@ -110,7 +110,8 @@ public:
         : pid_{pid},
           libc_{libc},
           memory_{open_memory(pid)},
-          places_{pid, memory_.get(), libc_.syscall_instruction()} {}
+          calls_{libc_.for_calls()},
+          places_{pid, memory_.get(), calls_.system_call} {}
 
     Result<Injected> run(const std::string& library, const std::string& session) {
         RemoteData data;
@@ -122,7 +123,7 @@ public:
         data.errno_place = libc_.function("__errno_location");
         for (const std::uint64_t function :
              {data.create_thread, data.detach_thread, data.open_library, data.error_text,
-              data.unmap, data.errno_place, libc_.syscall_instruction()}) {
+              data.unmap, data.errno_place, calls_.system_call, calls_.signal_return}) {
             if (function == 0) {
                 return refuse("this libc lacks a function that is needed");
             }
@@ -161,8 +162,7 @@ private:
 
     Result<void> make_thread(RemoteData& data) {
         SAMPLE_TRY(held, hold_thread());
-        const std::uint64_t call = libc_.syscall_instruction();
-        SAMPLE_TRY(region, held.call(call, SYS_mmap,
+        SAMPLE_TRY(region, held.call(calls_, SYS_mmap,
                                      {0, kRegionBytes, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS, ~std::uint64_t{0}, 0}));
         if (region < 0) {
@@ -171,7 +171,7 @@ private:
         const auto start = static_cast<std::uint64_t>(region);
         const auto unmap = [&] {
             return static_cast<bool>(
-                held.call(call, SYS_munmap, {start, kRegionBytes, 0, 0, 0, 0}));
+                held.call(calls_, SYS_munmap, {start, kRegionBytes, 0, 0, 0, 0}));
         };
         data.region = start;
         data.region_bytes = kRegionBytes;
@@ -189,7 +189,7 @@ private:
             unmap();
             return refuse("its memory cannot be written to");
         }
-        SAMPLE_TRY(executable, held.call(call, SYS_mprotect,
+        SAMPLE_TRY(executable, held.call(calls_, SYS_mprotect,
                                          {start, kPageBytes, PROT_READ | PROT_EXEC, 0, 0, 0}));
         if (executable != 0) {
             unmap();
@@ -269,6 +269,7 @@ private:
     pid_t pid_;
     LibcPlaces libc_;
     Fd memory_;
+    CallPlaces calls_;
     SafePlaces places_;
     std::uint64_t data_ = 0;
     Injected injected_;

@@ -11,6 +11,17 @@
 #include <string>
 
 namespace sample::inject {
+namespace {
+
+/// An empty one: there is none.
+template <class Predicate>
+collector::Mapping mapping_where(pid_t pid, Predicate is_it) {
+    const auto mappings = collector::mappings_of(pid);
+    const auto found = std::find_if(mappings.begin(), mappings.end(), is_it);
+    return found == mappings.end() ? collector::Mapping{} : *found;
+}
+
+}  // namespace
 
 Result<LibcPlaces> LibcPlaces::of(pid_t pid) {
     void* const handle = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -18,25 +29,21 @@ Result<LibcPlaces> LibcPlaces::of(pid_t pid) {
     if (handle == nullptr || ::dlinfo(handle, RTLD_DI_LINKMAP, &own) != 0) {
         return unexpected(ErrorCode::unsupported, "this sample has no libc of its own");
     }
-    const auto start_of_libc = [](pid_t of, std::uint64_t inside,
-                                  const std::string& path) -> collector::Mapping {
-        for (const collector::Mapping& each : collector::mappings_of(of)) {
-            const bool is_it = path.empty() ? inside >= each.start && inside < each.end
-                                            : each.path == path && each.offset == 0;
-            if (is_it) {
-                return each;
-            }
-        }
-        return {};
-    };
-    const collector::Mapping ours = start_of_libc(::getpid(), own->l_addr, {});
-    const collector::Mapping theirs = start_of_libc(pid, 0, ours.path);
+    const collector::Mapping ours = mapping_where(::getpid(), [&](const auto& each) {
+        return own->l_addr - each.start < each.end - each.start;
+    });
+    const collector::Mapping theirs = mapping_where(
+        pid, [&](const auto& each) { return each.path == ours.path && each.offset == 0; });
+    const collector::Mapping code = mapping_where(
+        ::getpid(), [&](const auto& each) { return each.path == ours.path && each.executable; });
     if (ours.path.empty() || theirs.path.empty()) {
         return unexpected(ErrorCode::unsupported,
                           "it has no libc, or another one than this sample (static, musl, a "
                           "container, a library that was replaced since it started)");
     }
-    return LibcPlaces{handle, theirs.start - ours.start};
+    return LibcPlaces{handle,
+                      {reinterpret_cast<const std::byte*>(code.start), code.end - code.start},
+                      theirs.start - ours.start};
 }
 
 std::uint64_t LibcPlaces::function(const char* name) const {
@@ -44,16 +51,19 @@ std::uint64_t LibcPlaces::function(const char* name) const {
     return ours == 0 ? 0 : ours + distance_;
 }
 
-std::uint64_t LibcPlaces::syscall_instruction() const {
-    constexpr std::ptrdiff_t kMostBytes = 64;
-    constexpr std::byte kCall[] = {std::byte{0x0f}, std::byte{0x05}};
-    const auto* const code = static_cast<const std::byte*>(::dlsym(handle_, "syscall"));
-    const auto* const found =
-        code == nullptr ? nullptr
-                        : std::search(code, code + kMostBytes, std::begin(kCall), std::end(kCall));
-    return found == nullptr || found == code + kMostBytes
-               ? 0
-               : reinterpret_cast<std::uint64_t>(found) + distance_;
+std::uint64_t LibcPlaces::code(std::initializer_list<unsigned char> bytes) const {
+    const auto found = std::search(code_.begin(), code_.end(), bytes.begin(), bytes.end(),
+                                   [](std::byte a, unsigned char b) { return a == std::byte{b}; });
+    return found == code_.end() ? 0 : reinterpret_cast<std::uint64_t>(&*found) + distance_;
+}
+
+CallPlaces LibcPlaces::for_calls() const {
+    return {.system_call =
+                code({0x0f, 0x05, 0xc3}),  // syscall; ret
+                                           // mov $15, %rax; syscall. Source: glibc
+                                           // sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c,
+                                           // by which debuggers know it, too.
+            .signal_return = code({0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05})};
 }
 
 }  // namespace sample::inject

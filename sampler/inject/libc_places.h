@@ -2,10 +2,14 @@
 #pragma once
 
 #include "core/result.h"
+#include "sampler/inject/held_thread.h"
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 
 namespace sample::inject {
 
@@ -16,14 +20,18 @@ public:
 
     /// 0: there is no such function.
     [[nodiscard]] std::uint64_t function(const char* name) const;
-    /// An instruction that makes a system call.
-    [[nodiscard]] std::uint64_t syscall_instruction() const;
+    /// 0: it has no such instructions.
+    [[nodiscard]] CallPlaces for_calls() const;
 
 private:
-    LibcPlaces(void* handle, std::uint64_t distance) : handle_{handle}, distance_{distance} {}
+    LibcPlaces(void* handle, std::span<const std::byte> code, std::uint64_t distance)
+        : handle_{handle}, code_{code}, distance_{distance} {}
 
-    void* handle_;            ///< Ours, which is never given back.
-    std::uint64_t distance_;  ///< From ours to that one.
+    [[nodiscard]] std::uint64_t code(std::initializer_list<unsigned char> bytes) const;
+
+    void* handle_;                     ///< Ours, which is never given back.
+    std::span<const std::byte> code_;  ///< Ours.
+    std::uint64_t distance_;           ///< From ours to that one.
 };
 
 }  // namespace sample::inject

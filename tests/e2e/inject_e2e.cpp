@@ -26,13 +26,11 @@ protected:
         const std::ofstream made{over()};
         EXPECT_EQ(program.wait(), 0) << program.out();
     }
-    void expect_refusal_to_inject(const Words& command, const std::string& says) const {
-        const auto program = start(command);
-        const Outcome outcome = inject(*program);
+    void expect_refusal_to_inject(const Beside& program, const std::string& says) const {
+        const Outcome outcome = inject(program);
         EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
         EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
-        EXPECT_EQ(text_of("/proc/" + program->pid() + "/maps").find("libsample"),
-                  std::string::npos);
+        EXPECT_EQ(text_of("/proc/" + program.pid() + "/maps").find("libsample"), std::string::npos);
     }
 };
 
@@ -116,8 +114,31 @@ TEST_F(Inject, waits_until_no_lock_is_held) {
     }
 }
 
-TEST_F(Inject, a_program_outlives_who_dies_while_bringing_it_in) {
-    for (int round = 0; round < 20; ++round) {
+TEST_F(Inject, a_program_outlives_who_is_killed_at_any_request_of_ptrace) {
+    for (const Words& command : {Words{target("injected"), "sums", over()},
+                                 Words{target("injected"), "waits", "condition", over()},
+                                 Words{target("injected"), "waits", "nanosleep", over()}}) {
+        int requests = 0;
+        for (bool was_killed = true; was_killed; ++requests) {
+            SCOPED_TRACE(command[1] + ", killed behind request " + std::to_string(requests));
+            std::filesystem::remove(over());
+            const auto program = start(command);
+            const Outcome outcome = sample({"attach", "--inject", "--quiet", "--force", "--time",
+                                            "20ms", "-o", recording(), program->pid()},
+                                           {{},
+                                            {{"LD_PRELOAD", SAMPLE_KILLED_AT_REQUEST},
+                                             {"KILLED_AT_REQUEST", std::to_string(requests + 1)}},
+                                            {}});
+            was_killed = outcome.signal == SIGKILL;
+            EXPECT_TRUE(was_killed || outcome.exit_code == 0) << outcome.err;
+            end(*program);
+        }
+        EXPECT_GT(requests, 20);
+    }
+}
+
+TEST_F(Inject, a_program_outlives_who_dies_when_its_thread_is_made) {
+    for (int round = 0; round < 10; ++round) {
         std::filesystem::remove(over());
         const auto program = start({target("injected"), "waits", "condition", over()});
         {
@@ -125,21 +146,25 @@ TEST_F(Inject, a_program_outlives_who_dies_while_bringing_it_in) {
                                    recording(), program->pid()},
                                   file("told")};
             recorder.await_exec(sample_path());
-            std::this_thread::sleep_for(std::chrono::milliseconds{15 + 5 * round});
+            std::this_thread::sleep_for(std::chrono::milliseconds{15 + 10 * round});
         }  // is killed
         end(*program);
     }
 }
 
 TEST_F(Inject, refuses_where_it_would_not_be_safe) {
-    expect_refusal_to_inject({target("three_leaves_static"), "60"}, "statically linked");
-    expect_refusal_to_inject({target("injected"), "handles", over()}, "SIGURG");
+    expect_refusal_to_inject(*start({target("three_leaves_static"), "60"}), "statically linked");
+    const auto handling = start({target("injected"), "handles", over()});
+    while (handling->out().empty()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    expect_refusal_to_inject(*handling, "SIGURG");
     const auto stopped = start({target("three_leaves"), "60"});
     stopped->signal(SIGSTOP);
     while (stopped->state() != 'T') {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    EXPECT_NE(inject(*stopped).err.find("it is stopped"), std::string::npos);
+    expect_refusal_to_inject(*stopped, "it is stopped");
     EXPECT_EQ(attach({"--inject", "--off-cpu", "1"}).exit_code, 2);
     const auto two = attach({"--inject", "1", "2"});
     EXPECT_NE(two.err.find("one process at a time"), std::string::npos) << two.err;

@@ -6,7 +6,7 @@
 //                                  wait may fail, or end early
 //     injected sums FILE           one and the same sum again and again, with as many values in
 //                                  registers as there are: it is always the same
-//     injected handles FILE        has a handler of SIGURG
+//     injected handles FILE        has a handler of SIGURG, and says so
 //     injected churns PLUGIN FILE  threads take, check and give back memory, make threads, load and
 //                                  unload the library
 #include <dlfcn.h>
@@ -246,6 +246,8 @@ int main(int argc, char** argv) {
     }
     if (mode == "handles" && argc == 3) {
         std::signal(SIGURG, [](int) {});
+        std::puts("handles");
+        std::fflush(stdout);
         return waits("nanosleep", argv[2]);
     }
     if (mode == "churns" && argc == 4) {

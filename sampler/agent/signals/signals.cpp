@@ -105,8 +105,8 @@ std::uint64_t& mask_in(void* context) noexcept {
 void die_behind_handler(int signal, void* context) noexcept {
     mask_in(context) &= ~bit_of(signal);
     send_to_self(signal);
-    set_simple_disposition(signal,
-                           SIG_DFL);  // from here on a sample of another thread ends it, too
+    // From here on a sample of another thread ends it, too.
+    set_simple_disposition(signal, SIG_DFL);
 }
 
 /// Only the kernel can open a signal and begin to wait at once: it gets one more, which ends the
