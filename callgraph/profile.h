@@ -208,6 +208,9 @@ struct Stats {
     std::uint64_t booked = 0;                     ///< Time measured by a clock without a stack.
     std::uint64_t samples = 0;
     std::uint64_t recorded_samples = 0;  ///< With those that were not chosen; 0: all were.
+    /// How many of one weight would tell shares as exactly; nullopt: not known, or some were not
+    /// chosen.
+    std::optional<double> effective_samples;
     bool counts_samples = true;  ///< False: a foreign file has weights, but no numbers of samples.
     std::uint64_t lost = 0;
     std::uint64_t truncated_stacks = 0;  ///< Deeper than the limit, and not incomplete.

@@ -190,9 +190,16 @@ void Recording::sample(const trace::Sample& sample) {
     }
     Spent& spent = spent_[sample.metric.value - 1];
     if (StackWeight* weight = weight_of(spent, sample)) {
-        (sample.is_booking ? weight->booked : weight->sampled) += sample.weight;
-        weight->samples += sample.is_booking ? 0 : 1;
-        spent.recorded_samples += sample.is_booking ? 0 : 1;
+        if (sample.is_booking) {
+            weight->booked += sample.weight;
+        } else {
+            const auto value = static_cast<double>(sample.weight);
+            weight->sampled += sample.weight;
+            ++weight->samples;
+            ++spent.recorded_samples;
+            spent.sampled += value;
+            spent.squares += value * value;
+        }
         if (keeps_times_) {
             keep_time(spent, *weight, sample);
         }
@@ -216,6 +223,7 @@ std::optional<std::uint32_t> Recording::add_sum(const StackWeight& sum, MetricId
     weight->booked += sum.booked;
     weight->samples += sum.samples;
     spent.recorded_samples += sum.samples;
+    spent.has_sums = spent.has_sums || sum.samples != 0;
     return static_cast<std::uint32_t>(weight - spent.weights.entries().data());
 }
 
@@ -226,6 +234,16 @@ std::span<const StackWeight> Recording::weights(MetricId metric) const {
 
 std::uint64_t Recording::recorded_samples(MetricId metric) const {
     return is_defined(metric.value, spent_.size()) ? spent_[metric.value - 1].recorded_samples : 0;
+}
+
+std::optional<double> Recording::effective_samples(MetricId metric) const {
+    if (!is_defined(metric.value, spent_.size())) {
+        return std::nullopt;
+    }
+    const Spent& spent = spent_[metric.value - 1];
+    return spent.has_sums || !(spent.squares > 0)
+               ? std::nullopt
+               : std::optional{spent.sampled * spent.sampled / spent.squares};
 }
 
 std::shared_ptr<const SampleSeries> Recording::samples_of(ThreadId thread, MetricId metric) const {

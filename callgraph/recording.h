@@ -170,6 +170,9 @@ public:
         MetricId metric = trace::kSessionMetric) const;
     /// How many were recorded, whatever keep() has left of them.
     [[nodiscard]] std::uint64_t recorded_samples(MetricId metric) const;
+    /// How many samples of one weight would tell shares as exactly as those; nothing: there were
+    /// none, or some came as sums. Source: Kish, Survey Sampling, 11.7, "effective sample size".
+    [[nodiscard]] std::optional<double> effective_samples(MetricId metric) const;
     /// The samples of a thread (or of none), their places indices into weights() of the same
     /// metric; nullptr: it has none, or times were not kept.
     [[nodiscard]] std::shared_ptr<const SampleSeries> samples_of(
@@ -208,6 +211,9 @@ private:
         std::vector<std::uint32_t> latest_weight;
         std::uint64_t sum = 0;
         std::uint64_t recorded_samples = 0;
+        double sampled = 0;  ///< The sum of their weights,
+        double squares = 0;  ///< and of the squares of those.
+        bool has_sums = false;
     };
 
     void add(const trace::SessionStart& start);

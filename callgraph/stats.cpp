@@ -131,6 +131,9 @@ std::vector<std::uint64_t> add_weights(Profile& profile, const Recording& record
         }
     }
     stats.broken_stacks = broken.list();
+    if (stats.samples == stats.recorded_samples) {
+        stats.effective_samples = recording.effective_samples(metric);
+    }
     return of_process;
 }
 

@@ -50,6 +50,7 @@ Json figures(const callgraph::Profile& profile) {
             {measure.key("sampled"), measure.number(stats.sampled)},
             {measure.key("booked"), measure.number(stats.booked)},
             {"samples", or_null(stats.known_samples(stats.samples))},
+            {"effective_samples", rounded(stats.effective_samples, 1)},
             {"lost", stats.lost},
             {"truncated_stacks", stats.truncated_stacks},
             {measure.key("truncated"), measure.number(stats.truncated)},

@@ -71,6 +71,7 @@ TEST_F(Selected, threads_go_by_name_id_and_group) {
               "      memcpy 12/12\n");
     EXPECT_EQ(workers.stats.samples, 3U);
     EXPECT_EQ(workers.stats.recorded_samples, 5U);
+    EXPECT_FALSE(workers.stats.effective_samples) << "of those that were chosen it is not known";
     EXPECT_EQ(workers.stats.booked, 0U);
     EXPECT_EQ(workers.stats.threads, 2U);
     EXPECT_EQ(workers.stats.processes, 1U);

@@ -74,6 +74,7 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     EXPECT_EQ(stats.requested_hz, 10'000U);
     EXPECT_EQ(stats.wall_ns, 2'000'000'000U);
     EXPECT_EQ(stats.samples, 10U);
+    EXPECT_EQ(stats.effective_samples, 10.0);
     EXPECT_EQ(stats.process_cpu_ns, 1'010'000U);
     EXPECT_NEAR(stats.achieved_hz.value_or(0), 9901, 1);
     EXPECT_EQ(stats.handler_ns_mean, 400.0);
@@ -90,6 +91,16 @@ TEST(Stats, of_a_whole_recording_has_every_measured_figure) {
     ASSERT_EQ(profile.threads.size(), 1U);
     EXPECT_EQ(profile.threads[0].total, 1'000'000U);
     EXPECT_EQ(profile.threads[0].process, "app");
+}
+
+TEST(Stats, of_samples_of_unequal_weight_tell_how_many_equal_ones_they_are_worth) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    for (const std::uint64_t weight : {1U, 1U, 1U, 1U, 6U}) {
+        maker.sample(thread, maker.stack({"main"}), weight);
+    }
+    maker.end();
+    EXPECT_EQ(maker.profile().stats.effective_samples, 2.5);
 }
 
 /// Of a process that was sent for 100 samples; empty: none about them.

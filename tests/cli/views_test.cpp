@@ -123,6 +123,7 @@ TEST(StatsJson, has_every_field_of_the_contract) {
                              "unprofiled_cpu_us",
                              "sampled_us",
                              "samples",
+                             "effective_samples",
                              "lost",
                              "truncated_stacks",
                              "incomplete_stacks",

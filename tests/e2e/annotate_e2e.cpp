@@ -77,7 +77,7 @@ TEST_F(AnnotateRecorded, lines_have_their_shares) {
     const double samples = made.at("samples").get<double>();
     ASSERT_GT(samples, 100);
     const Recording seen{recording()};
-    const double tolerance = six_sigma(0.7, even_samples(seen)) + 0.02;
+    const double tolerance = six_sigma(0.7, seen.effective_samples()) + 0.02;
     std::map<int, double> totals = by_line(made, "total_us");
     const double total = made.at("total_us").get<double>();
     EXPECT_NEAR(of_loop(totals, line_of("first loop")) / total, 0.7, tolerance);

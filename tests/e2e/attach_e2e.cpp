@@ -19,7 +19,7 @@ namespace {
 void expect_leaves(const Recording& seen) {
     const double leaves =
         seen.total_us("leaf_fifty") + seen.total_us("leaf_thirty") + seen.total_us("leaf_twenty");
-    const double samples = seen.stat("samples");
+    const double samples = seen.effective_samples();
     expect_share(seen.total_us("leaf_fifty"), leaves, 0.5, samples);
     expect_share(seen.total_us("leaf_thirty"), leaves, 0.3, samples);
     expect_share(seen.total_us("leaf_twenty"), leaves, 0.2, samples);
@@ -127,7 +127,7 @@ TEST_F(Attach, names_code_of_a_library_that_comes_later) {
     const Recording seen{recording()};
     expect_share(seen.total_us("plugin_work"),
                  seen.total_us("plugin_work") + seen.total_us("host_work"), 0.5,
-                 seen.stat("samples"));
+                 seen.effective_samples());
     expect_complete(seen);
 }
 

@@ -16,7 +16,7 @@ TEST_F(Figures, three_leaves_have_their_shares) {
     const Outcome outcome = record({target("three_leaves"), "1"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen{recording()};
-    const double samples = seen.stat("samples");
+    const double samples = seen.effective_samples();
     expect_share(seen.self_us("leaf_fifty"), seen.roots_us(), 0.5, samples);
     expect_share(seen.self_us("leaf_thirty"), seen.roots_us(), 0.3, samples);
     expect_share(seen.self_us("leaf_twenty"), seen.roots_us(), 0.2, samples);
@@ -66,7 +66,7 @@ TEST_F(Figures, plug_ins_are_marked_and_have_their_share) {
     ASSERT_EQ(record({target("plugin_host"), target("plugin.so"), "0.5"}).exit_code, 0);
     const Recording seen{recording()};
     const double both = seen.total_us("plugin_work") + seen.total_us("host_work");
-    expect_share(seen.total_us("plugin_work"), both, 0.5, seen.stat("samples"));
+    expect_share(seen.total_us("plugin_work"), both, 0.5, seen.effective_samples());
     EXPECT_EQ(seen.flags("plugin_work") & 2U, 2U);
     EXPECT_EQ(seen.flags("host_work") & 2U, 0U);
 }

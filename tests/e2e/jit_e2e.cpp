@@ -39,7 +39,7 @@ nlohmann::json function_named(const Recording& seen, const std::string& name) {
 
 void expect_map_shares(const Recording& seen) {
     const double all = seen.total_us("calls_compiled");
-    const double samples = seen.stat("samples");
+    const double samples = seen.effective_samples();
     expect_share(seen.self_us("compiled three parts"), all, 0.75, samples);
     expect_share(seen.self_us("compiled_one_part"), all, 0.25, samples);
     EXPECT_EQ(seen.total_us("thrown_away"), 0);
@@ -133,7 +133,7 @@ TEST_F(Jit, a_dump_tells_functions_at_one_address_apart) {
     const double all = seen.total_us("dumped_short") + seen.total_us("dumped_long");
     EXPECT_GT(all, 0.95 * (seen.total_us("calls_short") + seen.total_us("calls_long") +
                            seen.total_us("calls_either")));
-    expect_share(seen.total_us("dumped_long"), all, 0.75, seen.stat("samples"));
+    expect_share(seen.total_us("dumped_long"), all, 0.75, seen.effective_samples());
     EXPECT_GT(called_us(seen, "calls_either", "dumped_"), 0.4 * all);
     // A sample or two may be taken on the way from one to the other.
     const double few = 0.002 * all;

@@ -127,11 +127,6 @@ void expect_share(double part, double whole, double share, double samples) {
     EXPECT_NEAR(part / whole, share, six_sigma(share, samples) + 0.01);
 }
 
-double even_samples(const Recording& seen) {
-    const std::string source = seen.text_stat("source");
-    return seen.stat("samples") / (source == "thread" || source == "timer" ? 4 : 1);
-}
-
 Session::Session() {
     std::string name = std::filesystem::temp_directory_path() / "sample-e2e-XXXXXX";
     folder_ = mkdtemp(name.data());

@@ -38,6 +38,12 @@ public:
         return stats_.contains(name) && !stats_.at(name).is_null();
     }
     [[nodiscard]] bool flag(const char* name) const { return stats_.value(name, false); }
+    [[nodiscard]] double effective_samples() const { return stat("effective_samples"); }
+    /// The part of its samples whose signal came late, as on a busy machine: each may stand where
+    /// the thread was in the kernel next.
+    [[nodiscard]] double late_share() const {
+        return has_stat("late_samples") ? stat("late_samples") / stat("samples") : 0;
+    }
     /// Empty if it is null or not there.
     [[nodiscard]] std::string text_stat(const char* name) const;
     /// Microseconds of the functions whose name contains `name`, recursion counted once.
@@ -64,16 +70,12 @@ private:
     nlohmann::json exported_;
 };
 
-/// Six standard deviations of a share `p` that was estimated from `samples` samples.
+/// Six standard deviations of a share `p` that was estimated from `samples` samples of one weight:
+/// of a recording its effective_samples(), as on a busy machine a few may stand for much.
 [[nodiscard]] double six_sigma(double p, double samples);
 
 /// `part` of `whole` is `share`, but for chance and one point of startup and rounding.
 void expect_share(double part, double whole, double share, double samples);
-
-/// How many samples of one weight tell as much as those of `seen`. What thread and timer take
-/// stands for the time since the last one, on a busy machine up to a slice of the scheduler's: a
-/// few heavy ones among many light ones. Each counts as a quarter.
-[[nodiscard]] double even_samples(const Recording& seen);
 
 class Session : public testing::Test {
 protected:

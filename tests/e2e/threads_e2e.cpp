@@ -200,7 +200,7 @@ TEST_P(Threads, stacks_of_contexts_and_coroutines_are_whole) {
         EXPECT_LE(seen.stat("guessed_stacks"), 0.01 * seen.stat("samples"));
         const double first_us = seen.total_us("first_job");
         const double share = first_us / (first_us + seen.total_us("second_job"));
-        EXPECT_NEAR(share, 0.5, six_sigma(0.5, seen.stat("samples")) + 0.02);
+        EXPECT_NEAR(share, 0.5, six_sigma(0.5, seen.effective_samples()) + 0.02);
         for (const Edge& edge : edges_of(seen.exported())) {
             if (edge.callee.starts_with("first_job") || edge.callee.starts_with("second_job")) {
                 EXPECT_NE(edge.caller.find("coroutine_body"), std::string::npos) << edge.caller;

@@ -147,11 +147,11 @@ protected:
         }
         for (const auto& [leaf, share] : shares) {
             EXPECT_NEAR(seen.self_us(leaf) / leaves_us, share,
-                        six_sigma(share, even_samples(seen)) + 0.01)
+                        six_sigma(share, seen.effective_samples()) + 0.01)
                 << leaf;
         }
         EXPECT_NEAR(1000 * (leaves_us + seen.unseen_us()) / told(outcome.out, "work_cpu_ns"), 1,
-                    0.05);
+                    0.05 + seen.late_share());
         EXPECT_GT(leaves_us, 0);
     }
 
@@ -236,14 +236,16 @@ TEST_P(KernelUser, finds_his_kernel_time_where_it_can_be_seen) {
         seen.stats()["notes"].dump().find("a thread inside it took over") != std::string::npos;
     const bool takes_over = !GetParam().kernel_seen && seen.text_stat("source") == "sigtrap";
     EXPECT_EQ(says, takes_over);
+    // Whoever interrupts it may be late, on a busy machine: then it is in its next call.
+    const double reading_or_next = reading + seen.total_us("__vdso_clock_gettime");
     if (takes_over) {
         EXPECT_LT(unseen, 0.1 * seen.roots_us());
-        // Whoever interrupts it may be late, on a busy machine: then it is in its next call.
-        EXPECT_GT(reading + seen.total_us("__vdso_clock_gettime"), 0.85 * 1'000'000);
+        EXPECT_GT(reading_or_next, 0.85 * 1'000'000);
         EXPECT_GT(reading, 0.1 * 1'000'000);  // where nobody takes over, it is less
     } else if (GetParam().kernel_seen) {
         EXPECT_EQ(unseen, 0);
-        EXPECT_GT(reading, 0.5 * 1'000'000);
+        EXPECT_GT(reading_or_next, 0.85 * 1'000'000);
+        EXPECT_GT(reading, 0.1 * 1'000'000);
     } else {
         EXPECT_GT(unseen, 0.9 * 1'000'000);
         EXPECT_LT(reading, 0.1 * 1'000'000);
