@@ -3,7 +3,6 @@
 
 #include "core/varint.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,9 +13,9 @@
 namespace sample::trace {
 
 inline void append_varint(std::vector<std::byte>& out, std::uint64_t value) {
-    std::array<std::byte, kMaxVarintBytes> bytes;
-    const std::size_t size = write_varint(bytes.data(), value);
-    out.insert(out.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    const std::size_t size = out.size();
+    out.resize(size + kMaxVarintBytes);
+    out.resize(size + write_varint(&out[size], value));
 }
 
 inline void append_piece(std::vector<std::byte>& out, std::string_view text) {
