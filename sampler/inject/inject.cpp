@@ -43,8 +43,7 @@ constexpr std::size_t kMostThreadsALook = 16;
 constexpr auto kMostToBegin = 25s;
 
 Unexpected refuse(const std::string& why) {
-    return unexpected(ErrorCode::unsupported,
-                      "the agent could not be brought into the process: " + why);
+    return unexpected(ErrorCode::unsupported, why);
 }
 
 /// The memory of a process. Not open: it may not be looked at.
@@ -288,7 +287,9 @@ Result<Injected> inject_agent(pid_t pid, const std::string& library, const std::
         ::prctl(PR_SET_TIMERSLACK, 1);
         result = Injection{pid, libc}.run(library, session);
     }}.join();
-    return result;
+    return result ? std::move(result)
+                  : refuse("the agent could not be brought into the process: " +
+                           result.error().message());
 }
 
 }  // namespace sample::inject

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -127,7 +128,11 @@ Result<std::uint64_t> leave_way_back(pid_t tid, const user_regs_struct& register
     const iovec from{bytes.data(), bytes.size()};
     const iovec to{reinterpret_cast<void*>(frame_at), bytes.size()};
     // Unlike /proc/PID/mem this does not write where the process may not.
-    if (::process_vm_writev(tid, &from, 1, &to, 1, 0) != static_cast<ssize_t>(bytes.size())) {
+    const ssize_t written = ::process_vm_writev(tid, &from, 1, &to, 1, 0);
+    if (written < 0 && errno != EFAULT) {
+        return unexpected(ErrorCode::unsupported, "its stack cannot be written to");
+    }
+    if (written != static_cast<ssize_t>(bytes.size())) {
         return unexpected(ErrorCode::unsupported, "its stack has no room");
     }
     return frame_at;

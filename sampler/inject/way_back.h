@@ -20,7 +20,7 @@ namespace sample::inject {
 /// Writes the frame into the stack of `tid`, which this thread traces and has stopped: it restores
 /// `registers`, what vector registers it has now, and `signal_mask`. Returns where the frame is,
 /// for the stack pointer; `signal_return` is where libc's handlers return to.
-/// Errors: unsupported (its stack has no room).
+/// Errors: unsupported (its stack has no room, or cannot be written to).
 Result<std::uint64_t> leave_way_back(pid_t tid, const user_regs_struct& registers,
                                      std::uint64_t signal_mask, std::uint64_t signal_return);
 

@@ -6,9 +6,9 @@
 // about so many milliseconds a turn (half as many to half as many more, at random). By the wall
 // clock `busy_ns=` and `idle_ns=` are what each took, without the time in which the thread could
 // have run and had no processor, which is `delayed_ns=`: next to nothing on an idle machine.
-// `cpu_ns=` is what it used of the CPU. A sleep is one clock_nanosleep to an absolute time. The
-// main thread only waits. Source: Linux, Documentation/scheduler/sched-stats.rst,
-// /proc/PID/schedstat.
+// `cpu_ns=` is what it used of the CPU, `life_ns=` how long it took from being made to being
+// joined. A sleep is one clock_nanosleep to an absolute time. The main thread only waits. Source:
+// Linux, Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat.
 #include "work.h"
 
 #include <fcntl.h>
@@ -124,7 +124,9 @@ int main(int argc, char** argv) {
     const Plan plan{targets::seconds_to_ns(argv[1]) / 1000, targets::seconds_to_ns(argv[2]) / 1000,
                     targets::seconds_to_ns(argv[3])};
     Stats stats;
+    const std::uint64_t begin_ns = targets::wall_ns();
     std::thread{live, plan, std::ref(stats)}.join();
+    targets::tell("life_ns", targets::wall_ns() - begin_ns);
     targets::tell("busy_ns", stats.busy_ns);
     targets::tell("idle_ns", stats.idle_ns);
     targets::tell("delayed_ns", stats.delayed_ns);
