@@ -56,7 +56,7 @@ bool is_in_mask(const std::string& status, std::string_view key) {
 }
 
 /// Whether a thread of it blocks that signal, and not only for a moment: libc blocks all signals in
-/// a thread that makes one, or that begins or ends.
+/// a thread that makes one, or that begins or ends. Threads that cannot be listed count as such.
 bool blocks_signal(pid_t pid) {
     constexpr int kLooks = 100;
     const auto is_open = [](const std::filesystem::path& thread) {
@@ -75,7 +75,7 @@ bool blocks_signal(pid_t pid) {
         }
         ::usleep(1000);
     }
-    return !blocking.empty();
+    return error || !blocking.empty();
 }
 
 /// One that has just begun has it a moment later.
@@ -91,7 +91,8 @@ Result<LibcPlaces> await_libc(pid_t pid) {
 
 bool has_agent(pid_t pid) {
     for (const collector::Mapping& each : collector::mappings_of(pid)) {
-        if (file_name(each.path).starts_with("libsample")) {
+        const std::string_view name = file_name(each.path);
+        if (name.starts_with("libsample.so") || name.starts_with("libsample-memory.so")) {
             return true;
         }
     }

@@ -104,6 +104,7 @@ HeldThread::HeldThread(HeldThread&& other) noexcept
       waited_ns_{other.waited_ns_},
       at_first_{other.at_first_},
       stands_{other.stands_},
+      way_back_{other.way_back_},
       ours_from_{other.ours_from_},
       ours_to_{other.ours_to_},
       mask_{other.mask_},

@@ -158,6 +158,17 @@ TEST_F(Inject, a_program_outlives_who_dies_when_its_thread_is_made) {
     }
 }
 
+TEST_F(Inject, takes_no_library_with_a_like_name_for_its_own) {
+    std::filesystem::copy_file(target("plugin.so"), file("libsamplerate.so.0"));
+    Beside program{{"env", "LD_PRELOAD=" + file("libsamplerate.so.0").string(), target("injected"),
+                    "sums", over()},
+                   file("out")};
+    program.await_exec(target("injected"));
+    const Outcome outcome = inject(program);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    end(program);
+}
+
 TEST_F(Inject, refuses_where_it_would_not_be_safe) {
     expect_refusal_to_inject(*start({target("three_leaves_static"), "60"}), "statically linked");
     const auto handling = start({target("injected"), "handles", over()});
