@@ -27,6 +27,10 @@ run_perl() {
 run_perl "$sample" --freq 1k -o started.utrace --
 run_perl env LD_PRELOAD="$agent" SAMPLE_FREQ=1k SAMPLE_OUTPUT=preloaded.utrace
 for recording in started preloaded; do
+    # A disk that is slow does not hold the program's end up for long.
+    until "$sample" report --view stats --json "$recording.utrace" | grep -q '"whole": *true'; do
+        sleep 0.1
+    done
     "$sample" report --view functions "$recording.utrace" >listed
     if ! grep -q Perl_runops_standard listed; then
         echo "$recording.utrace does not have perl's main loop:" >&2

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -41,9 +42,10 @@ int waits_for(Patience patience, int most) {
     }
 }
 
-/// What a child does before it sleeps is work.
-void await_sleep(pid_t pid) {
-    for (std::string stat; stat.find(") S ") == std::string::npos;) {
+/// What a child does before is work.
+void await_state(pid_t pid, char state) {
+    const std::string wanted = std::string{") "} + state + ' ';
+    for (std::string stat; stat.find(wanted) == std::string::npos;) {
         std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
         std::getline(file, stat);
     }
@@ -66,7 +68,7 @@ TEST(Patience, ends_with_a_collector_that_is_stopped) {
 
 TEST(Patience, ends_with_a_collector_that_does_nothing) {
     const Child asleep{sleep_for_ever};
-    await_sleep(asleep.pid());
+    await_state(asleep.pid(), 'S');
     EXPECT_LE(waits_for(Patience{asleep.pid(), kLongNs}, kManyWaits), 25);
 }
 
@@ -101,6 +103,21 @@ TEST(Patience, lasts_while_the_collector_is_kept_from_a_processor) {
     const Child first{confined(SCHED_OTHER)};
     const Child second{confined(SCHED_OTHER)};
     EXPECT_EQ(waits_for(Patience{starved.pid(), kLongNs}, kManyWaits), kManyWaits);
+}
+
+TEST(Patience, lasts_while_the_kernel_keeps_the_collector_but_not_for_ever) {
+    const Child kept{[] {
+        // Until its child is gone, a process that has called vfork waits as one does for a disk.
+        // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+        if (::vfork() == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            sleep_for_ever();
+        }
+    }};
+    await_state(kept.pid(), 'D');
+    EXPECT_EQ(waits_for(Patience{kept.pid(), kLongNs}, kManyWaits), kManyWaits);
+    constexpr int kAll = Patience::kMostInKernelNs / Patience::kSliceNs;
+    EXPECT_LE(waits_for(Patience{kept.pid(), kLongNs}, 2 * kAll), kAll + 25);
 }
 
 TEST(Patience, is_short_where_the_collector_is_not_known) {

@@ -30,20 +30,22 @@ int open_tasks_of(int pid) noexcept {
     return source::open_folder(path.c_str());
 }
 
-/// Whether a thread of the process would go on at once, had it a processor. One that is stopped has
-/// none, and one that waits for a disk or for us either.
-bool wants_a_processor(int pid) noexcept {
-    bool wants = false;
+/// What the busiest of the process's threads does: 'R' would go on at once, had it a processor; 'D'
+/// waits inside the kernel, for a disk mostly. One that is stopped does neither, and one that waits
+/// for us either.
+char busiest_state(int pid) noexcept {
+    char busiest = '\0';
     source::with_own_descriptors([&]() noexcept {
         const int folder = pid > 0 ? open_tasks_of(pid) : -1;
         if (folder >= 0) {
             source::for_each_number(folder, [&](int tid) {
-                wants = source::state_letter(folder, tid) == 'R';
-                return !wants;
+                const char state = source::state_letter(folder, tid);
+                busiest = state == 'R' || state == 'D' ? state : busiest;
+                return busiest != 'R';
             });
         }
     });
-    return wants;
+    return busiest;
 }
 
 }  // namespace
@@ -81,9 +83,13 @@ bool Patience::goes_on() noexcept {
     }
     last_ns_ = now;
     // What a wait took longer than it should, this thread had no processor either.
-    waited_ns_ += passed < 2 * kSliceNs ? passed : 2 * kSliceNs;
+    const std::uint64_t counted = passed < 2 * kSliceNs ? passed : 2 * kSliceNs;
+    waited_ns_ += counted;
     const std::uint64_t cpu = collector_cpu_ns();
-    if (cpu != last_cpu_ns_ || wants_a_processor(collector_)) {
+    const char state = busiest_state(collector_);
+    const bool is_in_kernel = state == 'D' && in_kernel_ns_ < kMostInKernelNs;
+    in_kernel_ns_ += is_in_kernel ? counted : 0;
+    if (cpu != last_cpu_ns_ || state == 'R' || is_in_kernel) {
         last_cpu_ns_ = cpu;
         quiet_since_ns_ = waited_ns_;
     }

@@ -3,8 +3,10 @@
 //
 // The collector may be stopped, or wait for a disk that does not answer: the program must not. On a
 // busy machine it only has no processor for a while: then one of its threads is ready to run, or
-// its CPU clock has moved. The kernel tells both to anybody, and no process of the session can
-// forge them. The 60 ms are counted in short waits, which a busy machine makes longer, too.
+// its CPU clock has moved. And the kernel may keep it for a while (a disk, a grace period of RCU),
+// which counts as doing something for two seconds in all. The kernel tells all this to anybody, and
+// no process of the session can forge it. The 60 ms are counted in short waits, which a busy
+// machine makes longer, too.
 //
 // Who has waited in vain leaves word for the others: in the session's page, and in the environment
 // for those who cannot see that.
@@ -21,6 +23,8 @@ public:
     /// What one wait should last.
     static constexpr long kSliceNs = 5'000'000;
     static constexpr std::uint64_t kQuietNs = 60'000'000;
+    /// So long at most the collector's waits inside the kernel count as doing something.
+    static constexpr std::uint64_t kMostInKernelNs = 2'000'000'000;
 
     /// `collector` 0: not known; then all that passes counts as quiet. `most_ns`: in all, whatever
     /// the collector does.
@@ -41,6 +45,7 @@ private:
     std::uint64_t quiet_ns_;
     std::uint64_t waited_ns_ = 0;
     std::uint64_t quiet_since_ns_ = 0;  ///< Of what was waited.
+    std::uint64_t in_kernel_ns_ = 0;    ///< Of what was waited.
     std::uint64_t last_ns_ = 0;
     std::uint64_t last_cpu_ns_ = 0;
 };
