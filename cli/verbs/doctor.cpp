@@ -4,6 +4,7 @@
 #include "analysis/symbolize_recording.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
+#include "core/option_values.h"
 #include "sampler/collector/sampling_price.h"
 #include "sampler/source/capabilities.h"
 
@@ -34,7 +35,7 @@ Result<int> run(const DoctorOptions& options) {
     const control::Source source = source::choose_source(capabilities).source;
     if (capabilities.process.tracer_pid == 0) {  // else each signal would stop us
         const std::atomic<bool> is_over{false};
-        if (const auto signal = source::measure_signal_cost(source, is_over)) {
+        if (const auto signal = source::measure_signal_cost(source, kDefaultFrequencyHz, is_over)) {
             capabilities.sample_cost = collector::cost_of_sample(*signal, source);
         }
     }

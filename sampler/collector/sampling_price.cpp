@@ -1,6 +1,7 @@
 #include "sampler/collector/sampling_price.h"
 
 #include "core/fd.h"
+#include "core/option_values.h"
 #include "core/units.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/collector/session_options.h"
@@ -86,12 +87,14 @@ void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
 }
 
 void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
+    std::uint32_t signals_hz = frequency_hz;
     for (const int pause_ms : kPausesMs) {
         if (!has_time() || !wait(std::chrono::milliseconds{pause_ms}) || is_traced()) {
             return;
         }
-        const auto signal = source::measure_signal_cost(source, is_over_);
+        const auto signal = source::measure_signal_cost(source, signals_hz, is_over_);
         if (!signal) {
+            signals_hz = kDefaultFrequencyHz;  // one may take longer than its period
             continue;
         }
         const source::SignalCost cost = cost_of_sample(*signal, source);
@@ -101,7 +104,7 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
         if (is_dear && !other_ && has_time() &&
             (source == Source::sigtrap || source == Source::perf)) {
             lock.unlock();
-            const auto other = source::measure_signal_cost(Source::thread, is_over_);
+            const auto other = source::measure_signal_cost(Source::thread, signals_hz, is_over_);
             lock.lock();
             other_ = other;
         }

@@ -2,6 +2,7 @@
 
 #include "core/fd.h"
 #include "core/kernel_clock.h"
+#include "core/units.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/source/perf_event.h"
 #include "sampler/source/posix_timer.h"
@@ -26,7 +27,7 @@ namespace {
 
 using control::Source;
 
-constexpr std::uint64_t kPeriodNs = 250'000;
+constexpr std::uint64_t kLongestPeriodNs = 250'000;
 constexpr std::uint64_t kMostCpuNs = 5'000'000;
 /// Of that, for the turns from one look at the clock to the next: where it moved on further, a
 /// hypervisor had the processor.
@@ -105,8 +106,10 @@ int this_thread() {
 /// A thread that interrupts another one, as the sampling thread does.
 class Sender {
 public:
-    explicit Sender(int tid)
-        : tid_{tid}, is_running_{::pthread_create(&thread_, nullptr, run, this) == 0} {}
+    Sender(int tid, std::uint64_t period_ns)
+        : tid_{tid},
+          period_{0, static_cast<long>(period_ns)},
+          is_running_{::pthread_create(&thread_, nullptr, run, this) == 0} {}
     ~Sender() {
         if (is_running_) {
             is_over_.store(true, std::memory_order_relaxed);
@@ -124,15 +127,15 @@ private:
         ::prctl(PR_SET_TIMERSLACK, 1);
         const sched_param none{};  // on a busy machine, too: not in batches, as the collector does
         static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none));
-        const timespec period{0, static_cast<long>(kPeriodNs)};
         for (int i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed); ++i) {
-            ::nanosleep(&period, nullptr);
+            ::nanosleep(&self.period_, nullptr);
             capture::raw_syscall(SYS_tgkill, ::getpid(), self.tid_, SIGURG);
         }
         return nullptr;
     }
 
     int tid_;
+    timespec period_;
     std::atomic<bool> is_over_{false};
     pthread_t thread_{};
     bool is_running_;  // the last: the thread uses the others
@@ -223,9 +226,9 @@ private:
     std::size_t count_ = 0;
 };
 
-std::span<std::uint64_t> gaps_by_event(Source source, Gaps& gaps) {
+std::span<std::uint64_t> gaps_by_event(Source source, std::uint64_t period_ns, Gaps& gaps) {
     PerfRequest request;
-    request.period = kPeriodNs;
+    request.period = period_ns;
     request.sigtrap = source == Source::sigtrap;
     request.exclude_kernel = source == Source::perf;
     request.inherits = false;
@@ -244,30 +247,30 @@ std::span<std::uint64_t> gaps_by_event(Source source, Gaps& gaps) {
     return seen;
 }
 
-std::span<std::uint64_t> gaps_by_timer(Gaps& gaps) {
+std::span<std::uint64_t> gaps_by_timer(std::uint64_t period_ns, Gaps& gaps) {
     const TimerId timer = create_thread_timer(this_thread(), SIGURG, 0);
     if (timer < 0) {
         return {};
     }
     g_timer.store(timer, std::memory_order_relaxed);
-    start_timer(timer, kPeriodNs, kPeriodNs);
+    start_timer(timer, period_ns, period_ns);
     const std::span<std::uint64_t> seen = gaps.watch();
     g_timer.store(-1, std::memory_order_relaxed);
     delete_timer(timer);
     return seen;
 }
 
-std::span<std::uint64_t> gaps_by(Source source, Gaps& gaps) {
+std::span<std::uint64_t> gaps_by(Source source, std::uint64_t period_ns, Gaps& gaps) {
     switch (source) {
         case Source::sigtrap:
         case Source::perf:
-            return gaps_by_event(source, gaps);
+            return gaps_by_event(source, period_ns, gaps);
         case Source::thread: {
-            const Sender sender{this_thread()};
+            const Sender sender{this_thread(), period_ns};
             return sender.is_running() ? gaps.watch() : std::span<std::uint64_t>{};
         }
         case Source::timer:
-            return gaps_by_timer(gaps);
+            return gaps_by_timer(period_ns, gaps);
         case Source::none:
             break;
     }
@@ -290,11 +293,13 @@ std::optional<SignalCost> signal_cost_of(std::span<std::uint64_t> gaps) {
                       gaps[std::min(middle + aside, gaps.size() - 1)]};
 }
 
-std::optional<SignalCost> measure_signal_cost(Source source, const std::atomic<bool>& is_over) {
+std::optional<SignalCost> measure_signal_cost(Source source, std::uint32_t frequency_hz,
+                                              const std::atomic<bool>& is_over) {
     g_signals.store(0, std::memory_order_relaxed);
     const OwnSignal signal{source == Source::sigtrap ? SIGTRAP : SIGURG};
     Gaps gaps{is_over};
-    return signal_cost_of(gaps_by(source, gaps));
+    const std::uint64_t period_ns = std::min(kNsPerSecond / frequency_hz, kLongestPeriodNs);
+    return signal_cost_of(gaps_by(source, period_ns, gaps));
 }
 
 }  // namespace sample::source

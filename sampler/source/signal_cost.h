@@ -19,13 +19,15 @@ struct SignalCost {
 };
 
 /// Interrupts the calling thread sixteen times as `source` does, with a handler that does
-/// nothing, and times the gaps in what the thread does. Meanwhile the process's handler of the
-/// source's signal is ours, and the thread does not block that; one that another process sends
-/// comes when it is over. Some 2 ms; at most 5 ms of CPU
-/// time, or twenty signals where one takes longer than that allows, and 200 ms where others have
-/// the processors; soon over once `is_over` is set. Nothing: the source does not work here, or too
-/// few signals came. One call at a time. Not async-signal-safe.
+/// nothing, and times the gaps in what the thread does. Signals come `frequency_hz` times a second,
+/// which is not 0, and 4,000 times at least: in virtual machines one of many costs less. Meanwhile
+/// the process's handler of the source's signal is ours, and the thread does not block that; one
+/// that another process sends comes when it is over. Some 2 to 5 ms; at most 5 ms of CPU time, or
+/// twenty signals where one takes longer than that allows, and 200 ms where others have the
+/// processors; soon over once `is_over` is set. Nothing: the source does not work here, or too few
+/// signals came singly. One call at a time. Not async-signal-safe.
 [[nodiscard]] std::optional<SignalCost> measure_signal_cost(control::Source source,
+                                                            std::uint32_t frequency_hz,
                                                             const std::atomic<bool>& is_over);
 
 /// Of gaps that were seen, in any order and unit; nothing of less than eight.

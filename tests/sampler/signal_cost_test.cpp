@@ -34,7 +34,7 @@ TEST(SignalCost, is_measured_and_the_signal_is_as_it_was) {
     struct sigaction after {};
     ::sigaction(SIGURG, nullptr, &before);
     const std::atomic<bool> is_over{false};
-    const auto cost = measure_signal_cost(control::Source::timer, is_over);
+    const auto cost = measure_signal_cost(control::Source::timer, 1'000, is_over);
     ::sigaction(SIGURG, nullptr, &after);
     EXPECT_EQ(before.sa_handler, after.sa_handler);
     if (cost) {  // a busy machine may give no time for it
@@ -55,7 +55,7 @@ TEST(SignalCost, takes_no_signal_that_somebody_sends) {
         std::atomic<bool> is_over{false};
         std::thread measurement{[&] {
             while (!is_over) {
-                static_cast<void>(measure_signal_cost(control::Source::sigtrap, is_over));
+                static_cast<void>(measure_signal_cost(control::Source::sigtrap, 10'000, is_over));
             }
         }};
         struct sigaction now {};
