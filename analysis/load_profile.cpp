@@ -207,7 +207,7 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     return profile;
 }
 
-callgraph::Whole whole_of(const callgraph::Function& function) {
+callgraph::Whole whole_function_of(const callgraph::Function& function) {
     if (callgraph::is_named_by_a_runtime(function)) {
         return {};
     }
@@ -216,7 +216,7 @@ callgraph::Whole whole_of(const callgraph::Function& function) {
 
 callgraph::Profile name_functions(callgraph::Profile profile, const ProfileChoice& choice) {
     if (choice.fold_parts) {
-        profile = callgraph::fold_parts(std::move(profile), whole_of);
+        profile = callgraph::fold_parts(std::move(profile), whole_function_of);
     }
     const symbolize::NameForm names = choice.names.value_or(symbolize::NameForm::full);
     if (names != symbolize::NameForm::full) {

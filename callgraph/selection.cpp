@@ -25,7 +25,7 @@ struct Things {
 };
 
 /// What is chosen from: a list for each metric.
-struct Weights {
+struct Candidates {
     std::vector<std::span<const StackWeight>> lists;
     std::string_view kind;  ///< Of the things that they belong to, for errors.
 
@@ -51,7 +51,8 @@ std::uint32_t leaf_module_of(const Recording& recording, NodeId node) {
     return recording.module_of(place) == nullptr ? 0 : place.module.value;
 }
 
-Things threads_of(const Recording& recording, const Weights& weights, const Selection& selection) {
+Things threads_of(const Recording& recording, const Candidates& weights,
+                  const Selection& selection) {
     Things things{"--thread", "thread", selection.threads,
                   [](const StackWeight& weight) { return weight.thread.value; }};
     things.names.push_back({trace::kUnknownCode});
@@ -121,7 +122,7 @@ std::string known_names(const Things& things, const std::vector<std::uint64_t>& 
 }
 
 /// Which of the things are wanted: all, if no name was given.
-Result<std::vector<bool>> wanted_of(const Weights& all, const Things& things) {
+Result<std::vector<bool>> wanted_of(const Candidates& all, const Things& things) {
     std::vector<bool> is_wanted(things.names.size(), things.wanted.empty());
     if (things.wanted.empty()) {
         return is_wanted;
@@ -155,7 +156,7 @@ Result<Recording> select(Recording recording, const Selection& selection) {
     if (selection.is_everything()) {
         return recording;
     }
-    Weights all{{}, " with samples"};
+    Candidates all{{}, " with samples"};
     for (const trace::Metric& metric : recording.metrics()) {
         all.lists.push_back(recording.weights(metric.id));
     }
@@ -185,7 +186,7 @@ Result<std::vector<bool>> select_threads(const Recording& recording, const Selec
     for (const trace::Thread& thread : recording.threads()) {
         one_of_each.push_back({thread.id, {}, 1});
     }
-    const Weights all{{one_of_each}, ""};
+    const Candidates all{{one_of_each}, ""};
     const Things processes = processes_of(recording, selection);
     SAMPLE_TRY(chosen, wanted_of(all, threads_of(recording, all, selection)));
     SAMPLE_TRY(process, wanted_of(all, processes));

@@ -38,6 +38,7 @@ endfunction()
 # compiles one source, and each has to include what it uses. Not for the agent and the handler, whose objects are proved.
 function(sample_unity_library target)
     sample_unity(${target} ${SAMPLE_UNITY_LIBRARIES})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 32)
 endfunction()
 
 # Code inside the profiled program: no C++ runtime, TLS without a call. Each variable has a section of its own, so that

@@ -28,7 +28,7 @@ struct CallFrame {
     double column = -1;  ///< The same.
 };
 
-struct Node {
+struct CpuNode {
     std::uint64_t id = 0;
     std::optional<std::uint64_t> parent_id;
     std::uint64_t hits = 0;
@@ -38,8 +38,8 @@ struct Node {
     ProfileMaker::Place place = 0;
 };
 
-struct File {
-    std::vector<Node> nodes;
+struct CpuProfile {
+    std::vector<CpuNode> nodes;
     std::vector<std::uint64_t> samples;  ///< Ids.
     std::vector<double> deltas_us;
     double start_us = 0;
@@ -48,7 +48,7 @@ struct File {
     std::unordered_map<std::uint64_t, std::size_t> index_of_id;
 };
 
-bool read_call_frame(JsonReader& reader, std::string_view key, JsonValue value, Node& node) {
+bool read_call_frame(JsonReader& reader, std::string_view key, JsonValue value, CpuNode& node) {
     constexpr std::array kFields{
         JsonField<CallFrame>{"functionName", &CallFrame::name, true},
         JsonField<CallFrame>{"url", &CallFrame::url},
@@ -65,49 +65,51 @@ bool read_ids(JsonReader& reader, std::string_view key, JsonValue value,
                         [&](JsonValue each) { return reader.read(key, each, ids.emplace_back()); });
 }
 
-bool read_children(JsonReader& reader, std::string_view key, JsonValue value, Node& node) {
+bool read_children(JsonReader& reader, std::string_view key, JsonValue value, CpuNode& node) {
     return read_ids(reader, key, value, node.children);
 }
 
-bool read_parent(JsonReader& reader, std::string_view key, JsonValue value, Node& node) {
+bool read_parent(JsonReader& reader, std::string_view key, JsonValue value, CpuNode& node) {
     return reader.read(key, value, node.parent_id.emplace());
 }
 
-bool read_nodes(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+bool read_cpu_nodes(JsonReader& reader, std::string_view key, JsonValue value, CpuProfile& file) {
     constexpr std::array kFields{
-        JsonField<Node>{"id", &Node::id, true},
-        JsonField<Node>{"callFrame", read_call_frame, true},
-        JsonField<Node>{"hitCount", &Node::hits},
-        JsonField<Node>{"children", read_children},
-        JsonField<Node>{"parent", read_parent},
+        JsonField<CpuNode>{"id", &CpuNode::id, true},
+        JsonField<CpuNode>{"callFrame", read_call_frame, true},
+        JsonField<CpuNode>{"hitCount", &CpuNode::hits},
+        JsonField<CpuNode>{"children", read_children},
+        JsonField<CpuNode>{"parent", read_parent},
     };
     file.has_nodes = true;
     return reader.objects(key, value, "nodes[", [&](JsonObject each) {
-        Node& node = file.nodes.emplace_back();
+        CpuNode& node = file.nodes.emplace_back();
         return reader.read(each, node, kFields) &&
                (file.index_of_id.emplace(node.id, file.nodes.size() - 1).second ||
                 reader.fail("its id, " + std::to_string(node.id) + ", appears twice"));
     });
 }
 
-bool read_samples(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+bool read_sampled_ids(JsonReader& reader, std::string_view key, JsonValue value, CpuProfile& file) {
     return read_ids(reader, key, value, file.samples);
 }
 
-bool read_deltas(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+bool read_deltas(JsonReader& reader, std::string_view key, JsonValue value, CpuProfile& file) {
     return reader.array(key, value, [&](JsonValue each) {
         return reader.read(key, each, file.deltas_us.emplace_back());
     });
 }
 
 constexpr std::array kProfileFields{
-    JsonField<File>{"nodes", read_nodes},       JsonField<File>{"samples", read_samples},
-    JsonField<File>{"timeDeltas", read_deltas}, JsonField<File>{"startTime", &File::start_us},
-    JsonField<File>{"endTime", &File::end_us},
+    JsonField<CpuProfile>{"nodes", read_cpu_nodes},
+    JsonField<CpuProfile>{"samples", read_sampled_ids},
+    JsonField<CpuProfile>{"timeDeltas", read_deltas},
+    JsonField<CpuProfile>{"startTime", &CpuProfile::start_us},
+    JsonField<CpuProfile>{"endTime", &CpuProfile::end_us},
 };
 
 /// What the protocol's Profiler.stop answers has the profile inside.
-bool read_wrapped(JsonReader& reader, std::string_view key, JsonValue value, File& file) {
+bool read_wrapped(JsonReader& reader, std::string_view key, JsonValue value, CpuProfile& file) {
     JsonObject profile;
     return reader.read(key, value, profile) && reader.read(profile, file, kProfileFields);
 }
@@ -115,12 +117,12 @@ bool read_wrapped(JsonReader& reader, std::string_view key, JsonValue value, Fil
 /// What is wrong; empty: nothing.
 using Problem = std::string;
 
-std::string node_called(const Node& node) {
+std::string node_called(const CpuNode& node) {
     return "node " + std::to_string(node.id);
 }
 
-/// Sets Node::parent from what both sides say.
-Problem link(File& file) {
+/// Sets CpuNode::parent from what both sides say.
+Problem link(CpuProfile& file) {
     const auto join = [&file](std::uint64_t parent_id, std::uint64_t child_id) -> Problem {
         const auto parent = file.index_of_id.find(parent_id);
         const auto child = file.index_of_id.find(child_id);
@@ -128,7 +130,7 @@ Problem link(File& file) {
             return "there is no node " +
                    std::to_string(parent == file.index_of_id.end() ? parent_id : child_id);
         }
-        Node& node = file.nodes[child->second];
+        CpuNode& node = file.nodes[child->second];
         if (node.parent != kNone && node.parent != parent->second) {
             return node_called(node) + " has two parents";
         }
@@ -137,7 +139,7 @@ Problem link(File& file) {
     };
     Problem problem;
     for (std::size_t i = 0; i < file.nodes.size() && problem.empty(); ++i) {
-        const Node& node = file.nodes[i];
+        const CpuNode& node = file.nodes[i];
         for (std::size_t j = 0; j < node.children.size() && problem.empty(); ++j) {
             problem = join(node.id, node.children[j]);
         }
@@ -154,7 +156,7 @@ std::uint32_t counted_from_one(double number) {
     return number >= 0 && number < kMost ? static_cast<std::uint32_t>(number) + 1 : 0;
 }
 
-void place(Node& node, ProfileMaker::Place parent, ProfileMaker& maker) {
+void place(CpuNode& node, ProfileMaker::Place parent, ProfileMaker& maker) {
     const bool is_root = node.parent == kNone && node.frame.name == "(root)";
     if (is_root) {
         node.place = parent;
@@ -173,7 +175,7 @@ void place(Node& node, ProfileMaker::Place parent, ProfileMaker& maker) {
 }
 
 /// Gives all nodes their places, parents first.
-Problem place_all(File& file, ProfileMaker& maker) {
+Problem place_all(CpuProfile& file, ProfileMaker& maker) {
     const ProfileMaker::Place top = maker.category("all");
     std::vector<std::vector<std::size_t>> children(file.nodes.size());
     std::vector<std::size_t> pending;
@@ -183,7 +185,7 @@ Problem place_all(File& file, ProfileMaker& maker) {
     }
     std::size_t placed = 0;
     while (!pending.empty()) {
-        Node& node = file.nodes[pending.back()];
+        CpuNode& node = file.nodes[pending.back()];
         const std::vector<std::size_t>& below = children[pending.back()];
         pending.pop_back();
         pending.insert(pending.end(), below.rbegin(), below.rend());
@@ -199,7 +201,7 @@ struct Moment {
 };
 
 /// Adds the samples, each of which lasts until the next one.
-Problem add_samples(File& file, ProfileMaker& maker) {
+Problem add_samples(CpuProfile& file, ProfileMaker& maker) {
     if (file.samples.size() != file.deltas_us.size()) {
         return "has " + std::to_string(file.samples.size()) + " samples and " +
                std::to_string(file.deltas_us.size()) + " timeDeltas";
@@ -239,8 +241,8 @@ Problem add_samples(File& file, ProfileMaker& maker) {
 }
 
 /// Without times the hits are what there is.
-Problem add_hits(const File& file, ProfileMaker& maker) {
-    for (const Node& node : file.nodes) {
+Problem add_hits(const CpuProfile& file, ProfileMaker& maker) {
+    for (const CpuNode& node : file.nodes) {
         maker.add(node.place, node.hits, node.hits);
     }
     maker.profile().event = "samples";
@@ -251,10 +253,10 @@ Problem add_hits(const File& file, ProfileMaker& maker) {
 }  // namespace
 
 Result<callgraph::Profile> read_cpu_profile(std::string_view text, const Options& options) {
-    File file;
+    CpuProfile file;
     JsonReader reader{text};
     const auto fields = [] {
-        std::array<JsonField<File>, kProfileFields.size() + 1> all{};
+        std::array<JsonField<CpuProfile>, kProfileFields.size() + 1> all{};
         std::copy(kProfileFields.begin(), kProfileFields.end(), all.begin());
         all.back() = {"profile", read_wrapped};
         return all;

@@ -60,8 +60,8 @@ bool read_inlined(JsonReader& reader, std::string_view key, JsonValue value, Nod
            reader.fail("Inlined must be 0, 1 or 2");
 }
 
-bool read_ids(JsonReader& reader, std::string_view key, JsonValue value,
-              std::vector<std::uint64_t>& ids) {
+bool read_references(JsonReader& reader, std::string_view key, JsonValue value,
+                     std::vector<std::uint64_t>& ids) {
     return reader.array(key, value, [&](JsonValue each) {
         return reader.read(key, each, ids.emplace_back(), "hold ids");
     });
@@ -70,12 +70,12 @@ bool read_ids(JsonReader& reader, std::string_view key, JsonValue value,
 bool read_function_ids(JsonReader& reader, std::string_view key, JsonValue value,
                        NodeFields& node) {
     node.has_functions = true;
-    return read_ids(reader, key, value, node.document.callee_functions);
+    return read_references(reader, key, value, node.document.callee_functions);
 }
 
 bool read_node_ids(JsonReader& reader, std::string_view key, JsonValue value, NodeFields& node) {
     node.has_nodes = true;
-    return read_ids(reader, key, value, node.document.callee_nodes);
+    return read_references(reader, key, value, node.document.callee_nodes);
 }
 
 bool read_node(JsonReader& reader, JsonObject object, Document& document) {

@@ -6,7 +6,7 @@ namespace sample::trace {
 namespace {
 
 /// Of thread streams, each of which has up to 4 KB of memory.
-constexpr std::size_t kMostFilling = 4096;
+constexpr std::size_t kMostFillingStreams = 4096;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void EventWriter::add_to_thread(std::uint16_t stream, std::span<const std::byte>
     }
     std::vector<std::byte>& its = waiting(stream);
     if (its.empty()) {
-        if (filling_.size() >= kMostFilling) {
+        if (filling_.size() >= kMostFillingStreams) {
             close_all();
         }
         filling_.push_back(stream);

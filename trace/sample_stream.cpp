@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;
 
 /// Of threads with a batch, which is up to 4 KB of memory.
-constexpr std::size_t kMostFilling = 4096;
+constexpr std::size_t kMostFillingBatches = 4096;
 
 // A StackNodes event's data: with its framing it fits into one packet.
 constexpr std::size_t kMaxNodeDataBytes = 4000;
@@ -34,7 +34,7 @@ void SampleStream::add(const Sample& sample) {
     const SeriesId id{sample.thread, sample.metric};
     Series& its = series(id);
     if (!its.batch) {
-        if (filling_.size() >= kMostFilling) {
+        if (filling_.size() >= kMostFillingBatches) {
             close_batches([](SeriesId) { return true; });
         }
         filling_.push_back(id);

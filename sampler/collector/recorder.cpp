@@ -20,7 +20,7 @@ constexpr std::array<const char*, kPseudoCount> kPseudoModules{
 };
 
 /// Of a module's file, which may be written to when it is looked for.
-constexpr std::uint8_t kMostTries = 4;
+constexpr std::uint8_t kMostAsked = 4;
 
 /// Of copies, which are memory of ours.
 constexpr std::uint64_t kMostCopied = std::uint64_t{256} << 20U;
@@ -193,7 +193,7 @@ bool Recorder::wants_file(ModuleId module) {
         return false;
     }
     asked_files_.resize(std::max<std::size_t>(asked_files_.size(), std::size_t{module.value} + 1));
-    if (asked_files_[module.value] == kMostTries || kept_files_.contains(module)) {
+    if (asked_files_[module.value] == kMostAsked || kept_files_.contains(module)) {
         return false;
     }
     ++asked_files_[module.value];

@@ -1,10 +1,9 @@
 #include "symbolize/cache/cache_file.h"
 
+#include "symbolize/cache/kept_files.h"
 #include "trace/packed.h"
 #include "trace/varint_bytes.h"
 #include "trace/wire.h"
-
-#include <zlib.h>
 
 #include <cstring>
 #include <string_view>
@@ -13,16 +12,11 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::string_view kMagic = "SMPLNAME";
+constexpr std::string_view kCacheMagic = "SMPLNAME";
 constexpr std::size_t kHeadBytes = 16;
 /// Of the program, and of how it makes names: raise the number with whatever makes others.
 constexpr std::string_view kVersion = SAMPLE_VERSION " 3";
 constexpr std::uint64_t kMaxSources = 1000;
-
-/// Against what crashes and disks do, not against people.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-    return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-}
 
 }  // namespace
 
@@ -42,7 +36,7 @@ std::vector<std::byte> encode_cache_file(const CacheFile& file) {
     trace::wire::append(
         rest, trace::pack(trace::encode_symbols(block.addresses, block.symbols.runs, block.symbols),
                           trace::Packing::quick));
-    const auto magic = std::as_bytes(std::span{kMagic});
+    const auto magic = std::as_bytes(std::span{kCacheMagic});
     std::vector<std::byte> out{magic.begin(), magic.end()};
     trace::wire::append(out, checksum(rest), sizeof(std::uint64_t));
     trace::wire::append(out, rest);
@@ -50,8 +44,9 @@ std::vector<std::byte> encode_cache_file(const CacheFile& file) {
 }
 
 std::optional<CacheFile> decode_cache_file(std::span<const std::byte> bytes) {
-    if (bytes.size() < kHeadBytes || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0 ||
-        trace::wire::load<std::uint64_t>(bytes.data() + kMagic.size()) !=
+    if (bytes.size() < kHeadBytes ||
+        std::memcmp(bytes.data(), kCacheMagic.data(), kCacheMagic.size()) != 0 ||
+        trace::wire::load<std::uint64_t>(bytes.data() + kCacheMagic.size()) !=
             checksum(bytes.subspan(kHeadBytes))) {
         return std::nullopt;
     }

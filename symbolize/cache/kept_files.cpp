@@ -1,5 +1,7 @@
 #include "symbolize/cache/kept_files.h"
 
+#include <zlib.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +61,10 @@ std::vector<FolderEntry> entries_of(const Fd& folder) {
 }
 
 }  // namespace
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+    return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+}
 
 KeptFiles::KeptFiles(const std::string& folder, std::uint64_t limit_bytes)
     : limit_bytes_{limit_bytes} {

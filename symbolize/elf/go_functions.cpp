@@ -13,7 +13,7 @@ constexpr std::size_t kWordsAt = 8;
 enum class Word : std::size_t { function_count = 0, code = 2, names = 3, functions = 7 };
 
 template <class T>
-std::optional<T> read(std::span<const std::byte> bytes, std::uint64_t at) {
+std::optional<T> load_at(std::span<const std::byte> bytes, std::uint64_t at) {
     if (at > bytes.size() || bytes.size() - at < sizeof(T)) {
         return std::nullopt;
     }
@@ -41,12 +41,12 @@ const char* text_at(std::span<const std::byte> names, std::uint32_t offset) {
 
 std::vector<GoFunction> go_functions(std::span<const std::byte> table) {
     const auto word = [&](Word index) {
-        return read<std::uint64_t>(table, kWordsAt + 8 * static_cast<std::size_t>(index))
+        return load_at<std::uint64_t>(table, kWordsAt + 8 * static_cast<std::size_t>(index))
             .value_or(0);
     };
-    const std::uint32_t magic = read<std::uint32_t>(table, 0).value_or(0);
+    const std::uint32_t magic = load_at<std::uint32_t>(table, 0).value_or(0);
     const bool is_known = magic == kMagic18 || magic == kMagic20;
-    if (!is_known || read<std::uint8_t>(table, kPointerSizeAt) != sizeof(std::uint64_t)) {
+    if (!is_known || load_at<std::uint8_t>(table, kPointerSizeAt) != sizeof(std::uint64_t)) {
         return {};
     }
     const std::uint64_t code = word(Word::code);
@@ -58,11 +58,11 @@ std::vector<GoFunction> go_functions(std::span<const std::byte> table) {
     constexpr std::uint64_t kEntry = 8;
     std::vector<GoFunction> result;
     for (std::uint64_t i = 0; i < word(Word::function_count); ++i) {
-        const auto start = read<std::uint32_t>(functions, kEntry * i);
-        const auto description = read<std::uint32_t>(functions, kEntry * i + 4);
-        const auto end = read<std::uint32_t>(functions, kEntry * (i + 1));
+        const auto start = load_at<std::uint32_t>(functions, kEntry * i);
+        const auto description = load_at<std::uint32_t>(functions, kEntry * i + 4);
+        const auto end = load_at<std::uint32_t>(functions, kEntry * (i + 1));
         const auto name = description
-                              ? read<std::uint32_t>(functions, std::uint64_t{*description} + 4)
+                              ? load_at<std::uint32_t>(functions, std::uint64_t{*description} + 4)
                               : std::nullopt;
         if (!end || !name || *end < *start) {
             break;

@@ -12,7 +12,7 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::uint64_t kAlignment = 16;
+constexpr std::uint64_t kPartAlignment = 16;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -51,7 +51,7 @@ Layout lay_out(std::span<const ElfPart> parts) {
         const bool is_mapped = parts[i].fd >= 0;
         section.sh_type = SHT_PROGBITS;
         section.sh_offset = is_mapped ? round_up(end, page_bytes()) + parts[i].offset % page_bytes()
-                                      : round_up(end, kAlignment);
+                                      : round_up(end, kPartAlignment);
         section.sh_size = parts[i].bytes.size();
         section.sh_addralign = 1;
         end = section.sh_offset + section.sh_size;

@@ -5,8 +5,6 @@
 #include "symbolize/cache/kept_files.h"
 #include "trace/wire.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -18,7 +16,7 @@
 namespace sample::symbolize {
 namespace {
 
-constexpr std::string_view kMagic = "SMPLUNP1";
+constexpr std::string_view kUnpackedMagic = "SMPLUNP1";
 constexpr std::size_t kTrailerBytes = 32;
 constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 constexpr std::size_t kAlignment = 16;
@@ -27,13 +25,9 @@ std::string name_of(std::span<const std::uint8_t> build_id) {
     return to_hex(build_id) + ".unpacked";
 }
 
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-    return crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-}
-
 /// All of the trailer but the checksum.
 std::vector<std::byte> stamp_bytes(const FileStamp& original) {
-    const auto magic = std::as_bytes(std::span{kMagic});
+    const auto magic = std::as_bytes(std::span{kUnpackedMagic});
     std::vector<std::byte> out{magic.begin(), magic.end()};
     trace::wire::append(out, original.size_and_one, sizeof original.size_and_one);
     trace::wire::append(out, original.changed_ns, sizeof original.changed_ns);

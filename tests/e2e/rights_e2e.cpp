@@ -16,20 +16,18 @@ protected:
     }
     void expect_sampled_on(const char* before, const char* after) const {
         const Recording seen = recorded();
-        EXPECT_GT(seen.total_us(after), 0);
-        // Sampling begins anew, which takes its time on a busy machine.
-        EXPECT_GT(seen.total_us(after) + seen.unseen_us(), 0.7 * seen.total_us(before));
+        EXPECT_GT(seen.total_us(after), 0.7 * seen.total_us(before));
     }
 };
 
 TEST_P(Rights, that_are_given_up_by_libc_are_kept_by_no_thread) {
     expect_same({target("rights"), "libc"});
-    expect_sampled_on("before_rights", "after_rights");
+    expect_sampled_on("before_rights", "long_after_rights");
 }
 
 TEST_P(Rights, that_are_given_up_by_number_are_kept_by_no_thread) {
     expect_same({target("rights"), "number"});
-    expect_sampled_on("before_rights", "after_rights");
+    expect_sampled_on("before_rights", "long_after_rights");
 }
 
 TEST_P(Rights, that_are_given_up_past_libc_are_kept_by_no_thread_for_long) {
@@ -41,7 +39,7 @@ TEST_P(Rights, that_are_given_up_past_libc_are_kept_by_no_thread_for_long) {
 
 TEST_P(Rights, that_two_threads_change_at_once_are_kept_by_no_thread) {
     expect_same({target("rights"), "race"});
-    expect_sampled_on("before_rights", "after_rights");
+    expect_sampled_on("before_rights", "long_after_rights");
 }
 
 TEST_P(Rights, to_the_time_stamp_counter_end_the_sampling_only) {
@@ -102,7 +100,7 @@ TEST_F(RightsByWallClock, are_kept_by_no_thread) {
                                         "--", target("rights"), way});
         EXPECT_EQ(sampled.out, bare.out);
         EXPECT_EQ(sampled.exit_code, bare.exit_code);
-        EXPECT_GT(Recording{recording()}.total_us("after_rights"), 0);
+        EXPECT_GT(Recording{recording()}.total_us("long_after_rights"), 0);
     }
 }
 

@@ -9,8 +9,9 @@
 //   race    two threads at once, many times
 //
 // Stats: after each step no thread of the process has a user, a group, a capability or a freedom
-// from filters that the first thread has not: `STEP: ERRNO, 0 exceed`. Half of the work is done in
-// before_rights(), half in after_rights(). Source: proc(5), capabilities(7).
+// from filters that the first thread has not: `STEP: ERRNO, 0 exceed`. Equal parts of the work are
+// done in before_rights(), in after_rights(), and then in long_after_rights(), when sampling that
+// began anew has had its time. Source: proc(5), capabilities(7).
 #include "work.h"
 
 #include <grp.h>
@@ -203,6 +204,9 @@ TARGET_KEEP void before_rights() {
 TARGET_KEEP void after_rights() {
     targets::burn(100'000'000);
 }
+TARGET_KEEP void long_after_rights() {
+    targets::burn(100'000'000);
+}
 
 int main(int argc, char** argv) {
     const std::string_view way = argc > 1 ? argv[1] : "libc";
@@ -227,4 +231,5 @@ int main(int argc, char** argv) {
         return targets::usage("[libc|number|raw|race]");
     }
     after_rights();
+    long_after_rights();
 }
