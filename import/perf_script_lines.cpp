@@ -137,13 +137,18 @@ void read_event(Words words, PerfHead& head) {
     }
 }
 
-/// "tid" or "pid/tid" behind another word, as wide as perf pads it. Of a tracepoint's text few are.
+/// Whether `word`, which stands in the same line behind `name`, is as wide as perf pads ids. Of a
+/// tracepoint's text few are, and no number at the end of a name ("worker 3").
+bool is_padded_as_ids(std::string_view name, std::string_view word) {
+    constexpr std::ptrdiff_t kIdColumns = 5;
+    return word.data() + word.size() - (name.data() + name.size()) > kIdColumns;
+}
+
+/// "tid" or "pid/tid" behind another word.
 bool are_padded_ids(const Words& words, std::string_view word) {
-    constexpr std::size_t kIdColumns = 5;
-    const std::size_t name = trimmed(words.before()).size();
+    const std::string_view name = trimmed(words.before());
     PerfHead ids;
-    return name != 0 && words.before().size() - name + word.size() > kIdColumns &&
-           read_ids(word, ids);
+    return !name.empty() && is_padded_as_ids(name, word) && read_ids(word, ids);
 }
 
 /// What a head without ids and time in their places has from its time or event on. The first word
@@ -342,8 +347,9 @@ PerfHead perf_head_in_part(std::string_view line) {
     PerfHead ids;
     const bool is_padded = columns == std::max(kPeriodColumns, last.size());
     // Without a time the period, too, stands before the event.
-    if (number && !head.time_ns &&
-        (is_padded || (!head.event.empty() && read_ids(split_last(before).second, ids)))) {
+    const bool is_behind_ids =
+        number && !is_padded && !head.event.empty() && read_ids(split_last(before).second, ids);
+    if (number && !head.time_ns && (is_padded || is_behind_ids)) {
         head.period = number;
         std::tie(before, last) = split_last(before);
     }
@@ -351,7 +357,9 @@ PerfHead perf_head_in_part(std::string_view line) {
         std::tie(before, last) = split_last(before);
     }
     const auto end = static_cast<std::size_t>(last.data() + last.size() - fields.data());
-    head.comm = trimmed(read_ids(last, head) ? before : fields.substr(0, last.empty() ? 0 : end));
+    const bool has_ids =
+        (before.empty() || is_behind_ids || is_padded_as_ids(before, last)) && read_ids(last, head);
+    head.comm = trimmed(has_ids ? before : fields.substr(0, last.empty() ? 0 : end));
     return head;
 }
 

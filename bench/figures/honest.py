@@ -392,7 +392,7 @@ def price(bench, table):
     """What a sample costs as it is told, beside what the program's own clock says, at emulated prices; and
     durations net of it beside those of the same work without samples. The program works by turns sampled
     and not, as the machine's speed changes from second to second."""
-    runs, pairs = bench.count(5, 3), bench.count(60, 20)
+    runs, enough = bench.count(5, 3), bench.count(60, 20)
     source = ["--source", bench.source] if bench.source else []
     path = bench.file("price.utrace")
     for dear_us in (0, 5, 15, 40, 80):
@@ -401,6 +401,7 @@ def price(bench, table):
             if frequency == 10000 and dear_us > 15:
                 continue  # a sample takes half of its period, or more
             nets = []
+            pairs = enough if frequency > 1000 else 4 * enough  # few samples tell little of a leaf
             for _ in range(runs):
                 done = run([os.path.join(bench.build, "tests", "tools", "confine"), "--dear-handlers", str(dear_us),
                             bench.sample_path, "--quiet", "--force", "--freq", str(frequency), *source, "-o", path,

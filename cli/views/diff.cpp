@@ -22,7 +22,7 @@ using analysis::Interval;
 using analysis::NodeDiff;
 using analysis::Verdict;
 
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kColumnGap = 2;
 /// Where there is room for it, lines also say what both sides took.
 constexpr std::size_t kWide = 110;
 
@@ -33,7 +33,7 @@ std::string side_text(const std::string& name, const DiffSide& side, const Termi
     const std::string file = printable(side.file);
     const std::string command = cut_end(
         printable(profile.command_line),
-        room_beside(2 * kGap + name.size() + display_width(file), terminal.width), terminal);
+        room_beside(2 * kColumnGap + name.size() + display_width(file), terminal.width), terminal);
     std::string out = fmt::format(
         "{}{}{}\n   {}", styled(terminal, Style::bold, fmt::format("{}  {}", name, file)),
         command.empty() ? "" : "  ", command, measure_of(profile).text(side.total()));

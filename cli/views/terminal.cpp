@@ -43,7 +43,7 @@ std::size_t terminal_width(int fd) {
     return parsed.ec == std::errc{} && columns > 0 ? columns : kUsual;
 }
 
-constexpr std::array<std::string_view, 7> kStyles = {
+constexpr std::array<std::string_view, 7> kSequenceOfStyle = {
     "", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[1;33m", "\x1b[32m"};
 
 }  // namespace
@@ -63,7 +63,7 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
     if (!terminal.color || style == Style::plain || text.empty()) {
         return std::string{text};
     }
-    std::string result{kStyles.at(static_cast<std::size_t>(style))};
+    std::string result{kSequenceOfStyle.at(static_cast<std::size_t>(style))};
     result += text;
     result += "\x1b[0m";
     return result;

@@ -213,6 +213,19 @@ TEST(PerfScript, takes_no_part_of_a_name_for_the_event) {
     }
 }
 
+/// -F comm,ip,sym: perf pads a thread's number to five columns or seven.
+TEST(PerfScript, takes_no_number_at_the_end_of_a_name_for_the_thread) {
+    for (const std::string behind : {"", "[001] ", "cycles: "}) {
+        const std::string rest = behind + "\n\t            1166 f\n\n";
+        std::string workers = "worker 3 " + rest;
+        workers += "worker 4 " + rest;
+        const Profile profile = imported(workers);
+        ASSERT_EQ(profile.threads.size(), 2U) << behind;
+        EXPECT_EQ(profile.threads[0].name, "worker 3") << behind;
+        EXPECT_EQ(profile.threads[1].name, "worker 4") << behind;
+    }
+}
+
 TEST(PerfScript, tells_periods_from_ids_and_weights_by_their_columns) {
     const std::string frame = "\n\t            1166 f\n\n";
     EXPECT_EQ(totals(imported("prog    2000000 " + frame)),
