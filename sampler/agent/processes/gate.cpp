@@ -127,7 +127,7 @@ bool is_last_thread(const Area& area) noexcept {
 void finish_session(Area& area) noexcept {
     area.header.finish_request.store(1, std::memory_order_release);
     ring_doorbell();
-    wait_for(area.header.finish_ack, 1, kMostAtEndNs);
+    wait_for(area.header.finish_ack, 1, kMostAtEndNs, AnsweredBy::recording);
 }
 
 }  // namespace

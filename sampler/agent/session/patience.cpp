@@ -6,6 +6,7 @@
 #include "sampler/source/own_descriptors.h"
 #include "sampler/source/tasks.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
@@ -87,8 +88,8 @@ bool Patience::goes_on() noexcept {
     waited_ns_ += counted;
     const std::uint64_t cpu = collector_cpu_ns();
     const char state = busiest_state(collector_);
-    const bool is_in_kernel = state == 'D' && in_kernel_ns_ < kMostInKernelNs;
-    in_kernel_ns_ += is_in_kernel ? counted : 0;
+    const bool is_in_kernel = state == 'D' && in_kernel_left_ns_ > 0;
+    in_kernel_left_ns_ -= is_in_kernel ? std::min(counted, in_kernel_left_ns_) : 0;
     if (cpu != last_cpu_ns_ || state == 'R' || is_in_kernel) {
         last_cpu_ns_ = cpu;
         quiet_since_ns_ = waited_ns_;

@@ -56,6 +56,7 @@ void ring_doorbell() noexcept;
 enum class AnsweredBy : std::uint8_t {
     gatekeeper,  ///< It waits for nothing: if it is silent, so is the collector for everybody.
     session,     ///< The session's loop, which may wait for a disk.
+    recording,   ///< Whoever makes the recording whole: a disk may keep it for two seconds in all.
 };
 
 /// Waits until `ack`, a futex, has reached `wanted`, at most `most_ns`. False: the collector died,
