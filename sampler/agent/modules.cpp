@@ -2,6 +2,7 @@
 
 #include "sampler/agent/process_state.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/libraries.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/ring_records.h"
 #include "sampler/source/own_descriptors.h"
@@ -41,8 +42,9 @@ constinit unwind::IndexBudget g_index_budget{.limit_bytes = kIndexBytes};
 static_assert(kIndexBytes + capture::kRowCacheBytes + kMaxModules * sizeof(unwind::Module) <=
               std::uint64_t{4} << 20);
 constinit std::size_t g_count = 0;
-// A handler may still read the last one or two: they are rewritten only after three more unloads.
-constinit std::array<unwind::ModuleTable, 4> g_tables{};
+// A handler may still read the last one or two: they are rewritten only after three more unloads,
+// each of which takes one or two.
+constinit std::array<unwind::ModuleTable, 8> g_tables{};
 constinit std::uint64_t g_generation = 0;
 constinit std::array<char, PATH_MAX> g_executable{};
 constinit const char* g_executable_link = nullptr;  ///< That leads to it, whatever its name.
@@ -161,6 +163,15 @@ int add_module(dl_phdr_info* info, std::size_t /*size*/, void* /*unused*/) {
     return 0;
 }
 
+/// The same modules. Under process_state().unload_lock.
+const unwind::ModuleTable* next_generation() noexcept {
+    const unwind::ModuleTable& last = *module_table();
+    ++g_generation;
+    unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
+    next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
+    return &next;
+}
+
 }  // namespace
 
 const unwind::ModuleTable* module_table() noexcept {
@@ -175,11 +186,12 @@ const unwind::ModuleTable* module_table() noexcept {
 
 void begin_unload() noexcept {
     const source::Locked locked{process_state().unload_lock};
-    const unwind::ModuleTable& last = *module_table();
-    ++g_generation;
-    unwind::ModuleTable& next = g_tables[g_generation % g_tables.size()];
-    next = {last.modules(), g_generation, unwind::LoaderLookup::ask};
-    capture::begin_unload(&next);
+    capture::begin_unload(next_generation(), capture::Unloader::this_thread);
+}
+
+void end_unload() noexcept {
+    const source::Locked locked{process_state().unload_lock};
+    capture::end_unload(capture::was_read_in_unload() ? next_generation() : nullptr);
 }
 
 bool is_run_by_loader() noexcept {

@@ -20,9 +20,10 @@ namespace sample::agent {
 /// The current table, built at the first call. Not async-signal-safe.
 [[nodiscard]] const unwind::ModuleTable* module_table() noexcept;
 
-/// A library is about to be unloaded: the same modules go on under a new generation, until
-/// capture::end_unload().
+/// The calling thread is about to unload a library: the same modules go on under a new generation,
+/// and behind it under another one, if it has read libraries meanwhile.
 void begin_unload() noexcept;
+void end_unload() noexcept;
 
 /// What the modules' indexes take, and what did not fit, since the table was built.
 [[nodiscard]] const unwind::IndexBudget& index_budget() noexcept;

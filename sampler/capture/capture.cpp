@@ -368,14 +368,17 @@ std::uint32_t copy_sampled_stack(std::uint64_t* pcs, std::uint32_t most) noexcep
     return memo == nullptr ? 0 : copy_stack(*memo, pcs, most);
 }
 
-void begin_unload(const unwind::ModuleTable* modules) noexcept {
-    close_library_guard();
+void begin_unload(const unwind::ModuleTable* modules, Unloader unloader) noexcept {
+    close_library_guard(unloader);
     // Before the library goes: afterwards another one may lie where it was. While the guard is
-    // closed no rule of a library is compiled for the new generation.
+    // closed other threads compile no rule of a library for the new generation.
     g_modules.store(modules, std::memory_order_release);
 }
 
-void end_unload() noexcept {
+void end_unload(const unwind::ModuleTable* modules) noexcept {
+    if (modules != nullptr) {
+        g_modules.store(modules, std::memory_order_release);
+    }
     open_library_guard();
 }
 

@@ -109,11 +109,16 @@ void begin_thread() noexcept;
 /// Async-signal-safe.
 void end_thread() noexcept;
 
+/// Who unloads: the calling thread, which may run what goes, or anybody at any time.
+enum class Unloader : std::uint8_t { this_thread, anybody };
+
 /// Keeps the walk from reading tables of libraries that may go away, and forgets what is known of
 /// them: `modules` is the same table under a new generation. Between the two calls only modules of
-/// the table are walked. Waits until no handler reads others: bounded by the longest handler.
-void begin_unload(const unwind::ModuleTable* modules) noexcept;
-void end_unload() noexcept;
+/// the table are walked, but on the thread that unloads. Waits until no handler reads others:
+/// bounded by the longest handler.
+void begin_unload(const unwind::ModuleTable* modules, Unloader unloader) noexcept;
+/// Of the calling thread. `modules`: as above, for what it has read meanwhile; or null.
+void end_unload(const unwind::ModuleTable* modules) noexcept;
 
 /// The modules that a walk may look into; `libraries`: a LibraryReader allows those that came
 /// later. Async-signal-safe.

@@ -2,6 +2,7 @@
 
 #include "sampler/capture/chunk_writer.h"
 #include "sampler/capture/clocks.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
 #include "unwind/walk/stack_memory.h"
 
@@ -30,6 +31,10 @@ constexpr std::uint32_t kMaxPath = PATH_MAX - 1;
 constinit std::array<Counter, std::size_t{1} << kCounterBits> g_counters{};
 
 constinit std::atomic<std::uint32_t> g_unloads{0};
+constinit std::atomic<bool> g_was_read_in_unload{false};
+/// Of g_unloads, those of this thread.
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
+constinit thread_local std::uint32_t t_unloads = 0;
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.
 constinit thread_local InterruptibleReader* t_interruptible = nullptr;
 
@@ -109,10 +114,13 @@ LibraryReader::LibraryReader() noexcept : index_{index_by(this)} {
     // the unload.
     std::atomic<std::uint64_t>& counts = g_counters[index_].counts;
     counts.fetch_add(kInside + kReads, std::memory_order_seq_cst);
+    const std::uint32_t unloads = g_unloads.load(std::memory_order_seq_cst);
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it must come second.
-    allowed_ = g_unloads.load(std::memory_order_seq_cst) == 0;
+    allowed_ = unloads == 0 || (has_thread_locals() && unloads == t_unloads);
     if (!allowed_) {
         counts.fetch_sub(kReads, std::memory_order_release);
+    } else if (unloads != 0) {
+        g_was_read_in_unload.store(true, std::memory_order_relaxed);
     }
 }
 
@@ -142,14 +150,20 @@ void InterruptibleReader::give_up() noexcept {
     }
 }
 
-void close_library_guard() noexcept {
+void close_library_guard(Unloader unloader) noexcept {
     InterruptibleReader::give_up();
     g_unloads.fetch_add(1, std::memory_order_seq_cst);
     wait_until([](std::uint64_t counts) { return counts < kReads; });
+    t_unloads += unloader == Unloader::this_thread ? 1 : 0;
 }
 
 void open_library_guard() noexcept {
+    --t_unloads;
     g_unloads.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+bool was_read_in_unload() noexcept {
+    return g_was_read_in_unload.exchange(false, std::memory_order_relaxed);
 }
 
 void wait_until_all_are_out() noexcept {
@@ -165,7 +179,7 @@ void reset_library_guard() noexcept {
     for (Counter& counter : g_counters) {
         counter.counts.store(0, std::memory_order_relaxed);
     }
-    g_unloads.store(0, std::memory_order_relaxed);
+    g_unloads.store(t_unloads, std::memory_order_relaxed);
 }
 
 bool write_module(Area& area, ThreadState& thread, const ModuleDescription& module) noexcept {

@@ -3,8 +3,9 @@
 //
 // The modules of the table are told when a process joins, libraries that came later by the handler
 // that meets them. Those outside the table are read only while no unload is under way, and an
-// unload waits for whoever reads: at most as long as a handler takes. The same tells when no thread
-// is inside the handler any more. Async-signal-safe.
+// unload waits for whoever reads: at most as long as a handler takes. Only the thread that unloads
+// goes on reading meanwhile: what it runs, a library's destructors among it, stays until they
+// return. The same tells when no thread is inside the handler any more. Async-signal-safe.
 #pragma once
 
 #include "core/address.h"
@@ -18,15 +19,16 @@
 
 namespace sample::capture {
 
-/// Holds off unloads while it lives, if none is under way. The first thing that a sample makes:
-/// what is read after it is not older than a guard that was closed before.
+/// Holds off unloads while it lives, if none is under way but the calling thread's own. The first
+/// thing that a sample makes: what is read after it is not older than a guard that was closed
+/// before.
 class LibraryReader {
 public:
     LibraryReader() noexcept;
     ~LibraryReader();
     LibraryReader(const LibraryReader&) = delete;
     LibraryReader& operator=(const LibraryReader&) = delete;
-    /// False: an unload is under way; only modules that stay may be read.
+    /// False: another thread's unload is under way; only modules that stay may be read.
     [[nodiscard]] bool allowed() const noexcept { return allowed_; }
 
 protected:
@@ -53,13 +55,17 @@ public:
     static void give_up() noexcept;
 };
 
-/// New readers are refused; returns when no old one is left.
-void close_library_guard() noexcept;
+/// New readers are refused, but those of the thread that unloads; returns when no old one is left.
+void close_library_guard(Unloader unloader) noexcept;
+/// Of the calling thread.
 void open_library_guard() noexcept;
+/// Whether a thread has read libraries in its own unload since the last call: what is known of them
+/// ends with that.
+[[nodiscard]] bool was_read_in_unload() noexcept;
 /// Returns when none of those who were inside is left, readers or refused. Whoever comes later sees
 /// what was written before the call.
 void wait_until_all_are_out() noexcept;
-/// In a forked child: readers and unloads of other threads do not exist.
+/// In a forked child: readers and unloads of other threads do not exist, the calling thread's do.
 void reset_library_guard() noexcept;
 
 /// One module record in the thread's chunk. False: no room anywhere.

@@ -70,5 +70,19 @@ TEST_F(Churn, shows_no_library_in_anothers_place) {
     EXPECT_GT(seen.total_us("plugin_middle_"), 0);
 }
 
+TEST_F(Churn, shows_what_a_library_does_while_it_goes) {
+    const std::string folder = std::filesystem::path{target("unloads")}.parent_path();
+    const Outcome ran = record({target("unloads"), folder, "100"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const double first_us = told(ran.out, "leaves_1_ns") / 1000;
+    const double second_us = told(ran.out, "leaves_2_ns") / 1000;
+
+    const Recording seen = whole_recording();
+    const double first = seen.total_us("plugin_leaves_1");
+    const double both = first + seen.total_us("plugin_leaves_2");
+    expect_share(first, both, first_us / (first_us + second_us), seen.stat("effective_samples"));
+    EXPECT_GT(both + seen.unseen_us(), 0.9 * (first_us + second_us));
+}
+
 }  // namespace
 }  // namespace sample::e2e

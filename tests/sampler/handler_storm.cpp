@@ -1,6 +1,7 @@
 // The handler under fire: 10 kHz on every thread while threads, libraries, processes, exceptions
 // and memory come and go, in a program whose malloc, mutex and stdio abort when they are called
 // inside the handler.
+#include "sampler/capture/libraries.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/handler_guards.h"
 #include "tests/sampler/own_process.h"
@@ -105,9 +106,9 @@ void load_and_unload(OwnModules& modules) {
         const std::vector<unsigned char> bytes(400'000, 'x');
         EXPECT_NE(crc(0, bytes.data(), static_cast<unsigned>(bytes.size())), 0U);
     }
-    begin_unload(modules.renew());
+    begin_unload(modules.renew(), Unloader::this_thread);
     ::dlclose(library);
-    end_unload();
+    end_unload(was_read_in_unload() ? modules.renew() : nullptr);
 }
 
 void fork_and_exit() {

@@ -65,30 +65,47 @@ bool waits_for(Insider& insider, const Wait& wait) {
     return waited;
 }
 
+void unload() {
+    close_library_guard(Unloader::this_thread);
+    open_library_guard();
+}
+
 TEST(LibraryGuard, lets_an_unload_wait_for_a_reader) {
     Insider reader;
     EXPECT_TRUE(reader.reads());
-    EXPECT_TRUE(waits_for(reader, close_library_guard));
-    open_library_guard();
+    EXPECT_TRUE(waits_for(reader, unload));
 }
 
 TEST(LibraryGuard, refuses_readers_during_an_unload_and_waits_for_none_of_them) {
-    close_library_guard();
+    close_library_guard(Unloader::this_thread);
     Insider refused;
     EXPECT_FALSE(refused.reads());
-    close_library_guard();  // would never return
+    unload();  // would never return
     refused.leave();
     open_library_guard();
-    open_library_guard();
-    EXPECT_TRUE(LibraryReader{}.allowed());
+    EXPECT_TRUE(Insider{}.reads());
 }
 
 TEST(LibraryGuard, tells_when_the_refused_are_out_too) {
-    close_library_guard();
+    close_library_guard(Unloader::this_thread);
     Insider refused;
     EXPECT_TRUE(waits_for(refused, wait_until_all_are_out));
     open_library_guard();
+    EXPECT_TRUE(Insider{}.reads());
+}
+
+TEST(LibraryGuard, lets_the_thread_that_unloads_read_on_while_no_other_does) {
+    close_library_guard(Unloader::this_thread);
+    EXPECT_FALSE(was_read_in_unload());
     EXPECT_TRUE(LibraryReader{}.allowed());
+    EXPECT_TRUE(was_read_in_unload());
+    EXPECT_FALSE(was_read_in_unload());
+    close_library_guard(Unloader::anybody);
+    EXPECT_FALSE(LibraryReader{}.allowed());
+    reset_library_guard();  // in a child that is forked meanwhile
+    EXPECT_TRUE(LibraryReader{}.allowed());
+    open_library_guard();
+    EXPECT_TRUE(Insider{}.reads());
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
                      const control::Armed& armed) noexcept {
     const unwind::ModuleTable* modules = module_table();
     if (is_loaded_late()) {
-        capture::begin_unload(modules);  // which never ends: nobody would say when one does
+        // Which never ends: nobody would say when one does.
+        capture::begin_unload(modules, capture::Unloader::anybody);
     }
     // Before the first thread's state is mapped.
     capture::attach(&area, modules, deliver_to_program);

@@ -1,4 +1,4 @@
-// dlclose: while a library goes, the walk reads only tables of modules that stay.
+// dlclose: while a library goes, other threads' walks read only tables of modules that stay.
 #include "sampler/agent/modules.h"
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
@@ -20,6 +20,6 @@ extern "C" SAMPLE_WRAPPER int dlclose(void* handle) noexcept {
     }
     agent::begin_unload();
     const int result = agent::g_dlclose.get()(handle);
-    sample::capture::end_unload();
+    agent::end_unload();
     return result;
 }
