@@ -81,9 +81,7 @@ TEST_F(Attach, keeps_what_it_has_when_interrupted) {
     const auto program = start({target("three_leaves"), "60"});
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("err")};
-    while (!std::filesystem::exists(recording())) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
+    recorder.await_events();
     std::this_thread::sleep_for(std::chrono::milliseconds{500});
     recorder.signal(SIGINT);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
@@ -207,8 +205,11 @@ TEST_F(Attach, waits_for_a_process_to_appear) {
     Beside recorder{{sample_path(), "attach", "--wait", "--quiet", "-o", recording(), name},
                     file("err")};
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
-    const auto program = start({file(name), "0.5"});
-    EXPECT_EQ(program->wait(), 0);
+    const auto program = start({file(name), "60"});
+    recorder.await_events();
+    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    program->signal(SIGTERM);
+    static_cast<void>(program->wait());
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     EXPECT_GT(Recording{recording()}.total_us("leaf_fifty"), 0);
 }
