@@ -51,7 +51,7 @@ std::uint32_t leaf_module_of(const Recording& recording, NodeId node) {
     return recording.module_of(place) == nullptr ? 0 : place.module.value;
 }
 
-Things threads_of(const Recording& recording, const Candidates& weights,
+Things threads_of(const Recording& recording, const Candidates& candidates,
                   const Selection& selection) {
     Things things{"--thread", "thread", selection.threads,
                   [](const StackWeight& weight) { return weight.thread.value; }};
@@ -59,7 +59,7 @@ Things threads_of(const Recording& recording, const Candidates& weights,
     for (const trace::Thread& thread : recording.threads()) {
         things.names.push_back({thread.name, std::to_string(thread.tid)});
     }
-    for (const std::span<const StackWeight> list : weights.lists) {
+    for (const std::span<const StackWeight> list : candidates.lists) {
         const Categories groups = categorize(recording, list, CategoryBy::thread);
         for (std::size_t i = 0; i < list.size(); ++i) {
             std::vector<std::string>& names = things.names[list[i].thread.value];

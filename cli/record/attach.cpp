@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,8 +90,18 @@ bool has_stopped(int stop_fd) {
     return ::poll(&stop, 1, kPauseMs) > 0;
 }
 
+/// `pids` without those that another one of them has started.
+std::vector<pid_t> without_children(const std::vector<pid_t>& pids) {
+    std::vector<pid_t> first;
+    std::copy_if(pids.begin(), pids.end(), std::back_inserter(first), [&pids](pid_t pid) {
+        const pid_t parent = collector::parent_of(pid);
+        return std::find(pids.begin(), pids.end(), parent) == pids.end();
+    });
+    return first;
+}
+
 /// The process that `word`, an id or a name, is of.
-Result<pid_t> find_target(const std::string& word, bool waits, int stop_fd) {
+Result<pid_t> find_target(const std::string& word, const AttachOptions& options, int stop_fd) {
     pid_t pid = 0;
     const char* const end = word.data() + word.size();
     const auto parsed = std::from_chars(word.data(), end, pid);
@@ -98,7 +109,7 @@ Result<pid_t> find_target(const std::string& word, bool waits, int stop_fd) {
         return pid;
     }
     std::vector<pid_t> found = attach::processes_called(word);
-    while (found.empty() && waits) {
+    while (found.empty() && options.waits) {
         if (has_stopped(stop_fd)) {
             return refuse(ErrorCode::not_found, "no process called {} has appeared", word);
         }
@@ -107,6 +118,10 @@ Result<pid_t> find_target(const std::string& word, bool waits, int stop_fd) {
     if (found.empty()) {
         return refuse(ErrorCode::not_found,
                       "no process is called {}: name its id, or wait for it with --wait", word);
+    }
+    // Who waits means the one that appears, and no worker that it may have started by now.
+    if (options.waits || options.record.children) {
+        found = without_children(found);
     }
     if (found.size() > 1) {
         return refuse("{} processes are called {}: name one or several of {}", found.size(), word,
@@ -120,7 +135,7 @@ Result<pid_t> find_target(const std::string& word, bool waits, int stop_fd) {
 Result<std::vector<pid_t>> find_targets(const AttachOptions& options, int stop_fd) {
     std::vector<pid_t> pids;
     for (const std::string& word : options.targets) {
-        SAMPLE_TRY(pid, find_target(word, options.waits, stop_fd));
+        SAMPLE_TRY(pid, find_target(word, options, stop_fd));
         SAMPLE_CHECK(attach::check_target(pid));
         if (std::find(pids.begin(), pids.end(), pid) == pids.end()) {
             pids.push_back(pid);

@@ -16,7 +16,7 @@
 namespace sample::symbolize {
 
 /// Of what a file holds: against what crashes and disks do, not against people.
-std::uint64_t checksum(std::span<const std::byte> bytes);
+[[nodiscard]] std::uint64_t checksum(std::span<const std::byte> bytes);
 
 struct CacheUse {
     std::uint64_t modules = 0;  ///< That names are kept of.

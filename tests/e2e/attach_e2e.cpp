@@ -82,7 +82,7 @@ TEST_F(Attach, keeps_what_it_has_when_interrupted) {
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("err")};
     recorder.await_events();
-    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    program->await_work();
     recorder.signal(SIGINT);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     const Recording seen{recording()};
@@ -199,6 +199,23 @@ TEST_F(Attach, finds_a_process_by_its_name) {
     EXPECT_EQ(Recording{recording()}.stat("processes"), 2);
 }
 
+// As a server that has its workers: all are called so.
+TEST_F(Attach, takes_the_one_that_has_started_the_others) {
+    const std::string name = "attach-service";
+    std::filesystem::copy_file(target("children"), file(name));
+    const auto service = start(
+        {file(name), "fork", "kept", file(name), "fork", "kept", target("three_leaves"), "60"});
+    const Words refused{"--time", "1ms", name};
+    while (attach(refused).err.find("processes are called " + name) == std::string::npos) {
+    }
+    ASSERT_EQ(attach({"--time", "200ms", "--children", name}).exit_code, 0);
+    EXPECT_GE(Recording{recording()}.stats()["process_list"].size(), 2U);
+    const Outcome one = attach({"--time", "1ms", "--wait", name});
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_EQ(Recording{recording()}.stats()["process_list"][0]["pid"], std::stoi(service->pid()));
+    kill(-std::stoi(service->pid()), SIGKILL);
+}
+
 TEST_F(Attach, waits_for_a_process_to_appear) {
     const std::string name = "attach-awaited";
     std::filesystem::copy_file(target("three_leaves"), file(name));
@@ -207,7 +224,7 @@ TEST_F(Attach, waits_for_a_process_to_appear) {
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
     const auto program = start({file(name), "60"});
     recorder.await_events();
-    std::this_thread::sleep_for(std::chrono::milliseconds{500});
+    program->await_work();
     program->signal(SIGTERM);
     static_cast<void>(program->wait());
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();

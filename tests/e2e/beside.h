@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -80,6 +82,14 @@ public:
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }
+    /// Until it has used the processor for another fifth of a second.
+    void await_work() const {
+        constexpr std::int64_t kWorkNs = 200'000'000;
+        const std::int64_t end = cpu_ns() + kWorkNs;
+        while (cpu_ns() < end && state() != 'Z') {
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+    }
     /// Until it holds perf events, as whoever attaches does from then on.
     void await_events() const {
         std::error_code error;
@@ -95,6 +105,15 @@ public:
     }
 
 private:
+    [[nodiscard]] std::int64_t cpu_ns() const {
+        constexpr std::int64_t kSecond = 1'000'000'000;
+        clockid_t clock{};
+        timespec used{};
+        clock_getcpuclockid(pid_, &clock);
+        clock_gettime(clock, &used);
+        return used.tv_sec * kSecond + used.tv_nsec;
+    }
+
     std::filesystem::path out_;
     pid_t pid_;
     int status_ = 0;
