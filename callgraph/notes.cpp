@@ -78,6 +78,11 @@ void note_sources(std::vector<std::string>& notes, const Recording& recording) {
     }
 }
 
+bool is_from_outside(const Recording& recording) {
+    const auto& processes = recording.processes();
+    return !processes.empty() && processes.front().facts.source == trace::kAttachSource;
+}
+
 /// Of a process that goes on where the recording breaks off, nobody knows.
 void note_unsampled(std::vector<std::string>& notes, const Recording& recording,
                     const Stats& stats) {
@@ -92,10 +97,15 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording,
     std::map<std::string, std::uint64_t> idle;
     for (std::size_t i = 0; i < recording.processes().size(); ++i) {
         const trace::Process& facts = recording.processes()[i].facts;
-        if (!is_sampled[i + 1] && (stats.whole || recording.processes()[i].end)) {
-            ++(facts.source == trace::kAttachSource
-                   ? idle
-                   : unsampled)[std::string{recording.name_of_file(facts.executable)}];
+        const auto& end = recording.processes()[i].end;
+        if (is_sampled[i + 1] || !(stats.whole || end)) {
+            continue;
+        }
+        const std::string executable{recording.name_of_file(facts.executable)};
+        if (facts.source == trace::kAttachSource) {
+            ++idle[executable];
+        } else if (!end || end->cpu_ns != trace::kNoCpuTime) {  // else it was off: said elsewhere
+            ++unsampled[executable];
         }
     }
     for (const auto& [executable, count] : idle) {
@@ -267,7 +277,8 @@ std::vector<std::string> make_notes(const Recording& recording, const Stats& sta
     }
     note_unprofiled_time(notes, recording, stats);
     note_unprofiled(notes, recording);
-    if (stats.lost > 0) {
+    // What is recorded from outside says itself what became of them.
+    if (stats.lost > 0 && !is_from_outside(recording)) {
         std::string note = counted(stats.lost, "sample was lost", "samples were lost");
         if (is_time(recording)) {
             note += stats.lost == 1 ? "; its" : "; their";

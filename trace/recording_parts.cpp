@@ -20,7 +20,7 @@ bool weighs_cpu_time(const SessionStart& session, const Process& process) {
 
 /// 0 would say that it is not known.
 std::uint64_t known_time(std::uint64_t ns) {
-    return std::max<std::uint64_t>(ns, 1);
+    return std::max(ns, kNoCpuTime);
 }
 
 }  // namespace

@@ -112,6 +112,9 @@ enum class EndKind : std::uint8_t {
     unknown,
 };
 
+/// A CPU time that is known, and none, as 0 says that it is not known.
+inline constexpr std::uint64_t kNoCpuTime = 1;
+
 /// What is known of a process when it, or its recording, is over.
 struct ProcessEnd {
     ProcessId id;

@@ -123,7 +123,7 @@ Result<int> watch_processes(const TopOptions& options) {
     }
     const int code = kept.finish((*session)->recorder(), outcome.failure);
     end_by_any(signal);
-    return code;
+    return watcher->has_failed() ? kExitFailure : code;
 }
 
 Result<Fd> open_log(const std::string& path) {
@@ -197,7 +197,7 @@ Result<int> watch_started(const TopOptions& options, LaunchedCommand& command,
     session->reset();
     end_command(command);
     end_by_any(signal);
-    return code;
+    return watcher->has_failed() ? kExitFailure : code;
 }
 
 Result<int> watch_command(const TopOptions& options) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <utility>
@@ -230,8 +231,13 @@ void TopWatcher::show_page() {
 
 void TopWatcher::print_page() {
     const std::string page = top_page(live_, state_, page_size()) + "\n\n";
-    if (!write_all(STDOUT_FILENO, page)) {
-        is_done_ = true;  // its reader has gone
+    if (const auto written = write_all(STDOUT_FILENO, page); !written) {
+        is_done_ = true;
+        const int problem = written.error().errno_value;
+        if (problem != EPIPE) {  // its reader has not gone
+            failure_ =
+                Error{ErrorCode::system, problem, "cannot write to standard output"}.message();
+        }
     }
 }
 

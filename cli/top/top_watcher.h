@@ -46,6 +46,8 @@ public:
     /// the last page stays there, and signals act as before. Returns the signal that is to end
     /// this process; 0: none. Later calls do nothing.
     int finish(bool shows_end);
+    /// After finish(), which has said why: pages are missing.
+    [[nodiscard]] bool has_failed() const { return !failure_.empty(); }
 
 private:
     using Clock = KernelClock;

@@ -221,8 +221,9 @@ private:
         if (!profile_.stats.whole) {
             return ": the recording breaks off before its first sample";
         }
-        return measure_.is_time() ? ": the program slept (see --clock wall) or ended at once"
-                                  : ": the program had none of this event";
+        return measure_.is_time()
+                   ? ": the program slept (see --clock wall), ended at once, or sampling was off"
+                   : ": the program had none of this event";
     }
 
     void time() {

@@ -65,12 +65,14 @@ int open_event(perf_event_attr attributes, pid_t tid, int cpu) {
 
 std::vector<pid_t> threads_of(pid_t pid) {
     std::vector<pid_t> threads;
+    const bool has_first = collector::living_path(pid, "exe") == collector::proc_path(pid, "exe");
     std::error_code error;
     std::filesystem::directory_iterator at{collector::proc_path(pid, "task"), error};
     for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
         const std::string name = at->path().filename();
         pid_t tid = 0;
-        if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc{}) {
+        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), tid);
+        if (parsed.ec == std::errc{} && (tid != pid || has_first)) {
             threads.push_back(tid);
         }
     }

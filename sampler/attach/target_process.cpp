@@ -37,6 +37,11 @@ bool has_memory(const std::string& status) {
     return status.find("\nVmSize:") != std::string::npos;
 }
 
+/// Of a thread that lives, where the first one has left; of the first one, if none does.
+std::string living_status(pid_t pid) {
+    return read_small_file(collector::living_path(pid, "status"));
+}
+
 std::optional<uid_t> owner_of(pid_t pid) {
     const std::vector<std::uint32_t> ids = numbers_of_line(collector::status_of(pid), "Uid:");
     return ids.empty() ? std::nullopt : std::optional<uid_t>{ids[0]};
@@ -102,7 +107,7 @@ Result<void> check_target(pid_t pid) {
                           "/proc shows another pid namespace, with other numbers: mount this one's "
                           "(mount -t proc proc /proc, or unshare --mount-proc)");
     }
-    const std::string status = collector::status_of(pid);
+    const std::string status = living_status(pid);
     const char state = state_in(status);
     if (state == '\0') {
         return unexpected(ErrorCode::not_found,
@@ -173,7 +178,7 @@ std::vector<pid_t> processes_called(const std::string& name) {
         const auto stat = collector::stat_of(pid);
         const bool is_called =
             (stat && stat->name == name) || file_name(collector::executable_of(pid)) == name;
-        if (is_called && pid != ::getpid() && has_memory(collector::status_of(pid))) {
+        if (is_called && pid != ::getpid() && has_memory(living_status(pid))) {
             found.push_back(pid);
         }
     }

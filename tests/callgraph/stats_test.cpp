@@ -276,6 +276,18 @@ TEST(Stats, speaks_of_one_lost_sample_as_of_one) {
     EXPECT_TRUE(has_note(notes_of(2), "2 samples were lost; their time went to"));
 }
 
+TEST(Stats, leaves_what_was_lost_to_who_records_from_outside) {
+    RecordingMaker maker;
+    trace::Process process;
+    process.source = trace::kAttachSource;
+    trace::ProcessEnd end;
+    end.id = process.id = maker.process("/usr/bin/app");
+    end.lost = 2;
+    maker.recording.record(process);
+    maker.recording.record(end);
+    EXPECT_FALSE(has_note(maker.profile(), "2 samples were lost"));
+}
+
 TEST(Stats, says_that_the_end_is_missing) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);

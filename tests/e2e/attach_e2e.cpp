@@ -216,6 +216,22 @@ TEST_F(Attach, takes_the_one_that_has_started_the_others) {
     kill(-std::stoi(service->pid()), SIGKILL);
 }
 
+// Of such a process /proc shows a zombie, and nothing else.
+TEST_F(Attach, sees_a_process_whose_first_thread_has_left) {
+    const std::string name = "attach-headless";
+    std::filesystem::copy_file(target("first_leaves"), file(name));
+    const auto program = start({file(name), "60", "works"});
+    while (program->state() != 'Z') {
+    }
+    for (const std::string& word : {program->pid(), name}) {
+        const Outcome outcome = attach({"--time", "300ms", word});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        const Recording seen{recording()};
+        EXPECT_GT(seen.total_us("burn"), 0);
+        expect_complete(seen);
+    }
+}
+
 TEST_F(Attach, waits_for_a_process_to_appear) {
     const std::string name = "attach-awaited";
     std::filesystem::copy_file(target("three_leaves"), file(name));

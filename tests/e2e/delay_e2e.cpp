@@ -46,6 +46,15 @@ TEST_P(Delay, only_what_comes_later_is_recorded) {
 
 SAMPLE_FOR_EACH_SOURCE(Delay);
 
+TEST_F(Session, a_delay_that_outlasts_the_program_is_why_nothing_is_sampled) {
+    const Outcome outcome = sample(
+        {"--quiet", "--delay", "1h", "-o", recording(), "--", target("three_leaves"), "0.1"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string notes = notes_of(Recording{recording()});
+    EXPECT_NE(notes.find("the session was over before"), std::string::npos) << notes;
+    EXPECT_EQ(notes.find("was never sampled"), std::string::npos) << notes;
+}
+
 TEST_F(Session, waits_before_the_delay_are_left_out) {
     const Outcome outcome = sample({"--quiet", "--clock", "wall", "--delay", "500ms", "-o",
                                     recording(), "--", target("phases"), "200", "1000", "1500"});

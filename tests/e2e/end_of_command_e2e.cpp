@@ -43,6 +43,14 @@ TEST_F(EndOfCommand, a_constructor_may_end_the_program) {
     EXPECT_NE(std::filesystem::exists(recording()), !own_line(outcome).empty()) << outcome.err;
 }
 
+TEST_F(EndOfCommand, is_another_sessions_if_that_records_us) {
+    const Outcome outcome = record(
+        {sample_path(), "--quiet", "-o", file("inner.utrace"), "--", target("exit_code"), "7"});
+    EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+    EXPECT_NE(own_line(outcome).find("another session records"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(file("inner.utrace")));
+}
+
 TEST_F(EndOfCommand, a_sanitized_program_ends) {
     if (!std::filesystem::exists(target("hello_asan"))) {
         GTEST_SKIP() << "the compiler has no address sanitizer";

@@ -61,6 +61,14 @@ TEST_F(Top, prints_pages_where_there_is_no_terminal) {
     EXPECT_EQ(outcome.out.find("total_ns="), std::string::npos) << "the command's output";
 }
 
+TEST_F(Top, says_that_its_pages_cannot_be_written) {
+    const Outcome outcome = run({"sh", "-c", R"("$@" > /dev/full)", "sh", sample_path(), "top",
+                                 "--iterations", "1", "--", target("three_leaves"), "60"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("cannot write to standard output"), std::string::npos)
+        << outcome.err;
+}
+
 TEST_F(Top, shows_a_process_that_runs_already) {
     const Beside running{{target("three_leaves"), "60"}, file("out")};
     running.await_exec("three_leaves");

@@ -86,6 +86,15 @@ TEST_F(ProcessAccountTest, adds_up_to_the_processs_clock) {
     EXPECT_EQ(recorded_ns(), 12 * kMs);
 }
 
+// As of one that is killed and waited for at once: else its parent's sum would have it as
+// another's.
+TEST_F(ProcessAccountTest, accounts_for_the_samplers_own_time_where_no_clock_is_left) {
+    account.set_sampling({.period_ns = kMs, .observer_cpu_ns = 7 * kMs});
+    sample(kPid, 3 * kMs);
+    account.end({}, {});
+    EXPECT_EQ(account.accounted_cpu_ns(), 10 * kMs);
+}
+
 TEST_F(ProcessAccountTest, tells_what_the_source_did_not_see) {
     account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
     sample(kPid, kMs);

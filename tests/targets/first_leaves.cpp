@@ -1,10 +1,11 @@
 // A process that its first thread leaves by pthread_exit: /proc/PID then tells nothing of its
 // memory.
 //
-//     first_leaves SECONDS
+//     first_leaves SECONDS [works]
 //
 // Stats: `first_ns=` is how long the first thread was there, at most; after it, the thread `stays`
-// waits in waits_alone() about so long, and `alone_ns=` is how long, by the wall clock.
+// waits in waits_alone() about so long, or works in burn(), and `alone_ns=` is how long, by the
+// wall clock.
 #include "work.h"
 
 #include <pthread.h>
@@ -19,15 +20,15 @@ TARGET_KEEP void waits_alone(std::uint64_t ns) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        return targets::usage("SECONDS");
+    if (argc != 2 && argc != 3) {
+        return targets::usage("SECONDS [works]");
     }
     const std::uint64_t start = targets::wall_ns();
-    std::thread{[start, ns = targets::seconds_to_ns(argv[1])] {
+    std::thread{[start, works = argc == 3, ns = targets::seconds_to_ns(argv[1])] {
         pthread_setname_np(pthread_self(), "stays");
         targets::await_first_threads_end();
         const std::uint64_t alone = targets::wall_ns();
-        waits_alone(ns);
+        works ? targets::burn(ns) : waits_alone(ns);
         targets::tell("first_ns", alone - start);
         targets::tell("alone_ns", targets::wall_ns() - alone);
     }}.detach();

@@ -170,8 +170,8 @@ void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
     end.id = id_;
     end.end_ns = recorder_.not_before_start(now);
     end.cpu_ns = whole.cpu_ns - std::min(whole.cpu_ns, earlier_.cpu_ns);
-    if (counts.cpu_ns && end.cpu_ns == 0) {
-        end.cpu_ns = 1;  // 0 would say that it is not known
+    if (counts.cpu_ns) {
+        end.cpu_ns = std::max(end.cpu_ns, trace::kNoCpuTime);
     }
     end.agent_cpu_ns =
         sampling_.observer_cpu_ns - std::min(sampling_.observer_cpu_ns, earlier_observer_ns_);

@@ -101,9 +101,11 @@ public:
 
     /// Of the image's clock, what is in no figure, until the sampling went off last.
     [[nodiscard]] std::uint64_t left_out_ns() const { return earlier_.cpu_ns; }
-    /// Of the process's clock, what is recorded, and what earlier images spent.
+    /// Of the process's clock, what is recorded, what earlier images spent, and what our threads in
+    /// it have used.
     [[nodiscard]] std::uint64_t accounted_cpu_ns() const {
-        return identity_.carried_cpu_ns + earlier_.cpu_ns + recorded_ns_;
+        return identity_.carried_cpu_ns + sampling_.observer_cpu_ns + earlier_.cpu_ns +
+               recorded_ns_;
     }
 
     /// What threads say goes through `decoder`, which outlives this; else it is dropped. Before
