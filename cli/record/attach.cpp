@@ -90,12 +90,14 @@ bool has_stopped(int stop_fd) {
     return ::poll(&stop, 1, kPauseMs) > 0;
 }
 
-/// `pids` without those that another one of them has started.
-std::vector<pid_t> without_children(const std::vector<pid_t>& pids) {
+/// `pids` without those that another one of them, or a child of its, has started.
+std::vector<pid_t> without_descendants(const std::vector<pid_t>& pids) {
     std::vector<pid_t> first;
     std::copy_if(pids.begin(), pids.end(), std::back_inserter(first), [&pids](pid_t pid) {
-        const pid_t parent = collector::parent_of(pid);
-        return std::find(pids.begin(), pids.end(), parent) == pids.end();
+        do {
+            pid = collector::parent_of(pid);
+        } while (pid != 0 && std::find(pids.begin(), pids.end(), pid) == pids.end());
+        return pid == 0;
     });
     return first;
 }
@@ -121,7 +123,7 @@ Result<pid_t> find_target(const std::string& word, const AttachOptions& options,
     }
     // Who waits means the one that appears, and no worker that it may have started by now.
     if (options.waits || options.record.children) {
-        found = without_children(found);
+        found = without_descendants(found);
     }
     if (found.size() > 1) {
         return refuse("{} processes are called {}: name one or several of {}", found.size(), word,

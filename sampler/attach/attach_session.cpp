@@ -85,7 +85,7 @@ Result<void> AttachSession::attach(pid_t pid) {
     collector::ProcessIdentity identity = identity_of(pid);
     identity.carried_cpu_ns = collector::process_cpu_ns(pid).value_or(0);
     AttachedProcess& process = *add(std::move(identity), std::move(pidfd), true).process;
-    for (const pid_t tid : threads_of(pid)) {
+    for (const pid_t tid : collector::threads_of(pid)) {
         begin_thread(process, tid);
     }
     process.read_mappings();
@@ -104,7 +104,7 @@ void AttachSession::begin_thread(AttachedProcess& process, pid_t tid) {
 Result<void> AttachSession::find_threads(pid_t pid) {
     constexpr int kMostRounds = 10;
     for (int round = 0; round < kMostRounds; ++round) {
-        std::vector<pid_t> unknown = threads_of(pid);
+        std::vector<pid_t> unknown = collector::threads_of(pid);
         if (watch().has_begun()) {
             // Those that threads under watch have made meanwhile are known by their records.
             drain(kMost);
@@ -245,7 +245,7 @@ void AttachSession::housekeeping(bool is_second) {
     adapt_copies();
     if (is_second) {
         for (auto& [pid, watched] : processes_) {
-            const auto threads = threads_of(pid);
+            const auto threads = collector::threads_of(pid);
             const bool is_one_unknown = std::any_of(
                 threads.begin(), threads.end(), [this](pid_t tid) { return !watch().knows(tid); });
             if (is_one_unknown && !find_threads(pid)) {

@@ -11,10 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 namespace sample::attach {
 namespace {
@@ -62,22 +59,6 @@ int open_event(perf_event_attr attributes, pid_t tid, int cpu) {
 }
 
 }  // namespace
-
-std::vector<pid_t> threads_of(pid_t pid) {
-    std::vector<pid_t> threads;
-    const bool has_first = collector::living_path(pid, "exe") == collector::proc_path(pid, "exe");
-    std::error_code error;
-    std::filesystem::directory_iterator at{collector::proc_path(pid, "task"), error};
-    for (; !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        const std::string name = at->path().filename();
-        pid_t tid = 0;
-        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), tid);
-        if (parsed.ec == std::errc{} && (tid != pid || has_first)) {
-            threads.push_back(tid);
-        }
-    }
-    return threads;
-}
 
 EventWatch::EventWatch(std::uint64_t period_ns, Watching whom, collector::KernelFrames kernel,
                        bool with_switches)

@@ -30,10 +30,6 @@
 
 namespace sample::attach {
 
-/// Threads of a process, as the kernel lists them, but for a first one that has left the others;
-/// empty: it is gone.
-[[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
-
 enum class Watching : std::uint8_t {
     threads,   ///< Those that it is told of, and those that these make.
     families,  ///< And the processes that they fork.

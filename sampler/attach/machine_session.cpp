@@ -277,7 +277,7 @@ void MachineSession::housekeeping(bool /*is_second*/) {
         if (found == processes_.end() || !found->second.has_ended) {
             continue;
         }
-        const bool is_alone = threads_of(pid).size() <= 1;
+        const bool is_alone = collector::threads_of(pid).size() <= 1;
         if (!found->second.is_over || !is_alone || !collector::has_died(pid, -1)) {
             found->second.is_over = true;
             still.push_back(pid);

@@ -303,12 +303,8 @@ std::string Session::why_empty() const {
     if (doorkeeper_->has_met_anybody()) {
         return "the agent could not be set up in it; what it said is above";
     }
-    const std::vector<Mapping> own = mappings_of(::getpid());
-    if (std::any_of(own.begin(), own.end(), [](const Mapping& mapping) {
-            return std::string_view{mapping.path}.ends_with("/libsample.so");
-        })) {
-        return "another session records this sample, and with it the command: leave one of the two "
-               "out";
+    if (resident_bytes_of(::getpid(), "/libsample.so").value_or(0) != 0) {
+        return "another session records this sample: leave one of the two out";
     }
     return processes_.has_root_ended()
                ? "the command ended before libsample.so was set up in it: its loader or a "

@@ -14,9 +14,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace sample::inject {
@@ -59,15 +57,12 @@ bool is_in_mask(const std::string& status, std::string_view key) {
 /// a thread that makes one, or that begins or ends. Threads that cannot be listed count as such.
 bool blocks_signal(pid_t pid) {
     constexpr int kLooks = 100;
-    const auto is_open = [](const std::filesystem::path& thread) {
-        return !is_in_mask(read_small_file(thread / "status"), "SigBlk:");
+    const auto is_open = [pid](pid_t tid) {
+        const std::string file = "task/" + std::to_string(tid) + "/status";
+        return !is_in_mask(read_small_file(proc_path(pid, file)), "SigBlk:");
     };
-    std::vector<std::filesystem::path> blocking;
-    std::error_code error;
-    for (std::filesystem::directory_iterator at{proc_path(pid, "task"), error};
-         !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        blocking.push_back(at->path());
-    }
+    std::vector<pid_t> blocking = collector::threads_of(pid);
+    const bool is_listed = !blocking.empty();
     for (int look = 0; look < kLooks; ++look) {
         blocking.erase(std::remove_if(blocking.begin(), blocking.end(), is_open), blocking.end());
         if (blocking.empty()) {
@@ -75,7 +70,7 @@ bool blocks_signal(pid_t pid) {
         }
         ::usleep(1000);
     }
-    return error || !blocking.empty();
+    return !is_listed || !blocking.empty();
 }
 
 /// One that has just begun has it a moment later.

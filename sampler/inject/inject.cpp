@@ -18,10 +18,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -73,17 +71,13 @@ std::string text_at(const Fd& memory, std::uint64_t address) {
     return got > 0 ? std::string{text.data()} : "";
 }
 
-/// Those that wait first, as they stand still anyway.
-std::vector<pid_t> threads_of(pid_t pid) {
+/// Threads that may be stopped for a call: those that wait first, as they stand still anyway.
+std::vector<pid_t> threads_to_try(pid_t pid) {
     std::vector<std::pair<bool, pid_t>> threads;
-    std::error_code error;
-    for (std::filesystem::directory_iterator at{collector::proc_path(pid, "task"), error};
-         !error && at != std::filesystem::directory_iterator{}; at.increment(error)) {
-        const std::string name = at->path().filename();
-        pid_t tid = 0;
-        std::from_chars(name.data(), name.data() + name.size(), tid);
+    for (const pid_t tid : collector::threads_of(pid)) {
         // "running", or the number of the call that it waits in and its arguments, in base 16.
-        const std::string call = read_small_file(at->path() / "syscall");
+        const std::string call =
+            read_small_file(collector::proc_path(pid, "task/" + std::to_string(tid) + "/syscall"));
         char* rest = nullptr;
         const long number = std::strtol(call.c_str(), &rest, 10);
         std::strtoull(rest, &rest, 16);
@@ -139,7 +133,7 @@ private:
     Result<HeldThread> hold_thread() {
         const auto deadline = Clock::now() + kMostToFindAPlace;
         while (Clock::now() < deadline) {
-            for (const pid_t tid : threads_of(pid_)) {
+            for (const pid_t tid : threads_to_try(pid_)) {
                 auto held = HeldThread::seize(pid_, tid);
                 if (!held && held.error().code == ErrorCode::permission) {
                     return refuse(held.error().message());

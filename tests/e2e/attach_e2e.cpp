@@ -203,8 +203,8 @@ TEST_F(Attach, finds_a_process_by_its_name) {
 TEST_F(Attach, takes_the_one_that_has_started_the_others) {
     const std::string name = "attach-service";
     std::filesystem::copy_file(target("children"), file(name));
-    const auto service = start(
-        {file(name), "fork", "kept", file(name), "fork", "kept", target("three_leaves"), "60"});
+    const auto service = start({file(name), "fork", "kept", target("children"), "fork", "kept",
+                                file(name), "fork", "kept", target("three_leaves"), "60"});
     const Words refused{"--time", "1ms", name};
     while (attach(refused).err.find("processes are called " + name) == std::string::npos) {
     }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -162,6 +163,22 @@ std::string living_path(pid_t pid, std::string_view file) {
         }
     }
     return folder.append(file);
+}
+
+std::vector<pid_t> threads_of(pid_t pid) {
+    std::vector<pid_t> threads;
+    const bool has_first = living_path(pid, "exe") == proc_path(pid, "exe");
+    std::error_code error;
+    for (std::filesystem::directory_iterator at{proc_path(pid, "task"), error}, end;
+         !error && at != end; at.increment(error)) {
+        const std::string name = at->path().filename();
+        pid_t tid = 0;
+        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), tid);
+        if (parsed.ec == std::errc{} && (tid != pid || has_first)) {
+            threads.push_back(tid);
+        }
+    }
+    return threads;
 }
 
 std::string status_of(pid_t pid) {
@@ -341,10 +358,7 @@ std::vector<RingWorker> ring_workers_of(pid_t pid) {
     constexpr int kFlags = 9;
     constexpr std::int64_t kIsRingWorker = 0x10;  // PF_IO_WORKER, since Linux 5.12
     std::vector<RingWorker> workers;
-    std::error_code error;
-    for (std::filesystem::directory_iterator task{proc_path(pid, "task"), error}, end;
-         !error && task != end; task.increment(error)) {
-        const pid_t tid = std::atoi(task->path().filename().c_str());
+    for (const pid_t tid : threads_of(pid)) {
         const auto flags = stat_number(read_small_file(thread_path(pid, tid, "stat")), kFlags);
         if (flags && (*flags & kIsRingWorker) != 0) {
             workers.push_back({tid, thread_name_of(pid, tid), thread_cpu_ns(pid, tid)});

@@ -30,6 +30,8 @@ namespace sample::collector {
 [[nodiscard]] std::string executable_of(pid_t pid);
 /// Arguments separated by spaces.
 [[nodiscard]] std::string command_line_of(pid_t pid);
+/// Without a first thread that has left; empty: the process is gone or closed to us.
+[[nodiscard]] std::vector<pid_t> threads_of(pid_t pid);
 [[nodiscard]] std::string thread_name_of(pid_t pid, pid_t tid);
 /// The process that the thread `tid` belongs to; 0: there is none.
 [[nodiscard]] pid_t process_of_thread(pid_t tid);
