@@ -207,10 +207,10 @@ void note_late_samples(std::vector<std::string>& notes, const Recording& recordi
             return !process.end || process.end->sent == 0 || process.facts.source == "sigtrap";
         });
     notes.push_back(
-        about(part) +
-        " of the samples came more than a tenth of a period after they were sent for, " +
+        about(part) + " of the samples came late, " +
         short_duration(static_cast<std::uint64_t>(*stats.signal_way_ns_mean)) +
-        " in the mean: what ran meanwhile may be shown at the next system call; " +
+        " after they were sent for in the mean: what ran meanwhile may be shown at the next system "
+        "call; " +
         (took_over ? "events that may see the kernel (kernel.perf_event_paranoid at 1) interrupt "
                      "at once, and nobody has to take over"
                    : "--source sigtrap interrupts at once (sample doctor says what it needs)"));

@@ -135,9 +135,7 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 
 /// How far the thread has come, by its clock, since the sampling thread sent for this sample: what
 /// it did meanwhile is shown where it is now.
-void count_way(const ThreadState& thread, std::uint64_t clock_ns,
-               std::uint64_t period_ns) noexcept {
-    constexpr std::uint64_t kPartOfPeriod = 10;
+void count_way(const ThreadState& thread, std::uint64_t clock_ns) noexcept {
     const std::uint64_t sent_ns = thread.sent_ns.load(std::memory_order_relaxed);
     if (sent_ns == 0 || clock_ns == 0) {
         return;
@@ -145,7 +143,8 @@ void count_way(const ThreadState& thread, std::uint64_t clock_ns,
     const std::uint64_t way_ns = clock_ns > sent_ns ? clock_ns - sent_ns : 0;
     add_relaxed(thread.slot->sent, std::uint64_t{1});
     add_relaxed(thread.slot->way_ns, way_ns);
-    add_relaxed(thread.slot->late, std::uint64_t{way_ns > period_ns / kPartOfPeriod ? 1U : 0U});
+    const bool is_late = way_ns > thread.late_ns.load(std::memory_order_relaxed);
+    add_relaxed(thread.slot->late, std::uint64_t{is_late ? 1U : 0U});
 }
 
 /// Of a sample that came by this signal.
@@ -155,7 +154,7 @@ Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t t
     const bool is_owed = info.si_code == kFromItself && info.si_errno == kOwedToSamplingThread;
     const Weight weight = weigh(area.header, thread, ticks, is_sent || is_owed);
     if (is_sent) {
-        count_way(thread, weight.clock_ns, area.header.period_ns.load(std::memory_order_relaxed));
+        count_way(thread, weight.clock_ns);
     }
     return weight;
 }

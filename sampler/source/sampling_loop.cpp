@@ -226,7 +226,7 @@ bool SamplingLoop::moves_data(WatchedThread& thread) noexcept {
 
 void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
-        thread.choice.end_window(next_ns_, processor_wait_ns(folder_, thread.tid));
+        thread.choice.end_window(next_ns_, schedule_counts(folder_, thread.tid));
     }
     const std::uint64_t ticks = has_many_threads() ? thread.stride.average_ticks() : 1;
     if (!thread.choice.is_due(look_period_ns_ * ticks, random()) ||
@@ -244,6 +244,8 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
         thread.choice.interrupted();
         if (thread.state != nullptr) {
             thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
+            thread.state->late_ns.store(thread.choice.late_ns(job.period_ns),
+                                        std::memory_order_relaxed);
             thread.state->sent_ns.store(cpu_ns, std::memory_order_relaxed);
         }
         if (!moves_data(thread) &&

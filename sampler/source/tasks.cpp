@@ -150,9 +150,14 @@ TaskState task_state(int folder, int tid) noexcept {
     return parse_task_state(read_task_file(folder, tid, "syscall", buffer));
 }
 
-std::uint64_t processor_wait_ns(int folder, int tid) noexcept {
+ScheduleCounts parse_schedule_counts(std::string_view text) noexcept {
+    const std::size_t first = std::min(text.find(' '), text.size());
+    return {second_number(text), second_number(text.substr(std::min(first + 1, text.size())))};
+}
+
+ScheduleCounts schedule_counts(int folder, int tid) noexcept {
     std::array<char, 512> buffer{};
-    return second_number(read_task_file(folder, tid, "schedstat", buffer));
+    return parse_schedule_counts(read_task_file(folder, tid, "schedstat", buffer));
 }
 
 char state_letter(int folder, int tid) noexcept {

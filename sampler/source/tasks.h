@@ -120,8 +120,14 @@ struct TaskState {
 /// Of the thread `tid` below `folder`, a descriptor of /proc/self/task. Three system calls.
 [[nodiscard]] TaskState task_state(int folder, int tid) noexcept;
 
-/// How long the thread has waited for a processor since it began; 0 if the kernel does not tell.
-[[nodiscard]] std::uint64_t processor_wait_ns(int folder, int tid) noexcept;
+/// What the scheduler has counted of a thread since it began; zeros if the kernel does not tell.
+/// Source: Linux Documentation/scheduler/sched-stats.rst, /proc/<pid>/schedstat.
+struct ScheduleCounts {
+    std::uint64_t wait_ns = 0;  ///< For a processor.
+    std::uint64_t runs = 0;     ///< How often it was put on one.
+};
+[[nodiscard]] ScheduleCounts parse_schedule_counts(std::string_view text) noexcept;
+[[nodiscard]] ScheduleCounts schedule_counts(int folder, int tid) noexcept;
 
 /// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is
 /// also told of a process that gave up its user.

@@ -7,10 +7,13 @@
 #include "sampler/capture/shared_area.h"
 #include "sampler/capture/thread_state.h"
 #include "sampler/capture/weight.h"
+#include "sampler/source/tasks.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -54,18 +57,20 @@ public:
     [[nodiscard]] bool wants_window(std::uint64_t now_ns) const noexcept {
         return now_ns >= window_end_ns_;
     }
-    /// `processor_wait_ns`: how long it has waited for a processor since it began. Neither that nor
-    /// CPU time is sleep.
-    void end_window(std::uint64_t now_ns, std::uint64_t processor_wait_ns) noexcept {
+    /// Neither CPU time nor waiting for a processor is sleep.
+    void end_window(std::uint64_t now_ns, const ScheduleCounts& counts) noexcept {
         const std::uint64_t passed = now_ns - window_start_ns_;
-        const std::uint64_t awake =
-            cpu_ns_ - window_cpu_ns_ + processor_wait_ns - window_processor_wait_ns_;
+        const std::uint64_t ran = cpu_ns_ - window_cpu_ns_;
+        const std::uint64_t awake = ran + counts.wait_ns - window_counts_.wait_ns;
         const bool is_first = window_end_ns_ == 0;
         keeps_running_ = !is_first && awake + passed / kLeastSleepPart >= passed;
+        if (const std::uint64_t runs = counts.runs - window_counts_.runs; !is_first && runs != 0) {
+            run_ns_ = ran / runs;
+        }
         window_end_ns_ = now_ns + (is_first ? kFirstWindowNs : kWindowNs);
         window_start_ns_ = now_ns;
         window_cpu_ns_ = cpu_ns_;
-        window_processor_wait_ns_ = processor_wait_ns;
+        window_counts_ = counts;
     }
 
     /// Whether the thread would be interrupted if it is awake. `chance`: random, of 2^32.
@@ -78,6 +83,13 @@ public:
     }
     /// Whether it is known to sleep so little that this is the clocks' difference.
     [[nodiscard]] bool keeps_running() const noexcept { return keeps_running_; }
+    /// A sample that comes so much later than it was sent for, by the thread's clock, counts as
+    /// late: a tenth of a period, and of what the thread runs from one switch to the next, as far
+    /// as that is known.
+    [[nodiscard]] std::uint64_t late_ns(std::uint64_t period_ns) const noexcept {
+        constexpr std::uint64_t kPart = 10;
+        return std::min(period_ns, run_ns_) / kPart;
+    }
     /// Whether it has to be met on a processor: one that waits for a processor may just have been
     /// woken inside a system call. Not for ever: with one processor it is never met there.
     [[nodiscard]] bool must_be_running() const noexcept {
@@ -101,7 +113,8 @@ private:
     std::uint64_t window_start_ns_ = 0;
     std::uint64_t window_end_ns_ = 0;
     std::uint64_t window_cpu_ns_ = 0;
-    std::uint64_t window_processor_wait_ns_ = 0;
+    ScheduleCounts window_counts_;
+    std::uint64_t run_ns_ = std::numeric_limits<std::uint64_t>::max();
     bool keeps_running_ = false;
 };
 

@@ -104,7 +104,7 @@ void WaitWatch::report(const WatchedThread& thread, std::uint64_t ticks, std::ui
                        WaitKind kind) noexcept {
     capture::report_clocks(*area_, *slot_,
                            {static_cast<std::uint32_t>(thread.tid), ticks, cpu_ns,
-                            processor_wait_ns(folder_, thread.tid)},
+                            schedule_counts(folder_, thread.tid).wait_ns},
                            kind);
 }
 
@@ -154,7 +154,7 @@ void WaitWatch::take_stack(WatchedThread& thread) noexcept {
     registers.value[unwind::Registers::kSp] = state.sp;
     const std::size_t copied = copy_stack(self_, state.sp, g_stack);
     const WaitSighting seen{static_cast<std::uint32_t>(thread.tid), ticks, thread.choice.cpu_ns(),
-                            processor_wait_ns(folder_, thread.tid)};
+                            schedule_counts(folder_, thread.tid).wait_ns};
     if (cpu_ns_of(thread.tid) != seen.cpu_ns) {
         return;  // it woke up: what was copied may be of two stacks
     }

@@ -121,7 +121,7 @@ std::string note_of_late_samples(const std::string& source, std::uint64_t late) 
     EXPECT_EQ(stats.late_samples, late);
     const auto note =
         std::find_if(stats.notes.begin(), stats.notes.end(), [](const std::string& each) {
-            return each.find("came more than a tenth of a period after") != std::string::npos;
+            return each.find("of the samples came late") != std::string::npos;
         });
     return note == stats.notes.end() ? "" : *note;
 }
@@ -129,10 +129,8 @@ std::string note_of_late_samples(const std::string& source, std::uint64_t late) 
 TEST(Stats, of_samples_that_came_late_are_told_and_noted_where_they_are_many) {
     EXPECT_EQ(note_of_late_samples("thread", 10), "");
     const std::string note = note_of_late_samples("thread", 11);
-    EXPECT_EQ(note.find("11 % of the samples came more than a tenth of a period after they were "
-                        "sent for, 7 us in the mean"),
-              0U)
-        << note;
+    EXPECT_EQ(note.find("11 % of the samples came late"), 0U) << note;
+    EXPECT_NE(note.find("7 us in the mean"), std::string::npos) << note;
     EXPECT_NE(note.find("--source sigtrap"), std::string::npos) << note;
 }
 

@@ -20,13 +20,15 @@ TEST(InterruptChoice, notices_that_a_thread_ran) {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// A thread that ran for `cpu_ns` of every ten milliseconds, `waits_ns` of them for a processor.
-InterruptChoice after_windows(std::uint64_t cpu_ns, std::uint64_t waits_ns) {
+/// A thread that ran for `cpu_ns` of every ten milliseconds, in so many runs, and waited for a
+/// processor for `waits_ns`.
+InterruptChoice after_windows(std::uint64_t cpu_ns, std::uint64_t waits_ns,
+                              std::uint64_t runs = 0) {
     InterruptChoice choice;
     for (std::uint64_t i = 1; i <= 20; ++i) {
         (void)choice.check(i * cpu_ns);
         if (choice.wants_window(i * 10 * kMs)) {
-            choice.end_window(i * 10 * kMs, i * waits_ns);
+            choice.end_window(i * 10 * kMs, {i * waits_ns, i * runs});
         }
     }
     choice.interrupted();
@@ -101,7 +103,7 @@ TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
     InterruptChoice choice;
     (void)choice.check(kMs);
     EXPECT_TRUE(choice.wants_window(kMs));
-    choice.end_window(kMs, 0);
+    choice.end_window(kMs, {});
     EXPECT_FALSE(choice.keeps_running());
     EXPECT_TRUE(choice.must_be_running());
     EXPECT_FALSE(choice.wants_window(kMs + 1));
@@ -111,6 +113,13 @@ TEST(InterruptChoice, begins_anew_with_another_thread_under_the_same_id) {
     InterruptChoice choice = after_windows(10 * kMs, 0);
     EXPECT_EQ(choice.check(1), 1U);
     EXPECT_FALSE(choice.keeps_running());
+}
+
+// What it did meanwhile is at most a tenth of what it does before it sleeps again.
+TEST(InterruptChoice, calls_a_sample_late_by_the_period_and_by_how_long_the_thread_runs) {
+    EXPECT_EQ(InterruptChoice{}.late_ns(kMs), kMs / 10);
+    EXPECT_EQ(after_windows(5 * kMs, 0, 1).late_ns(kMs), kMs / 10);
+    EXPECT_EQ(after_windows(5 * kMs, 0, 100).late_ns(kMs), 5 * kMs / 100 / 10);
 }
 
 TEST(LookStride, is_a_tick_for_who_runs_and_long_for_who_does_next_to_never) {

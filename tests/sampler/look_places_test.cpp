@@ -100,7 +100,7 @@ double shown_share(const Turn& turn, bool is_one_of_many) {
             continue;
         }
         if (choice.wants_window(tick * kPeriod)) {
-            choice.end_window(tick * kPeriod, 0);
+            choice.end_window(tick * kPeriod, {});
         }
         if (!choice.keeps_running()) {
             places.met_sleeper();

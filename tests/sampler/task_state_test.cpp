@@ -58,7 +58,17 @@ TEST(TaskState, reads_the_largest_addresses) {
     EXPECT_EQ(state.pc, 0xfedcba9876543210U);
 }
 
-TEST(ProcessorWait, is_the_second_number) {
+TEST(ScheduleCounts, are_the_second_number_and_the_third) {
+    const ScheduleCounts counts = parse_schedule_counts("113434131 2518000 42\n");
+    EXPECT_EQ(counts.wait_ns, 2'518'000U);
+    EXPECT_EQ(counts.runs, 42U);
+    for (const char* text : {"", " ", "1", "1 "}) {
+        EXPECT_EQ(parse_schedule_counts(text).wait_ns, 0U) << text;
+        EXPECT_EQ(parse_schedule_counts(text).runs, 0U) << text;
+    }
+}
+
+TEST(SecondNumber, is_the_one_behind_the_first_space) {
     EXPECT_EQ(second_number("113434131 2518000 42\n"), 2'518'000U);
     EXPECT_EQ(second_number("0 18446744073709551615 1\n"), ~std::uint64_t{0});
     for (const char* text : {"", "\n", "12", "12 ", "12 x", "nothing here"}) {
@@ -146,7 +156,7 @@ TEST_F(Watched, is_unknown_once_it_is_gone) {
         std::this_thread::yield();
     }
     EXPECT_EQ(task_state(folder.get(), tid.load()).kind, Kind::unknown);
-    EXPECT_EQ(processor_wait_ns(folder.get(), tid.load()), 0U);
+    EXPECT_EQ(schedule_counts(folder.get(), tid.load()).wait_ns, 0U);
     EXPECT_NE(state_letter(folder.get(), tid.load()), 'Z');
 }
 
@@ -158,10 +168,10 @@ TEST_F(Watched, waited_for_a_processor_as_the_kernel_says) {
         return waited;
     };
     const std::uint64_t before = from_file();
-    const std::uint64_t seen = processor_wait_ns(folder.get(), ::gettid());
+    const std::uint64_t seen = schedule_counts(folder.get(), ::gettid()).wait_ns;
     EXPECT_GE(seen, before);
     EXPECT_LE(seen, from_file());
-    EXPECT_EQ(processor_wait_ns(-1, ::gettid()), 0U);
+    EXPECT_EQ(schedule_counts(-1, ::gettid()).wait_ns, 0U);
 }
 
 TEST_F(Watched, has_the_cpu_time_that_it_says) {

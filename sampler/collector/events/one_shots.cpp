@@ -8,6 +8,7 @@
 #include "sampler/source/tasks.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,13 @@ TaskClocks read_clocks(const Fd& schedstat) {
 
 std::uint64_t own_cpu_ns() {
     return read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/// Of a thread of another process: counts its time without an interrupt.
+Fd open_counter(pid_t tid) {
+    Fd counter{std::max(source::open_event({}, tid), -1)};
+    ::ioctl(counter.get(), PERF_EVENT_IOC_ENABLE, 0);
+    return counter;
 }
 
 /// Of a thread of another process.
@@ -234,10 +242,28 @@ void OneShots::look_at(Process& process) {
         most_switches_ = std::max(most_switches_, done.switches * kNsPerSecond / done.cpu_ns);
         if (!process.by_one_shots) {
             give_one_shots(process);
+        } else if (!process.is_compared) {
+            compare_clocks(process);
         }
     } else if (process.by_one_shots && done.cpu_ns >= kLeastCpuNs &&
                ++process.calm_looks >= kCalmLooks) {
         give_periods(process);
+    }
+}
+
+/// Once, in two looks.
+void OneShots::compare_clocks(Process& process) {
+    for (Task& task : process.tasks) {
+        if (!task.counter.is_open()) {
+            task.counter = open_counter(task.tid);
+            task.counted_from_ns = task.seen.cpu_ns;
+            continue;
+        }
+        const std::uint64_t ran_ns = task.seen.cpu_ns - task.counted_from_ns;
+        counted_ns_ += std::min(read_event(task.counter.get()).counted, ran_ns);
+        compared_ns_ += ran_ns;
+        task.counter = {};
+        process.is_compared = true;
     }
 }
 
@@ -296,11 +322,21 @@ std::string OneShots::note() {
     if (cpu_ns_ < kWorthTelling) {
         return {};
     }
-    return std::to_string(switched_processes_) +
-           (switched_processes_ == 1 ? " process" : " processes") +
-           " left the processor often, up to " + std::to_string(most_switches_) +
-           " times a second of CPU time: sampled less often while so, to cost nothing at a switch; "
-           "durations still add up";
+    std::string text =
+        std::to_string(switched_processes_) +
+        (switched_processes_ == 1 ? " process" : " processes") +
+        " left the processor often, up to " + std::to_string(most_switches_) +
+        " times a second of CPU time: sampled less often while so, to cost nothing at a switch; "
+        "durations still add up";
+    constexpr std::uint64_t kFewPercent = 5;
+    if (const std::uint64_t percent =
+            compared_ns_ == 0 ? 0 : 100 - 100 * counted_ns_ / compared_ns_;
+        percent >= kFewPercent) {
+        text += ", but " + std::to_string(percent) +
+                " % is the kernel's at switches, where no sample is taken: it is shown as what "
+                "ran before and after";
+    }
+    return text;
 }
 
 }  // namespace sample::collector

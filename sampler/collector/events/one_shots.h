@@ -11,6 +11,9 @@
 // comes late carries the time of its thread's clock (capture/weight.h): durations stay exact, on
 // fewer samples.
 //
+// What the kernel does at a switch outside of where it stops and starts events is the thread's all
+// the same, and no event ever expires there. How much that is, events that only count tell once.
+//
 // The interval follows from what arming such an event costs here, so that this takes a small part
 // of the program's time and of ours. When the process switches seldom again it gets its events
 // back. Where we may open no event for it, and where it has many threads, it keeps what it has.
@@ -69,9 +72,11 @@ private:
     struct Task {
         pid_t tid = 0;
         Fd schedstat;
-        TaskClocks seen;               ///< At the last look around.
-        std::uint64_t burst_ns = 0;    ///< How long it ran between two switches, of late.
-        std::uint64_t sampled_ns = 0;  ///< The thread's clock where its last event expires.
+        TaskClocks seen;                    ///< At the last look around.
+        std::uint64_t burst_ns = 0;         ///< How long it ran between two switches, of late.
+        std::uint64_t sampled_ns = 0;       ///< The thread's clock where its last event expires.
+        Fd counter;                         ///< Of what an event sees of it.
+        std::uint64_t counted_from_ns = 0;  ///< The thread's clock then.
         bool armed = false;
     };
     struct Process {
@@ -82,6 +87,7 @@ private:
         std::uint32_t calm_looks = 0;
         bool by_one_shots = false;
         bool is_counted = false;
+        bool is_compared = false;
     };
     /// Calls `visit` with processes, the one that was left out longest first, until their tasks are
     /// as many as are looked at in one go.
@@ -92,6 +98,7 @@ private:
     void look_at(Process& process);
     void list_tasks(Process& process) const;
     [[nodiscard]] TaskClocks measure(Process& process) const;
+    void compare_clocks(Process& process);
     void give_one_shots(Process& process);
     void give_periods(Process& process);
     void tick(const Process& process, Task& task);
@@ -111,6 +118,8 @@ private:
     std::uint64_t most_switches_ = 0;       // guarded by mutex_; a CPU second
     std::uint32_t switched_processes_ = 0;  // guarded by mutex_
     std::uint64_t cpu_ns_ = 0;              // guarded by mutex_; spent while they had no others
+    std::uint64_t counted_ns_ = 0;          // guarded by mutex_; where events can expire,
+    std::uint64_t compared_ns_ = 0;         // guarded by mutex_; of what the threads ran
     bool stopping_ = false;                 // guarded by mutex_
     std::thread thread_;
 };
