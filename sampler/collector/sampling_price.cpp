@@ -92,9 +92,12 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
         if (!has_time() || !wait(std::chrono::milliseconds{pause_ms}) || is_traced()) {
             return;
         }
-        const auto signal = source::measure_signal_cost(source, signals_hz, is_over_);
+        auto signal = source::measure_signal_cost(source, signals_hz, is_over_);
+        if (!signal) {  // one may take longer than its period
+            signals_hz = kDefaultFrequencyHz;
+            signal = source::measure_signal_cost(source, signals_hz, is_over_);
+        }
         if (!signal) {
-            signals_hz = kDefaultFrequencyHz;  // one may take longer than its period
             continue;
         }
         const source::SignalCost cost = cost_of_sample(*signal, source);
@@ -109,6 +112,11 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
             other_ = other;
         }
     }
+}
+
+std::optional<source::SignalCost> SamplingPrice::so_far() {
+    const std::lock_guard lock{mutex_};
+    return costs_.empty() ? std::nullopt : std::optional{usual_cost(costs_)};
 }
 
 void SamplingPrice::tell(trace::SessionEnd& end, std::uint64_t handler_ns) {

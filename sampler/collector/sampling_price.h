@@ -39,6 +39,8 @@ public:
     /// Begins to find it out. Once; later calls do nothing. A traced collector, which would stop
     /// at each signal, does not, nor one that gets no thread.
     void find_out(control::Source source, std::uint32_t frequency_hz);
+    /// What a sample costs but for the handler, as far as it is known by now.
+    [[nodiscard]] std::optional<source::SignalCost> so_far();
     /// Says it if it is known by now, and ends the search if it is not. Does not wait.
     /// `handler_ns`: what the handler usually takes; 0: there was no sample.
     void tell(trace::SessionEnd& end, std::uint64_t handler_ns);

@@ -190,6 +190,7 @@ void Session::housekeeping() {
     });
     if (recorder_.has_begun() && options_.samples && options_.event.is_clock) {
         price_.find_out(control::source_named(recorder_.source()), options_.frequency_hz);
+        slow_down_if_dear();
     }
     recorder_.flush(trace::FlushMode::worthwhile);
     if (recorder_.failure()) {
@@ -229,6 +230,7 @@ std::string Session::note() {
     throttling_.look();
     notes_.add(note_on_delay());
     notes_.add(note_on_control());
+    notes_.add(slowed_);
     notes_.add(throttling_.note(notes_.is_kernel_excluded()));
     notes_.add(one_shots_.note());
     notes_.add(doorkeeper_->threads_without_event(),

@@ -90,7 +90,11 @@ private:
     void change_state(const ControlCommand& command);
     [[nodiscard]] std::string answer_about(const ControlCommand& command);
     void set_state(State state);
-    void set_frequency(std::uint32_t hz);
+    /// False: it is that already, or there is none.
+    bool set_frequency(std::uint32_t hz);
+    void change_frequency(std::uint32_t hz);
+    /// Where samples take most of the time, as the program would hardly get on.
+    void slow_down_if_dear();
     [[nodiscard]] std::string switch_channels(const std::string& channels);
     void set_countdown(std::chrono::nanoseconds time);
     void cancel_countdown();
@@ -137,6 +141,7 @@ private:
     std::uint64_t before_delay_ = 0;  ///< Of Recorder::earlier(), what the delay has left out.
     std::string frequencies_;         ///< That came after the first one, for people.
     std::uint32_t changes_ = 0;
+    std::string slowed_;    ///< That sampling was slowed down, for people.
     std::string switches_;  ///< Channels that were on after the first ones, the same.
     std::uint32_t changes_of_channels_ = 0;
     SamplingPrice price_;

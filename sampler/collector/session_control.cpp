@@ -2,6 +2,7 @@
 // session's part of docs/control.md.
 #include "core/option_values.h"
 #include "core/text.h"
+#include "core/units.h"
 #include "sampler/capture/channel_table.h"
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/session.h"
@@ -58,7 +59,7 @@ void Session::take_requests() {
 void Session::follow(control::ControlRequest request) {
     // Also behind a stop: a start that came before it, and was not read in time, has set it.
     if (request.frequency_hz != 0) {
-        set_frequency(std::min(request.frequency_hz, kMaxFrequencyHz));
+        change_frequency(std::min(request.frequency_hz, kMaxFrequencyHz));
     }
     switch (request.kind) {
         case control::ControlKind::start:
@@ -134,7 +135,7 @@ bool Session::changes_frequency(const ControlCommand& command) const {
 std::string Session::steer(const ControlCommand& command) {
     const bool owns = openers_.owns(command.token);
     if (owns && changes_frequency(command) && recorder_.has_begun_sampling()) {
-        set_frequency(*command.frequency_hz);
+        change_frequency(*command.frequency_hz);
     }
     if (command.verb == ControlVerb::time && owns && state_ == State::stopped) {
         return "error sampling is stopped: say start time=DURATION";
@@ -235,13 +236,33 @@ void Session::set_state(State state) {
     }
 }
 
-void Session::set_frequency(std::uint32_t hz) {
+bool Session::set_frequency(std::uint32_t hz) {
     if (hz == pace_.frequency_hz.load() || !options_.event.is_clock || !options_.samples) {
-        return;
+        return false;
     }
     pace_.frequency_hz.store(hz);
     processes_.change_frequency();
-    if (++changes_ <= kMostListed) {
+    return true;
+}
+
+void Session::slow_down_if_dear() {
+    const auto cost = price_.so_far();
+    const std::uint64_t hz = pace_.frequency_hz.load();
+    // Two thirds at least, and half afterwards: what is in between is as it was asked for.
+    if (!cost || 3 * cost->low_ns * hz <= 2 * kNsPerSecond) {
+        return;
+    }
+    const std::uint64_t slower_hz = std::max<std::uint64_t>(kNsPerSecond / (2 * cost->ns), 1);
+    if (set_frequency(static_cast<std::uint32_t>(slower_hz)) && slowed_.empty()) {
+        slowed_ = "sampled at " + std::to_string(slower_hz) + " Hz instead of " +
+                  std::to_string(hz) + " from " + short_duration(monotonic_ns() - start_ns_) +
+                  " on: a sample takes " + short_duration(cost->ns) +
+                  " here, and the program would hardly have got on";
+    }
+}
+
+void Session::change_frequency(std::uint32_t hz) {
+    if (set_frequency(hz) && ++changes_ <= kMostListed) {
         frequencies_ += (frequencies_.empty() ? "" : ", ") + std::to_string(hz) + " from " +
                         short_duration(monotonic_ns() - start_ns_) + " on";
     }

@@ -18,6 +18,11 @@ namespace {
 
 class Inject : public Attach {
 protected:
+    void SetUp() override {
+        if (is_under_seccomp()) {
+            GTEST_SKIP() << "this test's programs are under a seccomp filter";
+        }
+    }
     [[nodiscard]] Outcome inject(const Beside& program) const {
         return attach({"--inject", "--time", "200ms", program.pid()});
     }

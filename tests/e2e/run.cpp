@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +138,10 @@ Outcome run(const std::vector<std::string>& words, const RunOptions& options) {
         outcome.exit_code = WEXITSTATUS(status);
     }
     return outcome;
+}
+
+bool is_under_seccomp() {
+    return prctl(PR_GET_SECCOMP) != 0;
 }
 
 }  // namespace sample::e2e

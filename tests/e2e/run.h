@@ -29,4 +29,7 @@ struct Outcome {
 /// are closed, as `$(…)` in a shell does. 127 if it cannot be started.
 [[nodiscard]] Outcome run(const std::vector<std::string>& words, const RunOptions& options = {});
 
+/// Whether what this test starts is under somebody's filter of system calls, as in many containers.
+[[nodiscard]] bool is_under_seccomp();
+
 }  // namespace sample::e2e

@@ -101,6 +101,15 @@ TEST_P(Source, says_how_late_its_signals_are_where_they_have_a_way) {
     EXPECT_LE(result.stat("late_samples"), result.stat("samples"));
 }
 
+// The end of a sample is the next one's begin then, and the program does nothing.
+TEST_P(Source, lets_a_program_get_on_where_a_sample_takes_longer_than_a_period) {
+    const Outcome outcome =
+        run({SAMPLE_CONFINE, "--dear-handlers", "100", sample_path(), "--freq", "10k", "--source",
+             GetParam().name, "-o", recording(), "--", target("three_leaves"), "0.5"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_FALSE(outcome.hung);
+}
+
 TEST_P(Source, gives_equal_threads_equal_shares) {
     const Outcome outcome = record_by_source({target("threads"), "4", "0.1"});
     const Recording found = seen();

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 
 namespace sample::tools {
 namespace {
@@ -27,8 +28,9 @@ namespace {
 constexpr long kMostDivisions = BPF_MAXINSNS - 6;
 // How long a processor divides depends on the number.
 constexpr std::uint32_t kDividend = UINT32_MAX;
-// The kernel takes 32,768 instructions of a process in all.
-constexpr int kMostFilters = 7;
+// The kernel takes so many instructions of a process in all, and counts four more for each filter.
+constexpr long kMostInstructions = 32'768;
+constexpr long kMoreOfFilter = 4;
 
 /// Divides so often before it allows `number`; any call if that is negative.
 void add_filter(long number, long divisions) {
@@ -90,14 +92,20 @@ double division_us() {
     return found;
 }
 
-void add_filters(long number, double us, double one_us) {
-    auto divisions = static_cast<long>(us / one_us);
-    if (divisions > kMostFilters * kMostDivisions) {
-        errno = ERANGE;
-        give_up("so dear a call");
-    }
-    for (; divisions > 0; divisions -= kMostDivisions) {
-        add_filter(number, std::min(divisions, kMostDivisions));
+/// As dear as can be with `room` instructions, which become fewer.
+void add_filters(long number, double us, double one_us, long& room) {
+    auto left = static_cast<long>(us / one_us);
+    while (left > 0) {
+        const long more = BPF_MAXINSNS - kMostDivisions + kMoreOfFilter;
+        const long divisions = std::min({left, kMostDivisions, room - more});
+        if (divisions <= 0) {
+            std::fprintf(stderr, "confine: no filter divides so often: %.0f us of %.0f\n",
+                         us - static_cast<double>(left) * one_us, us);
+            return;
+        }
+        add_filter(number, divisions);
+        left -= divisions;
+        room -= divisions + more;
     }
 }
 
@@ -108,8 +116,9 @@ void make_dear(double more_us_a_call, double more_us_a_handler) {
         return;
     }
     const double one_us = division_us();
-    add_filters(SYS_rt_sigreturn, more_us_a_handler, one_us);
-    add_filters(-1, more_us_a_call, one_us);
+    long room = kMostInstructions;
+    add_filters(-1, more_us_a_call, one_us, room);
+    add_filters(SYS_rt_sigreturn, more_us_a_handler, one_us, room);
 }
 
 }  // namespace sample::tools
