@@ -209,7 +209,7 @@ void note_late_samples(std::vector<std::string>& notes, const Recording& recordi
     notes.push_back(
         about(part) + " of the samples came late, " +
         short_duration(static_cast<std::uint64_t>(*stats.signal_way_ns_mean)) +
-        " after they were sent for in the mean: what ran meanwhile may be shown at the next system "
+        " in the mean after they were sent for: what ran meanwhile may be shown at the next system "
         "call; " +
         (took_over ? "events that may see the kernel (kernel.perf_event_paranoid at 1) interrupt "
                      "at once, and nobody has to take over"
