@@ -51,6 +51,15 @@ source::SignalCost usual_cost(std::vector<source::SignalCost> costs) {
             std::max(usual.high_ns, costs.back().ns)};
 }
 
+std::uint32_t affordable_frequency(std::uint32_t hz, const source::SignalCost& cost) {
+    if (3 * cost.low_ns * hz < 2 * kNsPerSecond) {
+        return hz;
+    }
+    // A wait may take several signals a sample: half of the time would not let it get on.
+    const std::uint64_t a_quarter = kNsPerSecond / (4 * std::max<std::uint64_t>(cost.ns, 1));
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(a_quarter, 1));
+}
+
 SamplingPrice::~SamplingPrice() {
     end();
     if (thread_.joinable()) {

@@ -29,6 +29,11 @@ namespace sample::collector {
 /// What it was mostly, and from the least to the most; `costs` are not empty.
 [[nodiscard]] source::SignalCost usual_cost(std::vector<source::SignalCost> costs);
 
+/// `hz`, unless samples that cost as much would take two thirds of the time or more: then so many
+/// that they take a quarter. The least that one costs decides, as nobody else's doing makes it
+/// more.
+[[nodiscard]] std::uint32_t affordable_frequency(std::uint32_t hz, const source::SignalCost& cost);
+
 class SamplingPrice {
 public:
     SamplingPrice() = default;

@@ -2,7 +2,6 @@
 // session's part of docs/control.md.
 #include "core/option_values.h"
 #include "core/text.h"
-#include "core/units.h"
 #include "sampler/capture/channel_table.h"
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/session.h"
@@ -246,22 +245,13 @@ bool Session::set_frequency(std::uint32_t hz) {
 }
 
 void Session::slow_down_if_dear() {
-    const auto signal = price_.so_far();
-    if (!signal) {
-        return;
-    }
-    const std::uint64_t hz = pace_.frequency_hz.load();
-    const std::uint64_t handler_ns = clock_.ns_of(usual_time(recorder_.handler_times()));
-    // From two thirds on, and a quarter afterwards, as a wait may take several signals a sample.
-    if (3 * (signal->low_ns + handler_ns) * hz <= 2 * kNsPerSecond) {
-        return;
-    }
-    const std::uint64_t cost_ns = signal->ns + handler_ns;
-    const std::uint64_t slower_hz = std::max<std::uint64_t>(kNsPerSecond / (4 * cost_ns), 1);
-    if (set_frequency(static_cast<std::uint32_t>(slower_hz)) && slowed_.empty()) {
+    const auto cost = price_.so_far();
+    const std::uint32_t hz = pace_.frequency_hz.load();
+    const std::uint32_t slower_hz = cost ? affordable_frequency(hz, *cost) : hz;
+    if (set_frequency(slower_hz) && slowed_.empty()) {
         slowed_ = "sampled at " + std::to_string(slower_hz) + " Hz instead of " +
                   std::to_string(hz) + " from " + short_duration(monotonic_ns() - start_ns_) +
-                  " on: a sample takes " + short_duration(cost_ns) +
+                  " on: a sample takes " + short_duration(cost->ns) +
                   " here, and the program would hardly have got on";
     }
 }

@@ -204,25 +204,29 @@ private:
             ticks, {looked_.ticks - before.ticks, looked_.cpu_ns - before.cpu_ns}, signals};
     }
 
-    /// Several signals where one takes longer than the period: each has its part.
+    /// Several signals where one takes longer than the period: each has its part, so that they
+    /// count as many.
     std::span<std::uint64_t> in_ns(double ns_a_tick) {
         const auto to_ns = [&](std::uint64_t ticks) {
             return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_a_tick);
         };
-        for (std::size_t i = 0; i < count_; ++i) {
-            const Gap& gap = gaps_[i];
+        std::size_t known = 0;
+        for (const Gap& gap : std::span{gaps_}.first(count_)) {
             const std::uint64_t gap_ns = to_ns(gap.ticks);
             const std::uint64_t around_ns = to_ns(gap.around.ticks);
             const std::uint64_t away_ns = around_ns - std::min(gap.around.cpu_ns, around_ns);
-            ns_[i] = (gap_ns - std::min(away_ns, gap_ns)) / gap.signals;
+            const std::size_t more = std::min<std::size_t>(gap.signals, ns_.size() - known);
+            std::fill_n(ns_.begin() + static_cast<std::ptrdiff_t>(known), more,
+                        (gap_ns - std::min(away_ns, gap_ns)) / gap.signals);
+            known += more;
         }
-        return std::span{ns_}.first(count_);
+        return std::span{ns_}.first(known);
     }
 
     const std::atomic<bool>& is_over_;
     Look looked_;
     std::array<Gap, kMostGaps> gaps_{};
-    std::array<std::uint64_t, kMostGaps> ns_{};
+    std::array<std::uint64_t, kMostSignals> ns_{};
     std::size_t count_ = 0;
 };
 

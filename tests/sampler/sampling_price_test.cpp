@@ -19,5 +19,14 @@ TEST(SamplingPrice, of_one_measurement_has_its_interval) {
     EXPECT_EQ(once.high_ns, 11U);
 }
 
+TEST(SamplingPrice, is_paid_by_who_asked_up_to_two_thirds_and_a_quarter_beyond) {
+    EXPECT_EQ(affordable_frequency(10'000, {66'000, 66'000, 90'000}), 10'000U);
+    EXPECT_EQ(affordable_frequency(10'000, {90'000, 60'000, 120'000}), 10'000U)
+        << "others were busy";
+    EXPECT_EQ(affordable_frequency(10'000, {100'000, 70'000, 120'000}), 2'500U);
+    EXPECT_EQ(affordable_frequency(1'000, {100'000, 100'000, 100'000}), 1'000U);
+    EXPECT_EQ(affordable_frequency(1'000, {10'000'000'000, 10'000'000'000, 10'000'000'000}), 1U);
+}
+
 }  // namespace
 }  // namespace sample::collector
