@@ -1,5 +1,6 @@
 #include "sampler/agent/late_start.h"
 
+#include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <dlfcn.h>
@@ -39,7 +40,7 @@ int find_first(dl_phdr_info* info, std::size_t /*size*/, void* something_of_libc
 
 void look_whether_late() noexcept {
     // Not by its name in C: a program may stand for the address of a function that it uses.
-    dl_iterate_phdr(find_first, dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+    dl_iterate_phdr(find_first, find_next("gnu_get_libc_version"));
 }
 
 bool is_loaded_late() noexcept {

@@ -21,6 +21,15 @@ TEST_F(Transparency, exit_codes_are_passed_on) {
     }
 }
 
+TEST_F(Transparency, an_auditor_of_calls_and_returns_sees_the_program_do_the_same) {
+    const RunOptions audited{{}, {{"LD_AUDIT", SAMPLE_AUDITOR}}, {}};
+    const Outcome bare = run_here({target("exit_code"), "7", "its own words"}, audited);
+    const Outcome sampled = record({target("exit_code"), "7", "its own words"}, audited);
+    EXPECT_EQ(sampled.out, bare.out);
+    EXPECT_EQ(sampled.exit_code, bare.exit_code) << sampled.err;
+    EXPECT_TRUE(std::filesystem::exists(recording()));
+}
+
 TEST_F(Transparency, the_command_dies_of_the_programs_signal) {
     EXPECT_EQ(record({target("killed"), "kill", "0.05"}).signal, SIGKILL);
     EXPECT_EQ(record({target("killed"), "segv", "0.05"}).signal, SIGSEGV);

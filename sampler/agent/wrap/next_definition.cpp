@@ -12,8 +12,16 @@ namespace sample::agent {
 
 static_assert(sizeof(NextDefinition<void()>) == sizeof(NextSymbol));
 
+void* find_next(const char* name) noexcept {
+    // Through a pointer: dlsym goes by who calls it, and of a call by the linkage table that is the
+    // loader where an auditor looks at returns; there it crashes. Source: rtld-audit(7),
+    // la_pltexit.
+    void* (*const volatile look_up)(void*, const char*) = ::dlsym;
+    return look_up(RTLD_NEXT, name);
+}
+
 void* NextSymbol::find() noexcept {
-    void* function = ::dlsym(RTLD_NEXT, name_);
+    void* function = find_next(name_);
     function_.store(function, std::memory_order_relaxed);
     return function;
 }

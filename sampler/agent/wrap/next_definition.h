@@ -21,6 +21,9 @@
 
 namespace sample::agent {
 
+/// What `name` means behind us in the loader's search order; null: nothing. Not async-signal-safe.
+[[nodiscard]] void* find_next(const char* name) noexcept;
+
 class NextSymbol {
 public:
     constexpr explicit NextSymbol(const char* name) noexcept : name_{name} {}
