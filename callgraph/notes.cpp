@@ -32,14 +32,13 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
                         "): the figures cover what comes before that");
         return;
     }
-    std::string note = "the end of the recording is missing";
-    if (!problem.empty()) {
-        note += " (" + problem + ")";
-    }
-    note +=
-        ": the figures cover what was written before that. Unless this is a copy of a session that "
-        "goes on, record again and let `sample` finish, with room on its disk";
-    notes.push_back(std::move(note));
+    notes.push_back(problem.empty()
+                        ? "the recording ends before its session: it is a copy of one that went "
+                          "on, or `sample` was killed or had no room on its disk; the figures "
+                          "cover what was written by then"
+                        : "the end of the recording is missing (" + problem +
+                              "): the figures cover what was written before that; record again "
+                              "and let `sample` finish, with room on its disk");
 }
 
 /// What the recorder itself had to say at the end.

@@ -216,10 +216,8 @@ Result<ReadOutcome> read_recording(std::span<const std::byte> file, RecordSink& 
         if (outcome.attachments_problem.empty() && analyzer.lacks_attachments()) {
             outcome.attachments_problem = "some of what it carries is cut off or damaged";
         }
-    } else if (outcome.problem.empty()) {
-        outcome.problem = "the end of the session is missing: the recording was broken off";
     }
-    outcome.whole = outcome.problem.empty();
+    outcome.whole = outcome.problem.empty() && analyzer.has_end();
     return outcome;
 }
 

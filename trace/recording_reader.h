@@ -15,9 +15,11 @@
 namespace sample::trace {
 
 struct ReadOutcome {
-    bool whole = false;               ///< Read to the end of the session.
-    bool is_foreign = false;          ///< Another program's: it has no samples.
-    std::string problem;              ///< Why it is not whole, for people; empty if it is.
+    bool whole = false;       ///< Read to the end of the session.
+    bool is_foreign = false;  ///< Another program's: it has no samples.
+    /// What is damaged or cut, for people. Empty: nothing is; if it is not whole, it is what a
+    /// session had written at some time.
+    std::string problem;
     std::string attachments_problem;  ///< Why attachments are missing, for people; empty: none is.
     /// What of the instrumentation could not be made sense of, for people; empty: nothing.
     std::string instrumentation_problem;

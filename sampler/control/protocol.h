@@ -26,7 +26,7 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 7;
+inline constexpr std::uint32_t kProtocolVersion = 8;
 /// Environment variable that says NAME:SECRET:MARK: the abstract socket's name (without the leading
 /// zero byte), the secret in hexadecimal digits, and whether who joins may wait for an answer.
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";
@@ -57,6 +57,7 @@ struct Hello {
     std::uint32_t parent_pid = 0;
     std::uint32_t forked = 0;          ///< After fork; 0: a fresh image.
     std::uint32_t starts_session = 0;  ///< The collector was started by this process.
+    std::uint32_t comes_late = 0;      ///< The agent was brought into a running program.
     /// Where the program lies if it was run by naming the loader, whose file the kernel takes for
     /// the program's; else 0.
     std::uint64_t run_by_loader = 0;

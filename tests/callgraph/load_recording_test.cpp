@@ -103,7 +103,8 @@ TEST_F(LoadRecording, reads_one_without_an_end_and_says_so) {
     EXPECT_FALSE(profile.stats.whole);
     EXPECT_EQ(profile.stats.samples, 3U);
     ASSERT_FALSE(profile.stats.notes.empty());
-    EXPECT_NE(profile.stats.notes[0].find("end of the recording is missing"), std::string::npos);
+    EXPECT_NE(profile.stats.notes[0].find("the recording ends before its session"),
+              std::string::npos);
     EXPECT_EQ(profile.processes[0].ending, "ending unknown");
 }
 

@@ -228,7 +228,7 @@ TEST_F(SampleProgram, shows_a_recording_without_its_end) {
     record("a.utrace", false);
     const Outcome outcome = run("report a.utrace");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_NE(outcome.out.find("the end of the recording is missing"), std::string::npos)
+    EXPECT_NE(outcome.out.find("the recording ends before its session"), std::string::npos)
         << outcome.out;
     EXPECT_EQ(Json::parse(run("report --view stats --json a.utrace").out).at("whole"), false);
 }

@@ -47,6 +47,7 @@ TEST_F(Inject, samples_from_inside_sleeps_afterwards_and_wakes) {
     {
         const Recording seen{recording()};
         EXPECT_EQ(seen.text_stat("source"), "thread");
+        EXPECT_EQ(seen.text_stat("source_reason"), "");
         const double leaves = seen.total_us("leaf_fifty") + seen.total_us("leaf_thirty") +
                               seen.total_us("leaf_twenty");
         const double samples = seen.effective_samples();

@@ -2,12 +2,6 @@
 // long as the filter allows it, and what is not sampled is said.
 #include "each_source.h"
 
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 namespace sample::e2e {

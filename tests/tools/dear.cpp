@@ -17,6 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -32,8 +33,9 @@ constexpr std::uint32_t kDividend = UINT32_MAX;
 constexpr long kMostInstructions = 32'768;
 constexpr long kMoreOfFilter = 4;
 
-/// Divides so often before it allows `number`; any call if that is negative.
-void add_filter(long number, long divisions) {
+/// Divides so often before it allows `number`; any call if that is negative. False: no room, as the
+/// process is under other filters already.
+bool add_filter(long number, long divisions) {
     std::array<sock_filter, BPF_MAXINSNS> code{};
     auto* at = code.begin();
     if (number >= 0) {
@@ -53,9 +55,10 @@ void add_filter(long number, long divisions) {
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
     }
-    if (result < 0) {
+    if (result < 0 && errno != ENOMEM) {
         give_up("no seccomp filter can be installed");
     }
+    return result == 0;
 }
 
 double call_us() {
@@ -68,7 +71,7 @@ double call_us() {
     return took.count() / kCalls;
 }
 
-/// Tried in a child, as a filter stays.
+/// Tried in a child, as a filter stays. Infinite: there is no room for one.
 double division_us() {
     void* page =
         mmap(nullptr, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -79,8 +82,7 @@ double division_us() {
     const pid_t child = fork();
     if (child == 0) {
         const double before = call_us();
-        add_filter(-1, kMostDivisions);
-        *us = (call_us() - before) / kMostDivisions;
+        *us = add_filter(-1, kMostDivisions) ? (call_us() - before) / kMostDivisions : HUGE_VAL;
         _exit(0);
     }
     waitpid(child, nullptr, 0);
@@ -98,12 +100,11 @@ void add_filters(long number, double us, double one_us, long& room) {
     while (left > 0) {
         const long more = BPF_MAXINSNS - kMostDivisions + kMoreOfFilter;
         const long divisions = std::min({left, kMostDivisions, room - more});
-        if (divisions <= 0) {
+        if (divisions <= 0 || !add_filter(number, divisions)) {
             std::fprintf(stderr, "confine: no filter divides so often: %.0f us of %.0f\n",
                          us - static_cast<double>(left) * one_us, us);
             return;
         }
-        add_filter(number, divisions);
         left -= divisions;
         room -= divisions + more;
     }
@@ -116,6 +117,10 @@ void make_dear(double more_us_a_call, double more_us_a_handler) {
         return;
     }
     const double one_us = division_us();
+    if (std::isinf(one_us)) {
+        std::fputs("confine: no filter has room beside those that are there\n", stderr);
+        return;
+    }
     long room = kMostInstructions;
     add_filters(-1, more_us_a_call, one_us, room);
     add_filters(SYS_rt_sigreturn, more_us_a_handler, one_us, room);

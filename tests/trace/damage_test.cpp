@@ -27,7 +27,9 @@ TEST(DamagedRecording, delivers_a_prefix_wherever_it_is_cut) {
         const auto outcome = read_recording(std::span{file}.first(size), kept);
         ASSERT_TRUE(outcome) << size;
         EXPECT_FALSE(outcome->whole) << size;
-        EXPECT_FALSE(outcome->problem.empty()) << size;
+        // Between two packets nothing but the end is missing.
+        const bool is_between = outcome->bytes_used == size || outcome->bytes_used == 0;
+        EXPECT_TRUE(is_between || !outcome->problem.empty()) << size;
         EXPECT_LE(outcome->bytes_used, size);
         EXPECT_GE(kept.log.size(), most) << size;
         most = kept.log.size();
@@ -60,7 +62,7 @@ TEST(DamagedRecording, survives_every_flipped_bit) {
         KeepingSink kept;
         if (const auto outcome = read_recording(damaged, kept); outcome) {
             EXPECT_LE(outcome->bytes_used, file.size());
-            EXPECT_EQ(outcome->whole, outcome->problem.empty());
+            EXPECT_TRUE(!outcome->whole || outcome->problem.empty());
         }
         for (const Sample& sample : kept.samples) {
             ASSERT_LE(sample.node.value, kept.nodes.size());

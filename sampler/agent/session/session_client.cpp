@@ -314,6 +314,15 @@ int find_collector(Patience& patience) noexcept {
     return socket;
 }
 
+void introduce_in(control::Hello& hello, JoinKind kind) noexcept {
+    hello.secret = session_secret();
+    hello.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
+    hello.parent_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
+    hello.forked = kind == JoinKind::after_fork ? 1 : 0;
+    hello.comes_late = is_loaded_late() ? 1 : 0;
+    hello.run_by_loader = is_run_by_loader() ? getauxval(AT_PHDR) : 0;
+}
+
 }  // namespace
 
 void stand_in_for_area() noexcept {
@@ -370,11 +379,7 @@ const char* join_session(JoinKind kind, const char* session) noexcept {
         socket = find_collector(patience);
     }
     if (socket >= 0) {
-        hello.secret = session_secret();
-        hello.pid = static_cast<std::uint32_t>(raw_syscall(SYS_getpid));
-        hello.parent_pid = static_cast<std::uint32_t>(raw_syscall(SYS_getppid));
-        hello.forked = kind == JoinKind::after_fork ? 1 : 0;
-        hello.run_by_loader = is_run_by_loader() ? getauxval(AT_PHDR) : 0;
+        introduce_in(hello, kind);
         problem = converse(socket, hello, patience);
         close_descriptor(socket);
     }

@@ -268,8 +268,7 @@ bool Doorkeeper::serve(Connection& connection) {
     return false;
 }
 
-std::vector<control::Source> Doorkeeper::sources_for(pid_t pid, bool is_traced,
-                                                     std::string& reason) {
+std::vector<control::Source> Doorkeeper::sources_for(Connection& connection) {
     using control::Source;
     if (!parts_.options.samples) {
         return {};
@@ -277,11 +276,15 @@ std::vector<control::Source> Doorkeeper::sources_for(pid_t pid, bool is_traced,
     if (parts_.options.source != Source::none) {
         return {parts_.options.source};
     }
-    if (is_traced) {
+    if (connection.comes_late && parts_.options.event.is_default()) {
+        return {Source::thread};
+    }
+    std::string& reason = connection.identity.source_reason;
+    if (connection.tracer != 0) {
         reason = "a debugger or tracer is attached, and would stop at each SIGTRAP";
         return without_sigtrap(parts_.options.event);
     }
-    if (programs_.is_go(pid)) {
+    if (programs_.is_go(connection.pid)) {
         reason = "a Go program's runtime treats SIGTRAP as fatal";
         return without_sigtrap(parts_.options.event);
     }
@@ -303,8 +306,7 @@ control::Welcome Doorkeeper::answer_to(Connection& connection) {
     answer.children = parts_.options.children ? 1 : 0;
     copy_text(answer.session, key_.text());
     copy_text(answer.control_socket, parts_.control_socket);
-    const auto sources =
-        sources_for(connection.pid, connection.tracer != 0, connection.identity.source_reason);
+    const auto sources = sources_for(connection);
     std::copy(sources.begin(), sources.end(), answer.sources.begin());
     return answer;
 }
@@ -327,6 +329,7 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     }
     const std::string status = status_of(pid);
     connection.tracer = tracer_in(status);
+    connection.comes_late = hello.comes_late != 0;
     connection.identity.rights = lesser_rights_in(status, nullptr);
     if (connection.tracer != 0 && joined_.contains(connection.tracer)) {
         if (hello.forked == 0) {

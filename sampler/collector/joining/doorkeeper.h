@@ -85,6 +85,7 @@ private:
         std::shared_ptr<AreaMapping> mapping;
         ProcessIdentity identity;
         pid_t tracer = 0;
+        bool comes_late = false;
         Fd pidfd;  ///< Taken while the process waits for us: its number is its own.
     };
 
@@ -108,8 +109,8 @@ private:
     void await_tracer(const Connection& connection, const control::Tracing& said);
     /// What `pid` has said and nobody has heard yet.
     void serve_waiting(pid_t pid);
-    [[nodiscard]] std::vector<control::Source> sources_for(pid_t pid, bool is_traced,
-                                                           std::string& reason);
+    /// Best first. Its identity gets the reason why one is left out.
+    [[nodiscard]] std::vector<control::Source> sources_for(Connection& connection);
 
     Parts parts_;
     SessionKey key_;
