@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+
 namespace sample::e2e {
 namespace {
 
@@ -69,6 +71,18 @@ TEST_P(Rights, to_system_calls_end_the_sampling_only) {
 TEST_P(Rights, to_the_cpuid_instruction_are_not_needed) {
     expect_same({target("ticks"), "cpuid"});
     expect_sampled_on("before_ticks", "after_ticks");
+}
+
+TEST_P(Rights, to_read_the_agent_are_not_needed) {
+    const std::string folders =
+        "/usr:/lib:/lib64:/etc:" + std::filesystem::path{target("hello")}.parent_path().string();
+    for (const char* way : {"execv", "fexecve", "spawn"}) {
+        SCOPED_TRACE(way);
+        if (expect_same({target("landlocked"), way, folders, target("hello")}).exit_code == 77) {
+            GTEST_SKIP() << "the kernel has no Landlock";
+        }
+        EXPECT_NE(stats_text().find("under Landlock"), std::string::npos) << stats_text();
+    }
 }
 
 TEST_P(Rights, in_a_namespace_are_the_same) {

@@ -1,6 +1,7 @@
 #include "sampler/agent/processes/child_environment.h"
 
 #include "core/sanitizer_runtime.h"
+#include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_state.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/control/protocol.h"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <string_view>
@@ -169,6 +171,16 @@ bool library_is_in_reach() noexcept {
     // A copy in a root folder of its own will do.
     return stat_file(g_library, now) && S_ISREG(now.st_mode) &&
            now.st_size == g_library_file.st_size;
+}
+
+bool library_may_be_read() noexcept {
+    if (g_library == nullptr) {
+        return true;
+    }
+    const long fd = capture::raw_syscall(SYS_openat, AT_FDCWD, capture::as_argument(g_library),
+                                         O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+    close_descriptor(static_cast<int>(fd));
+    return fd != -EACCES && fd != -EPERM;
 }
 
 std::size_t environment_room(char* const* envp, Inherit inherit, const char* runtime) noexcept {

@@ -38,6 +38,10 @@ inline constexpr std::size_t kMaxEnvironmentRoom = std::size_t{64} * 1024;
 /// namespace, or by a relative path from another folder.
 [[nodiscard]] bool library_is_in_reach() noexcept;
 
+/// Whether it may also read it there: Landlock forbids that alone. Makes a descriptor: for a thread
+/// with a table of its own.
+[[nodiscard]] bool library_may_be_read() noexcept;
+
 /// Room for make_environment(), in bytes, aligned for pointers. 0: `envp` will do as it is.
 /// `runtime`: what the program needs first, or empty.
 [[nodiscard]] std::size_t environment_room(char* const* envp, Inherit inherit,

@@ -1,6 +1,7 @@
 #include "sampler/agent/processes/exec_target.h"
 
 #include "core/sanitizer_runtime.h"
+#include "sampler/agent/processes/child_environment.h"
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/agent/session/session_client.h"
 #include "sampler/capture/raw_syscall.h"
@@ -276,6 +277,7 @@ ExecTarget inspect_program(int folder, const char* path) noexcept {
             memcpy(next, script, sizeof next);
             again = inspect_one(AT_FDCWD, next, out, script);
         }
+        out.may_read_library = library_may_be_read();
     });
     return out;
 }
@@ -293,6 +295,8 @@ ExecTarget inspect_descriptor(int fd) noexcept {
         }
         raw_syscall(SYS_readlink, as_argument(link_of(fd).c_str()), as_argument(out.path.data()),
                     static_cast<long>(out.path.size() - 1));
+        source::with_own_descriptors(
+            [&]() noexcept { target.may_read_library = library_may_be_read(); });
     }
     return target;
 }

@@ -21,6 +21,7 @@ struct ExecTarget {
     control::Unprofiled program;
     /// A library that has to come before every other, as the file names it; empty: none.
     std::array<char, 64> runtime{};
+    bool may_read_library = true;  ///< library_may_be_read(), as far as it is known.
 };
 
 /// What is known of the file.

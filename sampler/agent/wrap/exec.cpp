@@ -113,6 +113,10 @@ private:
     void settle(const ExecTarget& found) noexcept {
         target = found.program;
         runtime = found.runtime;
+        if (!found.may_read_library && inherit == Inherit::session) {
+            else_reason_ = control::NotProfiled::out_of_reach;
+            inherit = Inherit::nothing;
+        }
         if (target.reason == control::NotProfiled::none && target.inode != 0) {
             target.reason = else_reason_;
         }

@@ -43,8 +43,9 @@ const char* describe(control::NotProfiled reason) {
         case control::NotProfiled::musl:
             return "it is linked against musl: the agent needs glibc";
         case control::NotProfiled::out_of_reach:
-            return "libsample.so is not to be found from its root folder, as in a chroot: put it "
-                   "there, at the same path, to have it profiled";
+            return "libsample.so is not to be found, or not to be read, from its root folder, as "
+                   "in a chroot or under Landlock: put it there, at the same path, to have it "
+                   "profiled";
         case control::NotProfiled::valgrind:
             return "it is valgrind, which runs the program on a processor that it simulates";
         case control::NotProfiled::traced:
