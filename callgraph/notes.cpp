@@ -208,8 +208,8 @@ void note_late_samples(std::vector<std::string>& notes, const Recording& recordi
     notes.push_back(
         about(part) + " of the samples came late, " +
         short_duration(static_cast<std::uint64_t>(*stats.signal_way_ns_mean)) +
-        " in the mean after they were sent for: what ran meanwhile may be shown at the next system "
-        "call; " +
+        " in the mean after they were sent for, or found their thread without a processor at the "
+        "end of a system call: what ran before may be shown at the call; " +
         (took_over ? "events that may see the kernel (kernel.perf_event_paranoid at 1) interrupt "
                      "at once, and nobody has to take over"
                    : "--source sigtrap interrupts at once (sample doctor says what it needs)"));

@@ -134,8 +134,8 @@ struct ProcessEnd {
     std::uint64_t agent_cpu_ns = 0;  ///< Of a thread of the agent's own, which is not in cpu_ns.
     std::uint64_t sent = 0;          ///< Samples that the sampling thread sent for,
     std::uint64_t way_ns = 0;        ///< the CPU time that threads used from then to the sample,
-    std::uint64_t late = 0;          ///< and those where that was more than a tenth of a
-                                     ///< period, or of what the thread runs between switches.
+    std::uint64_t late = 0;          ///< and those where that was much, or which met a thread
+                                     ///< without a processor at a system call's end.
 };
 template <>
 inline constexpr auto kType<ProcessEnd> =

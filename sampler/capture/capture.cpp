@@ -133,28 +133,31 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     return true;
 }
 
-/// How far the thread has come, by its clock, since the sampling thread sent for this sample: what
-/// it did meanwhile is shown where it is now.
-void count_way(const ThreadState& thread, std::uint64_t clock_ns) noexcept {
+/// How far the thread has come, by its clock, since the sampling thread sent for this sample, or
+/// left it to the thread (`is_owed`): what it did meanwhile is shown where it is now.
+void count_way(const ThreadState& thread, std::uint64_t clock_ns, bool is_owed,
+               bool is_behind_call) noexcept {
     const std::uint64_t sent_ns = thread.sent_ns.load(std::memory_order_relaxed);
-    if (sent_ns == 0 || clock_ns == 0) {
+    const std::uint64_t late_ns = thread.late_ns.load(std::memory_order_relaxed);
+    // A call that moves data while the thread has a processor is where its sample belongs.
+    if (sent_ns == 0 || clock_ns == 0 || (is_owed && late_ns != 0)) {
         return;
     }
     const std::uint64_t way_ns = clock_ns > sent_ns ? clock_ns - sent_ns : 0;
     add_relaxed(thread.slot->sent, std::uint64_t{1});
     add_relaxed(thread.slot->way_ns, way_ns);
-    const bool is_late = way_ns > thread.late_ns.load(std::memory_order_relaxed);
+    const bool is_late = late_ns != 0 ? way_ns > late_ns : is_behind_call;
     add_relaxed(thread.slot->late, std::uint64_t{is_late ? 1U : 0U});
 }
 
 /// Of a sample that came by this signal.
 Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
-                    const siginfo_t& info) noexcept {
+                    const siginfo_t& info, bool is_behind_call) noexcept {
     const bool is_sent = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
     const bool is_owed = info.si_code == kFromItself && info.si_errno == kOwedToSamplingThread;
     const Weight weight = weigh(area.header, thread, ticks, is_sent || is_owed);
-    if (is_sent) {
-        count_way(thread, weight.clock_ns);
+    if (is_sent || is_owed) {
+        count_way(thread, weight.clock_ns, is_owed, is_behind_call);
     }
     return weight;
 }
@@ -206,8 +209,8 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         report_new_libraries(area, *thread, modules,
                              thread->memo.root_first().subspan(thread->memo.kept()));
     }
-    const bool published = publish_sample(area, *thread, weigh_sample(area, *thread, ticks, info),
-                                          walked, reader.allowed(), ticks);
+    const Weight weight = weigh_sample(area, *thread, ticks, info, is_behind_call(context));
+    const bool published = publish_sample(area, *thread, weight, walked, reader.allowed(), ticks);
     // Acquire pairs with the release in set_sample_hit(): what the callback needs is there.
     if (const SampleHit hit = g_sample_hit.load(std::memory_order_acquire); hit != nullptr) {
         t_thread.hit = &thread->memo;

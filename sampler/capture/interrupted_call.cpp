@@ -30,9 +30,14 @@ constexpr greg_t kResumeFlag = 0x10000;
 constexpr long kSetBytes = 8;
 constexpr int kSignals = 64;
 
-bool is_at_restarted_call(const gregset_t& regs) noexcept {
-    return regs[REG_RCX] == regs[REG_RIP] + kSyscallBytes &&
+/// Whether the last system call, as rcx and r11 have it, returns `bytes` behind the thread's place.
+bool has_made_call(const gregset_t& regs, greg_t bytes) noexcept {
+    return regs[REG_RCX] == regs[REG_RIP] + bytes &&
            ((regs[REG_R11] ^ regs[REG_EFL]) & ~kResumeFlag) == 0;
+}
+
+bool is_at_restarted_call(const gregset_t& regs) noexcept {
+    return has_made_call(regs, kSyscallBytes);
 }
 
 /// Files on a disk answer without waiting.
@@ -193,6 +198,10 @@ void make_again(gregset_t& regs) noexcept {
 }
 
 }  // namespace
+
+bool is_behind_call(const ucontext_t& context) noexcept {
+    return has_made_call(context.uc_mcontext.gregs, 0);
+}
 
 void leave_calls_restarted() noexcept {
     g_may_ask.store(false, std::memory_order_relaxed);

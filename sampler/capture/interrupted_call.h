@@ -33,6 +33,9 @@ struct KernelAction {
     std::uint64_t mask;
 };
 
+/// Whether a signal has interrupted the thread on its way out of a system call. Async-signal-safe.
+[[nodiscard]] bool is_behind_call(const ucontext_t& context) noexcept;
+
 /// At the end of a handler that interrupted `context`: gives EINTR in the place of the restart, if
 /// the first of the waiting signals wants that; a call that the kernel never restarts it makes
 /// again, if nobody but us may have ended it and the thread `was_awake` when the sample was sent:

@@ -181,7 +181,7 @@ struct ThreadSlot {
     std::atomic<std::uint64_t> lost_zones;   ///< That the thread wanted to write,
     std::atomic<std::uint64_t> lost_others;  ///< and other records.
     /// Samples that the sampling thread sent for, the CPU time that the thread used from then to
-    /// the sample, and those where that was more than a tenth of a period.
+    /// the sample, and those where that was more than ThreadState::late_ns.
     std::atomic<std::uint64_t> sent;
     std::atomic<std::uint64_t> way_ns;
     std::atomic<std::uint64_t> late;

@@ -78,9 +78,11 @@ struct ThreadState {
     std::atomic<std::uint64_t> looked_ns;
     /// Its clock when the sampling thread last sent it a signal, which writes it; 0: it has not.
     std::atomic<std::uint64_t> sent_ns;
-    std::atomic<std::uint64_t> late_ns;  ///< By then, a sample that comes so much later is late.
-    unwind::StackMemo memo;              ///< The last stack that was walked.
-    ReportedLibraries libraries;         ///< What the collector knows from this slot.
+    /// By then, a sample that comes so much later is late. 0: the thread waited for a processor; it
+    /// is late at the end of a system call, where the thread may have given the last one up.
+    std::atomic<std::uint64_t> late_ns;
+    unwind::StackMemo memo;       ///< The last stack that was walked.
+    ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };
 
 /// The states of all slots. Async-signal-safe, thread-safe.

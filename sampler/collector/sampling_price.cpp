@@ -1,6 +1,7 @@
 #include "sampler/collector/sampling_price.h"
 
 #include "core/fd.h"
+#include "core/kernel_clock.h"
 #include "core/option_values.h"
 #include "core/units.h"
 #include "sampler/capture/clocks.h"
@@ -77,8 +78,8 @@ void SamplingPrice::end() {
 
 bool SamplingPrice::wait(std::chrono::milliseconds time) {
     std::unique_lock lock{mutex_};
-    return !ended_.wait_for(lock, time,
-                            [this] { return is_over_.load(std::memory_order_relaxed); });
+    return !ended_.wait_until(lock, KernelClock::now() + time,
+                              [this] { return is_over_.load(std::memory_order_relaxed); });
 }
 
 void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {

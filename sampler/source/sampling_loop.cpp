@@ -244,7 +244,8 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
         thread.choice.interrupted();
         if (thread.state != nullptr) {
             thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
-            thread.state->late_ns.store(thread.choice.late_ns(job.period_ns),
+            const bool has_processor = cpu_ns > thread.choice.cpu_ns();
+            thread.state->late_ns.store(has_processor ? thread.choice.late_ns(job.period_ns) : 0,
                                         std::memory_order_relaxed);
             thread.state->sent_ns.store(cpu_ns, std::memory_order_relaxed);
         }

@@ -294,9 +294,10 @@ TEST_F(Processes, a_pid_namespace_is_recorded) {
 
 // The numbers in such a /proc are other processes'.
 TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
-    const auto record_inside = [this](const Words& options) {
-        Words words{"unshare", "--pid",  "--fork", sample_path(), "--quiet",
-                    "--force", "--freq", "10k",    "-o",          recording()};
+    const auto record_inside = [this](const Words& options, const std::string& handlers = "0") {
+        Words words{"unshare", "--pid",       "--fork",   SAMPLE_CONFINE, "--dear-handlers",
+                    handlers,  sample_path(), "--quiet",  "--force",      "--freq",
+                    "10k",     "-o",          recording()};
         words.insert(words.end(), options.begin(), options.end());
         words.insert(words.end(), {"--", target("threads"), "2", "0.3"});
         return run_here(words);
@@ -310,6 +311,7 @@ TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
     EXPECT_EQ(seen.stats()["process_list"][0]["executable"], target("threads"));
     EXPECT_EQ(seen.stat("threads"), 3);
     EXPECT_EQ(seen.exported().dump().find("kthreadd"), std::string::npos);
+    EXPECT_FALSE(record_inside({}, "100").hung) << "its threads are found to be slowed down";
     // This source reads there which threads there are.
     EXPECT_EQ(record_inside({"--source", "thread"}).exit_code, 0);
     const std::string notes = Recording{recording()}.stats()["notes"].dump();

@@ -314,6 +314,28 @@ TEST_F(InterruptedCall, ends_as_the_waiting_signals_handler_says) {
     EXPECT_EQ(sampled(blocked), kRestarted) << "it goes on waiting";
 }
 
+TEST_F(InterruptedCall, makes_a_sample_late_that_met_its_thread_without_a_processor) {
+    header().gap_ticks = 0;  // as with a sampling thread
+    siginfo_t info = sample_info();
+    info.si_code = SI_QUEUE;
+    info.si_errno = kFromSamplingThread;
+    ucontext_t context = restarted_read();
+    gregset_t& regs = context.uc_mcontext.gregs;
+    sampled(context, info);
+    ASSERT_NE(t_thread.state, nullptr);
+    t_thread.state->sent_ns = 1;
+    constexpr std::uint64_t kNever = ~std::uint64_t{0};
+    for (const std::uint64_t late_ns : {kNever, std::uint64_t{0}}) {
+        t_thread.state->late_ns = late_ns;
+        for (const greg_t place : {kCall + 1, kCall + 2}) {
+            regs[REG_RIP] = place;
+            sampled(context, info);
+            const bool is_late = late_ns == 0 && place == kCall + 2;
+            EXPECT_EQ(t_thread.state->slot->late.load(), is_late ? 1U : 0U) << place;
+        }
+    }
+}
+
 TEST_F(InterruptedCall, is_made_again_for_handlers_that_say_so) {
     wait_with_handler(SA_RESTART);
     EXPECT_EQ(sampled(restarted_read()), kRestarted);

@@ -3,8 +3,12 @@
 #include "sampler/collector/process/proc_files.h"
 #include "sampler/source/tasks.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 namespace sample::collector {
@@ -12,28 +16,59 @@ namespace {
 
 constexpr int kMostTries = 8;
 
-std::vector<pid_t> list_threads(const Fd& folder, pid_t except) {
-    std::vector<pid_t> threads;
-    source::for_each_number(folder.get(), [&](int tid) {
-        if (tid != except) {
-            threads.push_back(tid);
-        }
-        return true;
-    });
-    std::sort(threads.begin(), threads.end());
-    return threads;
+/// The highest id that a pid namespace has given out lately, by a /proc of whichever; 0: it is not
+/// known, or there are too many to ask for each. Source: pid_namespaces(7), ns_last_pid.
+pid_t last_id() {
+    constexpr pid_t kMost = 100'000;
+    const pid_t last = std::atoi(read_small_file("/proc/sys/kernel/ns_last_pid").c_str());
+    return last > kMost ? 0 : last;
 }
+
+/// The threads of a process, in order.
+class ThreadList {
+public:
+    ThreadList(pid_t pid, pid_t except) : pid_{pid}, except_{except} {}
+
+    [[nodiscard]] bool is_known() const { return folder_.is_open() || last_ != 0; }
+
+    [[nodiscard]] std::vector<pid_t> read() const {
+        std::vector<pid_t> threads;
+        const auto add = [&](pid_t tid) {
+            if (tid != except_) {
+                threads.push_back(tid);
+            }
+            return true;
+        };
+        if (folder_.is_open()) {
+            source::for_each_number(folder_.get(), add);
+            std::sort(threads.begin(), threads.end());
+            return threads;
+        }
+        for (pid_t tid = 1; tid <= last_; ++tid) {
+            if (::syscall(SYS_tgkill, pid_, tid, 0) == 0 || errno == EPERM) {
+                add(tid);
+            }
+        }
+        return threads;
+    }
+
+private:
+    pid_t pid_;
+    pid_t except_;
+    Fd folder_ = open_task_folder(pid_);
+    pid_t last_ = folder_.is_open() ? 0 : last_id();  ///< Where there is no /proc of its namespace.
+};
 
 }  // namespace
 
 std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
                                                     const source::PerfRequest& request) {
-    const Fd folder = open_task_folder(pid);
-    if (!folder.is_open()) {
+    const ThreadList list{pid, except};
+    if (!list.is_known()) {
         return std::nullopt;
     }
     std::vector<Fd> events;
-    std::vector<pid_t> threads = list_threads(folder, except);
+    std::vector<pid_t> threads = list.read();
     for (int tries = 0; tries < kMostTries; ++tries) {
         events.clear();
         for (const pid_t tid : threads) {
@@ -44,7 +79,7 @@ std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
                 return std::nullopt;
             }
         }
-        std::vector<pid_t> after = list_threads(folder, except);
+        std::vector<pid_t> after = list.read();
         if (std::includes(threads.begin(), threads.end(), after.begin(), after.end())) {
             break;
         }
