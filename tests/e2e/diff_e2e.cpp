@@ -9,11 +9,12 @@ namespace {
 
 class Diff : public Session {
 protected:
-    /// Records the program for so many seconds of CPU time, at 10 kHz.
+    /// Records the program for so many seconds of CPU time, at a frequency at which no machine's
+    /// samples take much of them.
     void record_as(const std::string& name, const std::string& program,
                    const std::string& seconds) const {
         const Outcome outcome =
-            sample({"--quiet", "--freq", "10k", "-o", file(name), "--", target(program), seconds});
+            sample({"--quiet", "--freq", "2k", "-o", file(name), "--", target(program), seconds});
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     }
 
@@ -41,7 +42,7 @@ protected:
 TEST_F(Diff, finds_the_function_that_became_slower_in_the_next_version) {
     record_as("a", "steps", "1");
     record_as("b", "steps_slower", "1");
-    // Its share grows from a third to a half of 10,000 samples: 24 standard deviations, of which
+    // Its share grows from a third to a half of 2,000 samples: 10 standard deviations, of which
     // the interval takes three. The others lose what it gains.
     const Outcome outcome = diff("a", "b", {"--normalize", "--fail-above", "1%", "--json"});
     EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
@@ -65,7 +66,7 @@ TEST_F(Diff, several_recordings_a_side_find_it_by_a_function_that_did_not_change
         after.push_back(file(std::string{"b"} + run));
     }
     words.insert(words.end(), after.begin(), after.end());
-    // 2 instead of 1, each of some 5,000 samples a side: 20 standard deviations. Three runs tell
+    // 2 instead of 1, each of some 1,000 samples a side: 9 standard deviations. Three runs tell
     // their spread so badly that an interval takes five of them once in a thousand times.
     const Outcome outcome = sample(words);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -2,6 +2,7 @@
 // and memory come and go, in a program whose malloc, mutex and stdio abort when they are called
 // inside the handler.
 #include "sampler/capture/libraries.h"
+#include "sampler/source/signal_cost.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/handler_guards.h"
 #include "tests/sampler/own_process.h"
@@ -25,6 +26,14 @@ namespace {
 
 constexpr std::uint64_t kPeriodNs = 100'000;
 constexpr std::uint64_t kStormNs = 2'000'000'000;
+
+/// Samples take a quarter of it at most: else nothing but samples would go on.
+std::uint64_t affordable_period_ns() {
+    constexpr std::uint32_t kSeldomHz = 1000;
+    const std::atomic<bool> is_over{false};
+    const auto cost = source::measure_signal_cost(control::Source::sigtrap, kSeldomHz, is_over);
+    return std::max(kPeriodNs, cost ? 4 * cost->ns : 0);
+}
 
 std::atomic<std::uint64_t> handled{0};
 
@@ -127,8 +136,9 @@ TEST(HandlerStorm, calls_nothing_that_it_must_not) {
     attach(&test.area(), modules.table(), nullptr);
     tell_own_stack();
     collector::AreaReader reader{test.area()};
+    const std::uint64_t period_ns = affordable_period_ns();
     const SignalAction action{SIGTRAP, guarded_handler};
-    const TrapEvent event{kPeriodNs};
+    const TrapEvent event{period_ns};
     SAMPLE_NEEDS_EVENT(event);
     event.on();
     std::size_t samples = 0;
@@ -301,8 +311,9 @@ TEST(HandlerStorm, keeps_two_stacks_apart_that_the_program_switches_between) {
     g_other_context.uc_link = &g_main_context;
     ::makecontext(&g_other_context, on_another_stack, 0);
     collector::AreaReader reader{test.area()};
+    const std::uint64_t period_ns = affordable_period_ns();
     const SignalAction action{SIGTRAP, guarded_handler};
-    const TrapEvent event{kPeriodNs};
+    const TrapEvent event{period_ns};
     SAMPLE_NEEDS_EVENT(event);
     g_switching = true;
     event.on();
