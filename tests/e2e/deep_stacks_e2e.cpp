@@ -10,9 +10,10 @@ namespace {
 
 class DeepStacks : public Session {
 protected:
-    /// Records a recursion so deep, with whatever options.
+    /// Records a recursion so deep, with whatever options, at a frequency at which no machine's
+    /// samples take much of its time.
     [[nodiscard]] Recording recorded(const std::string& depth, const Words& options = {}) const {
-        Words words{"--quiet", "--freq", "10k", "-o", recording()};
+        Words words{"--quiet", "--freq", "2k", "-o", recording()};
         words.insert(words.end(), options.begin(), options.end());
         for (const std::string& word :
              {std::string{"--"}, target("recursion"), depth, std::string{"0.5"}}) {
