@@ -103,7 +103,7 @@ void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
             return;
         }
         auto signal = source::measure_signal_cost(source, signals_hz, is_over_);
-        if (!signal) {  // one may take longer than its period
+        if (!signal) {  // one may take about as long as its period
             signals_hz = kDefaultFrequencyHz;
             signal = source::measure_signal_cost(source, signals_hz, is_over_);
         }

@@ -35,11 +35,16 @@ constexpr std::uint64_t kMostTurnsNs = 500'000;
 constexpr std::uint64_t kMostWallNs = 200'000'000;  // where others have the processors
 constexpr std::size_t kMostGaps = 16;
 constexpr std::size_t kLeastGaps = 8;
+constexpr std::uint64_t kClearlyMore = 20;  // a twentieth
 /// Where a signal takes longer than the period, nothing but signals would ever go on.
-constexpr int kMostSignals = 20;
+constexpr std::size_t kMostSignals = 20;
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has nothing else
 constinit std::atomic<std::uint32_t> g_signals{0};
+
+/// When each of them came, in ticks.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the same
+std::array<std::uint64_t, kMostSignals> g_came{};
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the same
 constinit std::atomic<TimerId> g_timer{-1};
@@ -58,8 +63,11 @@ void count_signal(int /*signal*/, siginfo_t* info, void* /*context*/) {
         g_meant_for_others = *info;
         return;
     }
-    const std::uint32_t signals = g_signals.load(std::memory_order_relaxed) + 1;
-    g_signals.store(signals, std::memory_order_relaxed);
+    std::uint32_t signals = g_signals.load(std::memory_order_relaxed);
+    if (signals < g_came.size()) {
+        g_came[signals] = capture::read_ticks();
+    }
+    g_signals.store(++signals, std::memory_order_relaxed);
     const TimerId timer = g_timer.load(std::memory_order_relaxed);
     if (timer >= 0 && signals >= kMostSignals) {
         start_timer(timer, 0, 0);  // stops it
@@ -127,7 +135,7 @@ private:
         ::prctl(PR_SET_TIMERSLACK, 1);
         const sched_param none{};  // on a busy machine, too: not in batches, as the collector does
         static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none));
-        for (int i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed); ++i) {
+        for (std::size_t i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed); ++i) {
             ::nanosleep(&self.period_, nullptr);
             capture::raw_syscall(SYS_tgkill, ::getpid(), self.tid_, SIGURG);
         }
@@ -141,23 +149,23 @@ private:
     bool is_running_;  // the last: the thread uses the others
 };
 
-/// Time that passed between two readings wherever a signal came in between, for each signal,
-/// without what the thread had no processor for.
+/// What signals cost the thread that this is made in.
 class Gaps {
 public:
     explicit Gaps(const std::atomic<bool>& is_over) : is_over_{is_over} {}
 
-    /// Nanoseconds.
+    /// Time that passed between two readings wherever a signal came in between, without what the
+    /// thread had no processor for. Nanoseconds.
     std::span<std::uint64_t> watch() {
-        constexpr std::uint32_t kTurnsAClock = 1024;
+        constexpr std::uint32_t kTurnsAClock = 4096;
         const std::uint64_t start_ns = read_kernel_clock_ns(CLOCK_MONOTONIC);
         const Look start = look();
         looked_ = start;
         std::uint64_t used_ns = 0;
         std::uint64_t passed_ns = 0;
-        std::uint32_t signals = g_signals.load(std::memory_order_relaxed);
         std::uint64_t before = start.ticks;
-        for (std::uint32_t turn = 1; count_ < gaps_.size(); ++turn) {
+        std::uint32_t signals = g_signals.load(std::memory_order_relaxed);
+        for (std::uint32_t turn = 1; count_ < gaps_.size() && signals < kMostSignals; ++turn) {
             if (turn % kTurnsAClock == 0) {
                 passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
                 const std::uint64_t before_ns = std::exchange(looked_, look()).cpu_ns;
@@ -166,8 +174,8 @@ public:
                     used_ns > kMostCpuNs) {
                     break;
                 }
-                signals = g_signals.load(std::memory_order_relaxed);
                 before = capture::read_ticks();
+                signals = g_signals.load(std::memory_order_relaxed);
             }
             const std::uint32_t seen = g_signals.load(std::memory_order_relaxed);
             // Behind that: wherever the signal came since `before`, the gap has it.
@@ -177,12 +185,25 @@ public:
                 continue;
             }
             take(now - before, seen - signals);
-            signals = g_signals.load(std::memory_order_relaxed);
             before = capture::read_ticks();
+            signals = g_signals.load(std::memory_order_relaxed);
         }
         passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - start_ns;
-        return in_ns(static_cast<double>(passed_ns) /
-                     static_cast<double>(capture::read_ticks() - start.ticks));
+        ns_a_tick_ = static_cast<double>(passed_ns) /
+                     static_cast<double>(capture::read_ticks() - start.ticks);
+        return in_ns();
+    }
+
+    /// Behind watch(): what passed from one signal to the next, which of those that a timer of the
+    /// kernel's makes is a period, or what a signal takes where that is longer: then nothing else
+    /// goes on, and watch() sees no gaps. Nanoseconds.
+    std::span<std::uint64_t> distances() {
+        const std::size_t signals = std::min<std::size_t>(g_signals.load(), g_came.size());
+        std::size_t known = 0;
+        for (std::size_t i = 1; i < signals; ++i) {
+            ns_[known++] = to_ns(g_came[i] - g_came[i - 1]);
+        }
+        return std::span{ns_}.first(known);
     }
 
 private:
@@ -193,38 +214,36 @@ private:
     struct Gap {
         std::uint64_t ticks = 0;
         Look around;  ///< What passed between two looks, one before it and one behind.
-        std::uint32_t signals = 0;
     };
 
     static Look look() { return {capture::read_ticks(), capture::thread_cpu_ns()}; }
 
     void take(std::uint64_t ticks, std::uint32_t signals) {
         const Look before = std::exchange(looked_, look());
-        gaps_[count_++] = {
-            ticks, {looked_.ticks - before.ticks, looked_.cpu_ns - before.cpu_ns}, signals};
+        if (signals == 1) {
+            gaps_[count_++] = {ticks,
+                               {looked_.ticks - before.ticks, looked_.cpu_ns - before.cpu_ns}};
+        }
     }
 
-    /// Several signals where one takes longer than the period: each has its part, so that they
-    /// count as many.
-    std::span<std::uint64_t> in_ns(double ns_a_tick) {
-        const auto to_ns = [&](std::uint64_t ticks) {
-            return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_a_tick);
-        };
-        std::size_t known = 0;
-        for (const Gap& gap : std::span{gaps_}.first(count_)) {
+    [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_a_tick_);
+    }
+
+    std::span<std::uint64_t> in_ns() {
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Gap& gap = gaps_[i];
             const std::uint64_t gap_ns = to_ns(gap.ticks);
             const std::uint64_t around_ns = to_ns(gap.around.ticks);
             const std::uint64_t away_ns = around_ns - std::min(gap.around.cpu_ns, around_ns);
-            const std::size_t more = std::min<std::size_t>(gap.signals, ns_.size() - known);
-            std::fill_n(ns_.begin() + static_cast<std::ptrdiff_t>(known), more,
-                        (gap_ns - std::min(away_ns, gap_ns)) / gap.signals);
-            known += more;
+            ns_[i] = gap_ns - std::min(away_ns, gap_ns);
         }
-        return std::span{ns_}.first(known);
+        return std::span{ns_}.first(count_);
     }
 
     const std::atomic<bool>& is_over_;
     Look looked_;
+    double ns_a_tick_ = 0;
     std::array<Gap, kMostGaps> gaps_{};
     std::array<std::uint64_t, kMostSignals> ns_{};
     std::size_t count_ = 0;
@@ -303,7 +322,13 @@ std::optional<SignalCost> measure_signal_cost(Source source, std::uint32_t frequ
     const OwnSignal signal{source == Source::sigtrap ? SIGTRAP : SIGURG};
     Gaps gaps{is_over};
     const std::uint64_t period_ns = std::min(kNsPerSecond / frequency_hz, kLongestPeriodNs);
-    return signal_cost_of(gaps_by(source, period_ns, gaps));
+    const auto cost = signal_cost_of(gaps_by(source, period_ns, gaps));
+    if (cost || source == Source::thread) {
+        return cost;
+    }
+    const auto distance = signal_cost_of(gaps.distances());
+    return distance && distance->ns > period_ns + period_ns / kClearlyMore ? distance
+                                                                           : std::nullopt;
 }
 
 }  // namespace sample::source

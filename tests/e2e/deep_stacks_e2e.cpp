@@ -54,7 +54,7 @@ private:
 TEST_F(DeepStacks, hang_under_main) {
     const Recording seen = recorded("20000");
     expect_under_main(seen);
-    EXPECT_GT(seen.stat("truncated_stacks"), 0);
+    EXPECT_GE(seen.stat("truncated_stacks"), 0.9 * seen.stat("samples"));
     EXPECT_GE(below(seen, "[frames elided]", "descend"), 0.9 * seen.total_us("bottom"));
 }
 
@@ -63,7 +63,7 @@ TEST_F(DeepStacks, hang_under_main_with_a_low_limit) {
         std::filesystem::remove(recording());
         const Recording seen = recorded(depth, {"--max-stack", "128"});
         expect_under_main(seen);
-        EXPECT_GT(seen.stat("truncated_stacks"), 0);
+        EXPECT_GE(seen.stat("truncated_stacks"), 0.9 * seen.stat("samples"));
         EXPECT_GE(below(seen, "[frames elided]", "descend"), 0.9 * seen.total_us("bottom"));
     }
 }
@@ -78,7 +78,7 @@ TEST_F(DeepStacks, are_whole_below_the_limit) {
 TEST_F(DeepStacks, hang_under_the_known_root_where_it_is_out_of_reach) {
     const Recording seen = recorded("200000");
     EXPECT_EQ(seen.stat("incomplete_stacks"), 0);
-    EXPECT_GT(seen.stat("truncated_stacks"), 0);
+    EXPECT_GE(seen.stat("truncated_stacks"), 0.9 * seen.stat("samples"));
     EXPECT_GE(below(seen, "descend", "bottom"), 0.9 * seen.total_us("bottom"));
     EXPECT_GE(below(seen, "main", "descend") + below(seen, "main", "[frames elided]"),
               0.9 * seen.total_us("bottom"));

@@ -110,6 +110,34 @@ TEST_P(Source, lets_a_program_get_on_where_a_sample_takes_longer_than_a_period) 
     EXPECT_FALSE(outcome.hung);
 }
 
+// Nor may it stand still where the agent joins, or stay so because what a sample takes is not found
+// out: by chance, so there are twenty starts.
+TEST_P(Source, lets_a_program_start_where_a_sample_takes_longer_than_a_period) {
+    const Outcome outcome = run({SAMPLE_CONFINE,
+                                 "--dear-calls",
+                                 "15",
+                                 "--dear-handlers",
+                                 "100",
+                                 "sh",
+                                 "-c",
+                                 R"(for i in $(seq 20); do "$@" || exit; done)",
+                                 "sh",
+                                 sample_path(),
+                                 "--quiet",
+                                 "--freq",
+                                 "10k",
+                                 "--source",
+                                 GetParam().name,
+                                 "--force",
+                                 "-o",
+                                 recording(),
+                                 "--",
+                                 "sh",
+                                 "-c",
+                                 ":"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
 TEST_P(Source, gives_equal_threads_equal_shares) {
     const Outcome outcome = record_by_source({target("threads"), "4", "0.1"});
     const Recording found = seen();

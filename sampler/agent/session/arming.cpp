@@ -262,9 +262,10 @@ Arming arm(const control::Welcome& welcome, const ThreadList& threads,
     return arming;
 }
 
-void enable_events(const Arming& arming) noexcept {
+void switch_events(const Arming& arming, bool on) noexcept {
     for (std::size_t i = 0; i < arming.count; ++i) {
-        raw_syscall(SYS_ioctl, arming.fds[i], PERF_EVENT_IOC_ENABLE, 0);
+        raw_syscall(SYS_ioctl, arming.fds[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+                    0);
     }
 }
 

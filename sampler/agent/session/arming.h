@@ -34,8 +34,8 @@ struct Arming {
 /// The signal that samples come by.
 [[nodiscard]] int signal_of(control::Source source) noexcept;
 
-/// The events begin to expire.
-void enable_events(const Arming& arming) noexcept;
+/// The events begin to expire, or (`on` false) cease to.
+void switch_events(const Arming& arming, bool on) noexcept;
 
 /// Closes this process's copies of the events.
 void close_events(Arming& arming) noexcept;

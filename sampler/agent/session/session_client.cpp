@@ -238,6 +238,18 @@ bool is_only_listened_to(const control::Welcome& welcome) noexcept {
     return welcome.traces != 0 && welcome.sources.front() == Source::none;
 }
 
+/// The collector does it, too, but on a busy machine a short program would end before. Of what it
+/// has switched off meanwhile nothing is switched on.
+void begin_ahead_of_collector(const Arming& arming, const capture::AreaHeader& header) noexcept {
+    const auto are_wanted = [&] { return header.off.load() == 0 && header.traced.load() == 0; };
+    if (are_wanted()) {
+        switch_events(arming, true);
+    }
+    if (!are_wanted()) {
+        switch_events(arming, false);
+    }
+}
+
 /// From the sources on: `welcome` is accepted. Returns a problem for people, or null.
 const char* begin_sampling(int socket, const control::Hello& hello, const control::Welcome& welcome,
                            capture::Area& area, Patience& patience) noexcept {
@@ -246,16 +258,18 @@ const char* begin_sampling(int socket, const control::Hello& hello, const contro
     Arming arming = arm(welcome, threads, area);
     const control::Armed& armed = arming.armed;
     // Without sampling what the program says is all that is wanted.
-    if (armed.source != Source::none || is_only_listened_to(welcome)) {
+    const bool takes_part = armed.source != Source::none || is_only_listened_to(welcome);
+    if (takes_part) {
         set_up_gate(armed.source == Source::sigtrap);
         prepare_capture(area, threads, armed);
-        // Not left to the collector: on a busy machine a short program would end before.
-        if (area.header.off.load() == 0) {
-            enable_events(arming);
-        }
     }
+    // Before the first sample: where one takes longer than a period nothing else would get on here,
+    // and only who knows of this process can sample it less often.
     const int sent =
         send_message(socket, &armed, sizeof armed, arming.fds.data(), arming.count, patience);
+    if (takes_part && sent == 0) {
+        begin_ahead_of_collector(arming, area.header);
+    }
     close_events(arming);
     start_sources(sent == 0 && armed.source != Source::none);
     return sent == 0 || hello.starts_session == 0

@@ -29,9 +29,13 @@ class ThreadList {
 public:
     ThreadList(pid_t pid, pid_t except) : pid_{pid}, except_{except} {}
 
-    [[nodiscard]] bool is_known() const { return folder_.is_open() || last_ != 0; }
-
-    [[nodiscard]] std::vector<pid_t> read() const {
+    /// Nothing: it is gone, or they are not to be known.
+    [[nodiscard]] std::optional<std::vector<pid_t>> read() const {
+        // Without a /proc of its namespace each number that there may be is asked for.
+        const pid_t last = has_own_proc() ? 0 : last_id();
+        if (!folder_.is_open() && last == 0) {
+            return std::nullopt;
+        }
         std::vector<pid_t> threads;
         const auto add = [&](pid_t tid) {
             if (tid != except_) {
@@ -39,15 +43,14 @@ public:
             }
             return true;
         };
-        if (folder_.is_open()) {
-            source::for_each_number(folder_.get(), add);
-            std::sort(threads.begin(), threads.end());
-            return threads;
-        }
-        for (pid_t tid = 1; tid <= last_; ++tid) {
+        for (pid_t tid = 1; tid <= last; ++tid) {
             if (::syscall(SYS_tgkill, pid_, tid, 0) == 0 || errno == EPERM) {
                 add(tid);
             }
+        }
+        if (folder_.is_open()) {
+            source::for_each_number(folder_.get(), add);
+            std::sort(threads.begin(), threads.end());
         }
         return threads;
     }
@@ -55,8 +58,7 @@ public:
 private:
     pid_t pid_;
     pid_t except_;
-    Fd folder_ = open_task_folder(pid_);
-    pid_t last_ = folder_.is_open() ? 0 : last_id();  ///< Where there is no /proc of its namespace.
+    Fd folder_ = open_task_folder(pid_);  ///< Not open where last_id() is asked for.
 };
 
 }  // namespace
@@ -64,14 +66,14 @@ private:
 std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
                                                     const source::PerfRequest& request) {
     const ThreadList list{pid, except};
-    if (!list.is_known()) {
+    std::optional<std::vector<pid_t>> threads = list.read();
+    if (!threads) {
         return std::nullopt;
     }
     std::vector<Fd> events;
-    std::vector<pid_t> threads = list.read();
     for (int tries = 0; tries < kMostTries; ++tries) {
         events.clear();
-        for (const pid_t tid : threads) {
+        for (const pid_t tid : *threads) {
             const int event = source::open_event(request, tid);
             if (event >= 0) {
                 events.emplace_back(event);
@@ -79,8 +81,9 @@ std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
                 return std::nullopt;
             }
         }
-        std::vector<pid_t> after = list.read();
-        if (std::includes(threads.begin(), threads.end(), after.begin(), after.end())) {
+        std::optional<std::vector<pid_t>> after = list.read();
+        if (!after ||
+            std::includes(threads->begin(), threads->end(), after->begin(), after->end())) {
             break;
         }
         threads = std::move(after);
