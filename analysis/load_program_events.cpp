@@ -74,6 +74,14 @@ Result<void> check_choice(const ProfileChoice& choice, ProgramPart part) {
                           "--net is of samples: leave it out for zones, frames, counters, events "
                           "and the log");
     }
+    if (choice.category || !choice.focus.empty() || choice.hide_memory || choice.hide_plugins ||
+        choice.group_memory || choice.fold_inlined || choice.fold_parts || choice.fold_recursion ||
+        choice.by_line || choice.average_s) {
+        return unexpected(ErrorCode::unsupported,
+                          "--category, --focus, --hide, --fold, --group, --lines and --average are "
+                          "of the callgraph: leave them out for zones, frames, counters, events, "
+                          "memory and the log");
+    }
     if (part == ProgramPart::memory &&
         (!choice.selection.is_everything() || choice.labels.is_restricted())) {
         return unexpected(ErrorCode::unsupported,

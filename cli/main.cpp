@@ -43,7 +43,11 @@ Result<int> run_any(const Invocation& invocation) {
 }
 
 int main_without_exceptions(const std::vector<std::string>& words) {
-    if ((words.size() == 2 || words.size() == 3) && words[0] == "collect") {
+    const auto is_number = [](const std::string& word) {
+        return word.find_first_not_of("0123456789") == std::string::npos;
+    };
+    // Else it is a program that is called so.
+    if ((words.size() == 2 || words.size() == 3) && words[0] == "collect" && is_number(words[1])) {
         return run_collect(std::atoi(words[1].c_str()),
                            words.size() == 3 ? std::atoi(words[2].c_str()) : 0);
     }

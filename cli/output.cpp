@@ -181,6 +181,10 @@ Result<void> write_to_stdout(std::string_view text) {
     return to_stdout(write_all(STDOUT_FILENO, text));
 }
 
+Result<void> write_to_stdout(const Write& write) {
+    return to_stdout(write(STDOUT_FILENO));
+}
+
 Result<void> page(std::string_view text, bool pages) {
     constexpr int kNotFound = 127;
     const char* const chosen = std::getenv("PAGER");
@@ -215,8 +219,7 @@ Result<std::string> write_export(const callgraph::Profile& profile,
             return write_all(fd, bytes);
         });
     };
-    SAMPLE_CHECK(path == "-" ? to_stdout(write(STDOUT_FILENO))
-                             : write_file_atomically(path, write, force));
+    SAMPLE_CHECK(path == "-" ? write_to_stdout(write) : write_file_atomically(path, write, force));
     if (size <= kLarge) {
         return std::string{};
     }

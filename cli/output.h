@@ -22,6 +22,8 @@ namespace sample::cli {
 /// Writes a verb's result to standard output. A reader that has closed the pipe (`| head`) is no
 /// error: that is its right. Errors: system.
 [[nodiscard]] Result<void> write_to_stdout(std::string_view text);
+/// What `write` writes to a descriptor, likewise.
+[[nodiscard]] Result<void> write_to_stdout(const std::function<Result<void>(int fd)>& write);
 
 /// The same, through $PAGER (less, as git starts it) where standard output is a terminal and
 /// `pages`; without a pager, or where it does not start, as it is.

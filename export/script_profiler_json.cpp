@@ -69,6 +69,7 @@ std::vector<std::string> names_unique_among_siblings(const Profile& profile) {
         return names;
     }
     const std::vector<bool> collides = find_collisions(profile, first_of);
+    std::map<Key, int> copies;
     for (std::uint32_t i = 0; i < names.size(); ++i) {
         if (!collides[i]) {
             continue;
@@ -77,9 +78,9 @@ std::vector<std::string> names_unique_among_siblings(const Profile& profile) {
         const std::string base =
             function.name + difference(profile, function, profile.functions[first_of[i]]);
         names[i] = base;
-        for (int copy = 2; !known.try_emplace({function.source, names[i], function.line}, i).second;
-             ++copy) {
-            names[i] = fmt::format("{} ({})", base, copy);
+        int& copy = copies.try_emplace({function.source, base, function.line}, 1).first->second;
+        while (!known.try_emplace({function.source, names[i], function.line}, i).second) {
+            names[i] = fmt::format("{} ({})", base, ++copy);
         }
     }
     return names;

@@ -23,7 +23,9 @@ bool is_number(std::string_view text) {
 /// "1.2s": since the session's start. 0 is the start itself.
 Result<std::uint64_t> moment(const std::string& option, const std::string& text) {
     const auto parsed = parse_duration_ns(text);
-    if (!parsed.ok() && text.find_first_not_of("0.nmush") != std::string::npos) {
+    const bool is_zero = text.find('0') != std::string::npos &&
+                         text.find_first_not_of("0.nmush") == std::string::npos;
+    if (!parsed.ok() && !is_zero) {
         return refuse("{} '{}' is no time: write how long after the start, as 500ms, 1.2s or 3m",
                       option, text);
     }
@@ -95,11 +97,10 @@ Read by_into(ProfileChoice& choice) {
 }  // namespace
 
 void declare_labels(OptionParser& parser, ProfileChoice& choice) {
-    parser.value("--category", "KIND", by_into(choice),
+    parser.value("--category,--by", "KIND", by_into(choice),
                  "Top level of the callgraph: thread (default; names\n"
                  "that differ in a number alone are one), process,\n"
                  "module; zone (the innermost) or frame");
-    parser.value("--by", "KIND", by_into(choice), "The same as --category");
     parser.flag("--zones", choice.labels.zones,
                 "Zones that were open have nodes in the callgraph,\n"
                 "above the code that ran in them");

@@ -109,7 +109,7 @@ Result<int> run(const ControlOptions& options) {
     SAMPLE_TRY(client, find_session(options.target));
     SAMPLE_TRY(reply, client.ask(request_line(options)));
     if (options.action == kDataAction) {
-        SAMPLE_CHECK(client.copy_json(STDOUT_FILENO));
+        SAMPLE_CHECK(write_to_stdout([&client](int fd) { return client.copy_json(fd); }));
     } else if (options.action != kDumpAction) {
         SAMPLE_CHECK(write_to_stdout(reply_text(options.action, reply)));
     } else {

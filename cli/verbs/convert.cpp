@@ -59,7 +59,7 @@ Result<int> export_sampled_tracks(const std::string& file, const ExportOptions& 
         return analysis::write_sampled_tracks(file, profile, Fd{::fcntl(fd, F_DUPFD_CLOEXEC, 0)});
     };
     SAMPLE_CHECK(options.output == "-"
-                     ? write(STDOUT_FILENO)
+                     ? write_to_stdout(write)
                      : write_file_atomically(options.output, write, options.force));
     return kExitOk;
 }

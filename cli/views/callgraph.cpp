@@ -161,6 +161,7 @@ std::string tree_view(const callgraph::Profile& profile, const ViewOptions& opti
         return line(
             [&profile, get](const Line& of) { return std::invoke(get, profile.node(of.id)); });
     };
+    const NodeNames names{profile};
     Table table;
     const Measure& measure = table.measure = measure_of(profile, options.unit);
     table.rows = lines.size();
@@ -171,7 +172,7 @@ std::string tree_view(const callgraph::Profile& profile, const ViewOptions& opti
     table.columns = {
         {"parent", "", Kind::id,
          line([](const Line& of) { return of.id.value == 0 ? Json{} : Json(of.parent); })},
-        {"name", "", Kind::word, line([&](const Line& of) { return node_name(profile, of.id); })},
+        {"name", "", Kind::word, line([&](const Line& of) { return names.raw(of.id); })},
         {"function", "", Kind::id, node([](const Node& of) { return known(of.function.value); })},
         {measure.key("total"), "total", Kind::weight, node(&Node::total), measure.whole},
         {"", shares, Kind::share, node(&Node::total), measure.whole},
@@ -194,7 +195,7 @@ std::string tree_view(const callgraph::Profile& profile, const ViewOptions& opti
                                       ? ""
                                       : fmt::format("  (+{} small: {})", grouped(of.small),
                                                     measure.cell(of.small_weight));
-        const NodeLabel label = node_label(profile, of.id, options.terminal);
+        const NodeLabel label = names.label(of.id, options.terminal);
         const std::string calls = times_text(of.calls, options.terminal);
         const auto used = [&](const std::string& last) {
             return display_width(rails) + display_width(label.before) + label.behind.size() +

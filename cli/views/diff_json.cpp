@@ -61,7 +61,7 @@ private:
         text.append(",\n  \"").append(name).append("\": [");
         for (std::size_t i = 0; i < size; ++i) {
             text += i == 0 ? "\n    " : ",\n    ";
-            text += make(i).dump(-1, ' ', false, Json::error_handler_t::replace);
+            text += make(i).dump(-1, ' ', true, Json::error_handler_t::replace);
         }
         text += size == 0 ? "]" : "\n  ]";
     }

@@ -20,11 +20,14 @@ struct KindRow {
     std::vector<std::uint64_t> lengths_ns;  ///< Ascending.
 
     [[nodiscard]] std::uint64_t mean_ns() const {
-        std::uint64_t sum = 0;
+        const std::uint64_t count = lengths_ns.size();
+        std::uint64_t mean = 0;
+        std::uint64_t rest = 0;  // a sum may be more than 64 bits
         for (const std::uint64_t length : lengths_ns) {
-            sum += length;
+            mean += length / count;
+            rest += length % count;
         }
-        return lengths_ns.empty() ? 0 : sum / lengths_ns.size();
+        return count == 0 ? 0 : mean + rest / count;
     }
 };
 
@@ -59,15 +62,17 @@ std::vector<LengthBucket> histogram_of(const std::vector<std::uint64_t>& lengths
     const std::uint64_t low = lengths_ns.front();
     const std::uint64_t width =
         std::max<std::uint64_t>(1, round_width((high - low) / kBuckets + 1));
+    const std::uint64_t first = low / width * width;
     std::vector<LengthBucket> buckets;
-    for (std::uint64_t from = low / width * width; from <= high; from += width) {
-        buckets.push_back({from, from + width, 0});
+    for (std::uint64_t i = 0; i <= (high - first) / width; ++i) {
+        buckets.push_back({first + i * width, first + (i + 1) * width, 0});
     }
     for (const std::uint64_t length : lengths_ns) {
         const std::uint64_t index = (length - buckets.front().from_ns) / width;
         ++buckets[std::min<std::uint64_t>(index, buckets.size() - 1)].count;
     }
-    buckets.back().to_ns = std::max(buckets.back().to_ns, lengths_ns.back());
+    LengthBucket& last = buckets.back();
+    last.to_ns = std::max({last.from_ns, last.to_ns, lengths_ns.back()});  // which may have wrapped
     return buckets;
 }
 

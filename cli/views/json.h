@@ -13,11 +13,11 @@ namespace sample::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// `value` with an indentation of 2 and a line break at the end. Broken UTF-8 becomes U+FFFD;
-/// throws nothing.
+/// `value` with an indentation of 2 and a line break at the end. ASCII, as a terminal may obey
+/// other characters. Broken UTF-8 becomes U+FFFD; throws nothing.
 [[nodiscard]] inline std::string dump(const Json& value) {
     constexpr int kIndent = 2;
-    return value.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+    return value.dump(kIndent, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 [[nodiscard]] constexpr std::uint64_t microseconds(std::uint64_t ns) noexcept {

@@ -144,13 +144,6 @@ std::uint64_t samples_in_tree(const callgraph::Profile& profile) {
     return profile.nodes.empty() ? 0 : profile.nodes.front().samples;
 }
 
-/// Whether --focus, --hide or --search has left something out.
-bool is_part(const callgraph::Profile& profile) {
-    const callgraph::Stats& stats = profile.stats;
-    return samples_in_tree(profile) != stats.samples ||
-           (profile.scale == 1.0 && root_total(profile) < stats.sampled + stats.booked);
-}
-
 class SummaryPrinter {
 public:
     SummaryPrinter(const callgraph::Profile& profile, const ViewOptions& options)
@@ -295,6 +288,7 @@ private:
             "  " + percent_text(profile_.node(nodes.back()).total, measure_.whole);
         const std::size_t available =
             room_beside(kLabelColumn + share.size() + display_width(gap), page_.width);
+        const NodeNames names{profile_};
         std::string text;
         std::size_t taken = 0;
         while (taken < nodes.size()) {
@@ -305,7 +299,7 @@ private:
                    profile_.node(nodes[nodes.size() - 1 - taken - calls]).function == function) {
                 ++calls;
             }
-            const std::string whole = node_name(profile_, id);
+            const std::string whole = names.shown(id);
             const std::optional<std::string> caller = fit_name(whole, available / 2, page_);
             if (!text.empty() && !caller) {
                 break;
@@ -407,6 +401,8 @@ private:
             have_one(all, printable(measure_.counted) + " have");
         } else if (stats.clock == "wall" && all > 0) {
             have_one(all, "wall time has");
+        } else if (profile_.is_net && all > 0) {  // the kernel's is not
+            have_one(all, "CPU time has");
         } else if (stats.process_cpu_ns.value_or(0) > 0) {
             have_one(*stats.process_cpu_ns, "CPU time has");
         }
@@ -470,15 +466,16 @@ std::string summary_json(const callgraph::Profile& profile) {
     }
     out["categories"] = std::move(categories);
     Json path = Json::array();
+    const NodeNames names{profile};
     for (const NodeId id : heaviest_path(profile)) {
-        path.push_back({{"name", node_name(profile, id)},
+        path.push_back({{"name", names.raw(id)},
                         {measure.key("total"), measure.number(profile.node(id).total)}});
     }
     out["heaviest_path"] = std::move(path);
     Json functions = Json::array();
     for (const FunctionId id : top_functions(profile, kTop)) {
         const callgraph::Function& function = profile.function(id);
-        functions.push_back({{"name", function_label(function)},
+        functions.push_back({{"name", callgraph::label(function)},
                              {"source", function.source},
                              {"line", function.line},
                              {measure.key("self"), measure.number(function.self)},
@@ -490,6 +487,12 @@ std::string summary_json(const callgraph::Profile& profile) {
 }
 
 }  // namespace
+
+bool is_part(const callgraph::Profile& profile) {
+    const callgraph::Stats& stats = profile.stats;
+    return samples_in_tree(profile) != stats.samples ||
+           (profile.scale == 1.0 && root_total(profile) < stats.sampled + stats.booked);
+}
 
 std::string summary_view(const callgraph::Profile& profile, const ViewOptions& options) {
     return options.json ? summary_json(profile) : SummaryPrinter{profile, options}.print();

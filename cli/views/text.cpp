@@ -95,20 +95,24 @@ std::string function_label(const callgraph::Function& function) {
     return label;
 }
 
-std::string node_name(const callgraph::Profile& profile, NodeId id) {
-    const callgraph::Node& node = profile.node(id);
+std::string NodeNames::raw(NodeId id) const {
+    const callgraph::Node& node = profile_.node(id);
     if (!node.function.is_none()) {
-        return function_label(profile.function(node.function));
+        return callgraph::label(profile_.function(node.function));
     }
-    const auto category =
-        std::find_if(profile.categories.begin(), profile.categories.end(),
-                     [id](const callgraph::Category& c) { return c.node == id && id.value != 0; });
-    return category == profile.categories.end() ? "<root>" : printable(category->name);
+    const std::string* category = categories_[id.value];
+    return category == nullptr ? "<root>" : *category;
 }
 
-NodeLabel node_label(const callgraph::Profile& profile, NodeId id, const Terminal& terminal) {
-    const callgraph::Node& node = profile.node(id);
-    NodeLabel label{"", node_name(profile, id), ""};
+std::string NodeNames::shown(NodeId id) const {
+    const callgraph::Node& node = profile_.node(id);
+    return node.function.is_none() ? printable(raw(id))
+                                   : function_label(profile_.function(node.function));
+}
+
+NodeLabel NodeNames::label(NodeId id, const Terminal& terminal) const {
+    const callgraph::Node& node = profile_.node(id);
+    NodeLabel label{"", shown(id), ""};
     if (node.line != 0) {
         label.behind = ":" + std::to_string(node.line);
     }

@@ -2,7 +2,7 @@
 // Numbers and words: core/text.h.
 #pragma once
 
-#include "callgraph/profile.h"
+#include "callgraph/tree.h"
 #include "cli/views/terminal.h"
 #include "cli/views/views.h"
 #include "core/text.h"
@@ -39,8 +39,6 @@ namespace sample::cli {
 /// The name, else source:line, else "<anonymous>"; then " [jit]" of code made at run time.
 /// Printable.
 [[nodiscard]] std::string function_label(const callgraph::Function& function);
-/// function_label(), the category's name, or "<root>". Printable.
-[[nodiscard]] std::string node_name(const callgraph::Profile& profile, NodeId id);
 /// A node's name, and what stands around it: an arrow before a function that was inlined, the line
 /// in a profile by lines, and the line of its caller where it was inlined, " :22". Printable.
 struct NodeLabel {
@@ -48,8 +46,22 @@ struct NodeLabel {
     std::string name;
     std::string behind;
 };
-[[nodiscard]] NodeLabel node_label(const callgraph::Profile& profile, NodeId id,
-                                   const Terminal& terminal);
+/// What the nodes of a profile, which outlives this, are called.
+class NodeNames {
+public:
+    explicit NodeNames(const callgraph::Profile& profile)
+        : profile_{profile}, categories_{callgraph::category_names(profile)} {}
+
+    /// For programs: callgraph::label() of the function, the category's name, or "<root>".
+    [[nodiscard]] std::string raw(NodeId id) const;
+    /// For people: function_label(), and the others likewise printable.
+    [[nodiscard]] std::string shown(NodeId id) const;
+    [[nodiscard]] NodeLabel label(NodeId id, const Terminal& terminal) const;
+
+private:
+    const callgraph::Profile& profile_;
+    std::vector<const std::string*> categories_;
+};
 /// "app.cpp:12", "app.cpp", or empty; with the folders only if `full`. Printable.
 [[nodiscard]] std::string location_text(std::string_view source, std::uint32_t line, bool full);
 /// `name` and behind it, dimmed, the place in `room` columns (0: all they take, with the folders).

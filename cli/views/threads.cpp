@@ -32,7 +32,9 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
         {"process", "", Kind::word, thread(&ThreadTotals::process)},
         {"pid", "pid", Kind::id, pid},
         {"tid", "tid", Kind::id, tid},
-        {is_time ? "cpu_us" : "count",
+        {!is_time          ? "count"
+         : clock == "wall" ? "wall_us"
+                           : "cpu_us",
          !is_time        ? "total"
          : clock.empty() ? "time"
                          : clock,
@@ -47,7 +49,10 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
         return printable(threads[row].process);
     };
     table.empty = "no threads: the file does not name them";
-    return print(profile, options, "threads", table, "");
+    return print(profile, options, "threads", table,
+                 is_part(profile)
+                     ? "whole recording: --focus, --hide and --search choose no threads\n"
+                     : "");
 }
 
 }  // namespace sample::cli

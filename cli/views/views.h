@@ -71,6 +71,10 @@ struct ViewOptions {
 [[nodiscard]] std::string functions_view(const callgraph::Profile& profile,
                                          const ViewOptions& options);
 
+/// Whether --focus, --hide or --search has left something out of the tree, but not of the threads
+/// and the stats.
+[[nodiscard]] bool is_part(const callgraph::Profile& profile);
+
 /// One line a thread, by CPU time.
 [[nodiscard]] std::string threads_view(const callgraph::Profile& profile,
                                        const ViewOptions& options);

@@ -138,6 +138,8 @@ struct AreaHeader {
     std::atomic<std::uint32_t> gate_closers;   ///< Threads inside an exec call.
     std::atomic<std::uint32_t> gate_requests;  ///< Counted up by the agent.
     std::atomic<std::uint32_t> gate_acks;      ///< The last request that the collector carried out.
+    /// The collector wants the events off. Set before it switches them.
+    std::atomic<std::uint32_t> gate_shut;
     std::atomic<std::uint32_t> finish_request;  ///< The process is about to exit.
     std::atomic<std::uint32_t> finish_ack;
 

@@ -92,7 +92,7 @@ private:
     void set_state(State state);
     /// False: it is that already, or there is none.
     bool set_frequency(std::uint32_t hz);
-    void change_frequency(std::uint32_t hz);
+    void change_frequency(std::uint32_t asked_hz);
     /// Where samples take most of the time, as the program would hardly get on.
     void slow_down_if_dear();
     [[nodiscard]] std::string switch_channels(const std::string& channels);

@@ -256,10 +256,13 @@ void Session::slow_down_if_dear() {
     }
 }
 
-void Session::change_frequency(std::uint32_t hz) {
+void Session::change_frequency(std::uint32_t asked_hz) {
+    const auto cost = price_.so_far();
+    const std::uint32_t hz = cost ? affordable_frequency(asked_hz, *cost) : asked_hz;
     if (set_frequency(hz) && ++changes_ <= kMostListed) {
-        frequencies_ += (frequencies_.empty() ? "" : ", ") + std::to_string(hz) + " from " +
-                        short_duration(monotonic_ns() - start_ns_) + " on";
+        frequencies_ += (frequencies_.empty() ? "" : ", ") + std::to_string(hz) +
+                        (hz == asked_hz ? "" : " instead of " + std::to_string(asked_hz)) +
+                        " from " + short_duration(monotonic_ns() - start_ns_) + " on";
     }
 }
 

@@ -135,7 +135,8 @@ private:
         ::prctl(PR_SET_TIMERSLACK, 1);
         const sched_param none{};  // on a busy machine, too: not in batches, as the collector does
         static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none));
-        for (std::size_t i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed); ++i) {
+        for (std::size_t i = 0; i < kMostSignals && !self.is_over_.load(std::memory_order_relaxed);
+             ++i) {
             ::nanosleep(&self.period_, nullptr);
             capture::raw_syscall(SYS_tgkill, ::getpid(), self.tid_, SIGURG);
         }

@@ -25,7 +25,8 @@ struct SignalCost {
 /// that another process sends comes when it is over. Some 2 to 5 ms; at most 5 ms of CPU time, or
 /// twenty signals where one takes longer than that allows, and 200 ms where others have the
 /// processors; soon over once `is_over` is set. Nothing: the source does not work here, or too few
-/// signals came singly, though none takes longer than a period. One call at a time. Not async-signal-safe.
+/// signals came singly, though none takes longer than a period. One call at a time. Not
+/// async-signal-safe.
 [[nodiscard]] std::optional<SignalCost> measure_signal_cost(control::Source source,
                                                             std::uint32_t frequency_hz,
                                                             const std::atomic<bool>& is_over);

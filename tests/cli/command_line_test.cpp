@@ -525,6 +525,7 @@ TEST(ReportOptions, say_which_moments_and_frames_there_can_be) {
     expect_refusal({"report", "--from", "1.2x", "a"}, "--from '1.2x' is no time");
     expect_refusal({"report", "--to", "late", "a"}, "--to 'late' is no time");
     expect_refusal({"report", "--to", "-1s", "a"}, "is no time");
+    expect_refusal({"report", "--to", "h", "a"}, "is no time");
     expect_refusal({"report", "--by", "colour", "a"}, "process, thread, module, zone, frame");
     for (const char* const frames : {"slowest", "slowest:", "slowest:1", "slowest:0%", "slower:1%",
                                      "slowest:101%", "quick:1%", "slowest:x%"}) {

@@ -192,6 +192,23 @@ TEST(FramesView, gives_programs_all_of_it) {
     EXPECT_EQ(main["slowest"][0]["thread"], "main");
 }
 
+// As a file may say.
+TEST(FramesView, stands_frames_as_long_as_there_is_time) {
+    analysis::ProgramRecording made = made_up_program();
+    constexpr std::uint64_t kEver = ~std::uint64_t{0};
+    made.events.frames[0].frames = {{0, 1, ThreadId{1}}, {0, kEver, ThreadId{1}}};
+    ViewOptions options{kUtf8Pipe};
+    options.json = true;
+    const auto main = nlohmann::json::parse(frames_view(made, options))["frames"][0];
+    EXPECT_EQ(main["max_ns"], kEver);
+    EXPECT_EQ(main["mean_ns"], kEver / 2 + 1);
+    std::uint64_t count = 0;
+    for (const auto& bucket : main["histogram"]) {
+        count += bucket["count"].get<std::uint64_t>();
+    }
+    EXPECT_EQ(count, 2U);
+}
+
 TEST(CountersView, draws_them_along_time) {
     EXPECT_EQ(counters_view(made_up_program(), {kAscii80}),
               "./game  00:00:00.200\n\n"

@@ -204,6 +204,15 @@ TEST(SummaryView, counts_what_is_shown) {
     EXPECT_NE(chosen.find("stacks    <0.1 %"), std::string::npos) << chosen;
 }
 
+TEST(SummaryView, compares_net_time_with_net_time) {
+    callgraph::Profile profile = made_up_profile();
+    profile.is_net = true;
+    profile.stats.booked = 0;
+    profile.stats.process_cpu_ns = 2 * profile.stats.sampled;  // with what sampling took
+    const std::string text = summary_view(profile, options_of(kPipe));
+    EXPECT_NE(text.find("; 100.0 % of the CPU time has one"), std::string::npos) << text;
+}
+
 TEST(SummaryView, quotes_what_a_shell_would_take_apart) {
     const std::string text = summary_view(made_up_profile(), {kPipe, {}, {}, {}, false, "a b.u"});
     EXPECT_NE(text.find("kept      a b.u\n"), std::string::npos) << text;

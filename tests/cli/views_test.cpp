@@ -91,6 +91,9 @@ TEST(ThreadsView, lists_by_cpu_time) {
     const Json json = Json::parse(as_json(threads_view, made_up_profile()));
     EXPECT_EQ(json.at("threads").at(1).at("tid"), 101);
     EXPECT_EQ(json.at("threads").at(1).at("cpu_us"), 100'000);
+    callgraph::Profile waits = made_up_profile();
+    waits.stats.clock = "wall";
+    EXPECT_EQ(Json::parse(as_json(threads_view, waits)).at("threads").at(1).at("wall_us"), 100'000);
 }
 
 TEST(ThreadsView, does_not_make_up_ids_that_an_import_lacks) {

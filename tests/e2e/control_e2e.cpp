@@ -19,7 +19,7 @@ enough() {{
     until [ -e {1}/$1.seen ]; do sleep 0.02; done
 }}
 attach() {{ LD_PRELOAD= SAMPLE_SESSION= {0} attach --force -o {1}/woken.utrace "$@" 2>{1}/said; }}
-{2} {1}/first {1}/second {1}/third &
+{2} {1}/first {1}/second {1}/third {4} &
 sleep 0.4
 {3}
 wait
@@ -28,12 +28,14 @@ wait
 template <class Base>
 class Controlled : public Base {
 protected:
-    [[nodiscard]] Outcome record_parts(const Words& options, const char* script) const {
+    [[nodiscard]] Outcome record_parts(const Words& options, const char* script,
+                                       const char* way = "") const {
         Words words = {"--quiet", "--force", "-o", this->recording()};
         words.insert(words.end(), options.begin(), options.end());
         const std::string folder = this->file("").parent_path();
-        const Words command = {"--", "sh", "-c",
-                               fmt::format(kShell, sample_path(), folder, target("parts"), script)};
+        const Words command = {
+            "--", "sh", "-c",
+            fmt::format(kShell, sample_path(), folder, target("parts"), script, way)};
         words.insert(words.end(), command.begin(), command.end());
         return this->sample(words, {.settings = {{"XDG_RUNTIME_DIR", folder}}});
     }
@@ -67,9 +69,9 @@ SAMPLE_FOR_EACH_SOURCE(Control);
 
 /// Of the source whose samples come by the thread's own clock, in the kernel, too: what another one
 /// meets late it meets in the next part.
-class ControlledFrequency : public Control {};
+class ControlledByClock : public Control {};
 
-TEST_P(ControlledFrequency, each_part_keeps_its_time) {
+TEST_P(ControlledByClock, each_part_keeps_its_time) {
     const Outcome outcome = record_parts({"--source", GetParam()}, R"(
 control freq 10k
 enough first
@@ -91,7 +93,22 @@ enough third)");
         << notes_of(seen);
 }
 
-INSTANTIATE_TEST_SUITE_P(, ControlledFrequency, testing::Values("sigtrap"), source_of);
+// It has no sample until then.
+TEST_P(ControlledByClock, what_a_thread_has_used_before_the_start_is_in_no_figure) {
+    const Outcome outcome = record_parts({"--source", GetParam(), "--start", "off"}, R"(
+control start
+enough first
+sleep 0.4
+enough second
+enough third)",
+                                         "thread");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    constexpr double kTwoPeriodsUs = 2000;
+    const double truth = told(outcome.out, "second_us");
+    EXPECT_NEAR(recorded().total_us("second_part"), truth, 0.01 * truth + kTwoPeriodsUs);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ControlledByClock, testing::Values("sigtrap"), source_of);
 
 TEST_P(Control, an_agent_that_sleeps_is_woken_by_attach) {
     const Outcome outcome = record_parts({"--source", GetParam(), "--start", "off"}, R"(

@@ -191,7 +191,8 @@ TEST_P(Threads, with_all_signals_blocked_are_sampled_and_keep_their_mask) {
 TEST_P(Threads, stacks_of_contexts_and_coroutines_are_whole) {
     for (const char* kind : {"ucontext", "assembly", "written"}) {
         SCOPED_TRACE(kind);
-        const Outcome outcome = record_by_source({target("contexts"), kind, "1", "10000"});
+        // Samples that come back to back would meet the same instruction.
+        const Outcome outcome = record_by_source({target("contexts"), kind, "1", "10000"}, "2k");
         ASSERT_EQ(outcome.exit_code, 0) << outcome.signal;
         const Recording seen = recorded();
         // Nothing tells where a switch without tables stands; on cold stacks it takes its time.

@@ -71,6 +71,21 @@ TEST_F(GatekeeperTest, acknowledges_each_request) {
     }
 }
 
+/// A process that joins enables its events itself, and has to know.
+TEST_F(GatekeeperTest, tells_processes_whether_it_wants_their_events_off) {
+    EXPECT_EQ(header().gate_shut.load(), 0U);
+    gatekeeper->set_sampling(false);
+    EXPECT_EQ(header().gate_shut.load(), 1U);
+    const TestArea child;
+    gatekeeper->add({kPid + 1, false}, child.mapping(), {});
+    EXPECT_EQ(child.area().header.gate_shut.load(), 1U);
+    gatekeeper->set_sampling(true);
+    EXPECT_EQ(header().gate_shut.load(), 0U);
+    EXPECT_EQ(child.area().header.gate_shut.load(), 0U);
+    EXPECT_TRUE(gatekeeper->hold(*test.mapping(), true));
+    EXPECT_EQ(header().gate_shut.load(), 1U);
+}
+
 TEST_F(GatekeeperTest, calls_back_once_when_a_process_finishes) {
     header().finish_request.store(1);
     ring();

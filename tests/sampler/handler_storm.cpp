@@ -2,7 +2,6 @@
 // and memory come and go, in a program whose malloc, mutex and stdio abort when they are called
 // inside the handler.
 #include "sampler/capture/libraries.h"
-#include "sampler/source/signal_cost.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/handler_guards.h"
 #include "tests/sampler/own_process.h"
@@ -24,16 +23,7 @@
 namespace sample::capture {
 namespace {
 
-constexpr std::uint64_t kPeriodNs = 100'000;
 constexpr std::uint64_t kStormNs = 2'000'000'000;
-
-/// Samples take a quarter of it at most: else nothing but samples would go on.
-std::uint64_t affordable_period_ns() {
-    constexpr std::uint32_t kSeldomHz = 1000;
-    const std::atomic<bool> is_over{false};
-    const auto cost = source::measure_signal_cost(control::Source::sigtrap, kSeldomHz, is_over);
-    return std::max(kPeriodNs, cost ? 4 * cost->ns : 0);
-}
 
 std::atomic<std::uint64_t> handled{0};
 

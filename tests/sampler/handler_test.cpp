@@ -52,11 +52,15 @@ protected:
         foreign_signals = 0;
         attach(&test.area(), modules.table(), [](int, siginfo_t*, void*) { ++foreign_signals; });
         tell_own_stack();
-        test.area().header.gap_ticks =
-            static_cast<std::uint64_t>(1.5 * kPeriodNs * collector::TickClock{}.ticks_per_ns());
+        header().gap_ticks = gap_ticks_of(kPeriodNs);
         test.area().header.period_ticks = kNoSampleIsLong;
     }
     void TearDown() override { detach_after_fork(); }
+
+    static std::uint64_t gap_ticks_of(std::uint64_t period_ns) {
+        return static_cast<std::uint64_t>(1.5 * static_cast<double>(period_ns) *
+                                          collector::TickClock{}.ticks_per_ns());
+    }
 
     /// As if the event had expired here.
     [[gnu::noinline]] void take_one(siginfo_t info = sample_info()) const {
@@ -83,7 +87,10 @@ protected:
 
 TEST_F(Handler, takes_all_of_a_busy_threads_time) {
     const SignalAction action{SIGTRAP, on_signal};
-    const TrapEvent event{kPeriodNs};
+    const std::uint64_t period_ns = affordable_period_ns();
+    header().period_ns = period_ns;
+    header().gap_ticks = gap_ticks_of(period_ns);
+    const TrapEvent event{period_ns};
     SAMPLE_NEEDS_EVENT(event);
     const std::uint64_t before = thread_cpu_ns();
     add_early_thread({static_cast<std::uint32_t>(::gettid()), before});
@@ -95,7 +102,7 @@ TEST_F(Handler, takes_all_of_a_busy_threads_time) {
 
     ASSERT_FALSE(sink.samples.empty());
     // The event's timer also runs through interrupts, which the thread's clock does not count.
-    EXPECT_LT(sink.samples.size() * 100, spent / kPeriodNs * 102);
+    EXPECT_LT(sink.samples.size() * 100, spent / period_ns * 102);
     std::uint64_t weights = 0;
     std::size_t three = 0;
     std::size_t one = 0;
@@ -128,7 +135,7 @@ TEST_F(Handler, takes_all_of_a_busy_threads_time) {
 
 TEST_F(Handler, leaves_errno_alone) {
     const SignalAction action{SIGTRAP, on_signal};
-    const TrapEvent event{kPeriodNs};
+    const TrapEvent event{affordable_period_ns()};
     SAMPLE_NEEDS_EVENT(event);
     event.on();
     // Volatile: the compiler sees nobody here who could change it.
@@ -146,7 +153,7 @@ TEST_F(Handler, leaves_errno_alone) {
 
 TEST_F(Handler, counts_a_signal_that_meets_it_at_work) {
     const SignalAction action{SIGTRAP, on_signal};
-    const TrapEvent event{kPeriodNs};
+    const TrapEvent event{affordable_period_ns()};
     SAMPLE_NEEDS_EVENT(event);
     event.on();
     const std::uint64_t end = thread_cpu_ns() + 2'000'000'000;

@@ -327,7 +327,8 @@ TEST_F(Lanes, do_not_disturb_samples_anywhere) {
 
 TEST_F(Lanes, are_whole_and_in_order_while_signals_come) {
     const SignalAction action{SIGTRAP, on_signal};
-    SAMPLE_NEEDS_EVENT(TrapEvent{collector::kPeriodNs});
+    const std::uint64_t period_ns = affordable_period_ns();
+    SAMPLE_NEEDS_EVENT(TrapEvent{period_ns});
     std::uint64_t written = 0;
     area().header.most_waiting_chunks = kMaxChunks;
     {
@@ -335,7 +336,7 @@ TEST_F(Lanes, are_whole_and_in_order_while_signals_come) {
         std::thread{[&] {
             tell_own_stack();
             begin_thread();
-            const TrapEvent event{collector::kPeriodNs};
+            const TrapEvent event{period_ns};
             event.on();
             const std::uint64_t end = thread_cpu_ns() + 300'000'000;
             while (thread_cpu_ns() < end) {

@@ -6,6 +6,7 @@
 #include "sampler/capture/capture.h"
 #include "sampler/capture/clocks.h"
 #include "sampler/source/perf_event.h"
+#include "sampler/source/signal_cost.h"
 #include "unwind/cfi/fde.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -80,6 +83,19 @@ private:
     int signal_;
     struct sigaction before_ = {};
 };
+
+/// 10 kHz, or seldom enough that samples take a quarter of a thread's time at most: else nothing
+/// but samples might go on.
+inline std::uint64_t affordable_period_ns() {
+    static const std::uint64_t period_ns = [] {
+        constexpr std::uint64_t kPeriodNs = 100'000;
+        constexpr std::uint32_t kSeldomHz = 1000;
+        const std::atomic<bool> is_over{false};
+        const auto cost = source::measure_signal_cost(control::Source::sigtrap, kSeldomHz, is_over);
+        return std::max(kPeriodNs, cost ? 4 * cost->ns : 0);
+    }();
+    return period_ns;
+}
 
 /// A sigtrap event on the calling thread, and on those that it starts. Off until switched on.
 class TrapEvent {

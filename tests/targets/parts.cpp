@@ -1,15 +1,16 @@
 // Three parts of work, each until somebody outside says that it is enough.
 //
-//     parts FIRST SECOND THIRD
+//     parts FIRST SECOND THIRD [thread]
 //
 // Each part goes on until its file is there, and ends by making FILE.seen. `first_us=` and so on is
-// the CPU time that each took.
+// the CPU time that each took. `thread`: in a thread of its own.
 #include "work.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -21,7 +22,8 @@ bool is_there(const char* file) {
 
 void tell_part(const char* name, std::uint64_t since_ns, const char* file) {
     targets::tell(name, (targets::thread_cpu_ns() - since_ns) / 1000);
-    const int seen = open((std::string{file} + ".seen").c_str(), O_WRONLY | O_CREAT, 0600);
+    const int seen =
+        open((std::string{file} + ".seen").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     close(seen);
 }
 
@@ -54,18 +56,30 @@ TARGET_KEEP std::uint64_t third_part(const char* file, std::uint64_t state) {
     return state;
 }
 
-int main(int argc, char** argv) {
-    if (argc != 4) {
-        return targets::usage("FIRST SECOND THIRD");
-    }
+namespace {
+
+void work(char** files) {
     std::uint64_t since = targets::thread_cpu_ns();
-    std::uint64_t state = first_part(argv[1], 1);
-    tell_part("first_us", since, argv[1]);
+    std::uint64_t state = first_part(files[0], 1);
+    tell_part("first_us", since, files[0]);
     since = targets::thread_cpu_ns();
-    state = second_part(argv[2], state);
-    tell_part("second_us", since, argv[2]);
+    state = second_part(files[1], state);
+    tell_part("second_us", since, files[1]);
     since = targets::thread_cpu_ns();
-    state = third_part(argv[3], state);
-    tell_part("third_us", since, argv[3]);
+    state = third_part(files[2], state);
+    tell_part("third_us", since, files[2]);
     targets::tell("state", state);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 4) {
+        work(argv + 1);
+    } else if (argc == 5 && std::string{argv[4]} == "thread") {
+        std::thread{work, argv + 1}.join();
+    } else {
+        return targets::usage("FIRST SECOND THIRD [thread]");
+    }
+    return 0;
 }

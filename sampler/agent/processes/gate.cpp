@@ -27,7 +27,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <utility>
 
 namespace sample::agent {
 namespace {
@@ -40,7 +39,9 @@ constexpr std::uint64_t kMostAtGateNs = 2'000'000'000;
 constexpr std::uint64_t kMostAtEndNs = 10'000'000'000;  // a long recording's exports
 constexpr std::uint64_t kPageBytes = 4096;
 
-constinit thread_local bool t_closed_for_fork = false;
+/// Of each fork of this thread that is under way, whether it has closed the gate; the lowest bit is
+/// the innermost's, as a signal's handler may fork inside a fork.
+constinit thread_local std::uint64_t t_closed_for_fork = 0;
 
 bool collector_lives() noexcept {
     return raw_syscall(SYS_kill, collector_pid(), 0) != -ESRCH;
@@ -186,20 +187,23 @@ ClosedGate::~ClosedGate() {
 }
 
 void before_fork() noexcept {
+    t_closed_for_fork <<= 1U;
     Area* area = capture::current_area();
     // A filter that forbids joining may forbid what is asked here, too.
     if (area == nullptr || !may_join() || !is_own_process() || area->header.stopped.load() != 0 ||
         !forks_slowly(*area)) {
         return;
     }
-    t_closed_for_fork = true;
+    t_closed_for_fork |= 1U;
     close_gate(*area);
     request_and_wait(*area);
 }
 
 void after_fork() noexcept {
+    const bool closed = (t_closed_for_fork & 1U) != 0;
+    t_closed_for_fork >>= 1U;
     Area* area = capture::current_area();
-    if (area != nullptr && std::exchange(t_closed_for_fork, false)) {
+    if (area != nullptr && closed) {
         open_gate(*area);
         if (own_signal() == SIGTRAP) {
             take_sample_here(false);
@@ -212,7 +216,7 @@ void in_forked_child() noexcept {
     const bool was_profiled = capture::detach_after_fork();
     instrument::forget_lane();
     forget_sources();
-    t_closed_for_fork = false;
+    t_closed_for_fork = 0;
     signals_after_fork();
     if (!may_join()) {
         return;

@@ -241,11 +241,10 @@ bool is_only_listened_to(const control::Welcome& welcome) noexcept {
 /// The collector does it, too, but on a busy machine a short program would end before. Of what it
 /// has switched off meanwhile nothing is switched on.
 void begin_ahead_of_collector(const Arming& arming, const capture::AreaHeader& header) noexcept {
-    const auto are_wanted = [&] { return header.off.load() == 0 && header.traced.load() == 0; };
-    if (are_wanted()) {
+    if (header.gate_shut.load() == 0) {
         switch_events(arming, true);
     }
-    if (!are_wanted()) {
+    if (header.gate_shut.load() != 0) {
         switch_events(arming, false);
     }
 }

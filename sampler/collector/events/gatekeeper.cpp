@@ -33,6 +33,13 @@ void Gatekeeper::switch_events(const Entry& entry, unsigned long request) {
     }
 }
 
+void Gatekeeper::open_or_shut(Entry& entry, bool open) {
+    // First: a process that joins enables its events itself, and looks at this behind that.
+    entry.mapping->area().header.gate_shut.store(open ? 0 : 1);
+    switch_events(entry, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+    entry.open = open;
+}
+
 EventTimes Gatekeeper::read_events(const Entry& entry) {
     EventTimes times = entry.ended;
     for (const Event& event : entry.events) {
@@ -104,9 +111,8 @@ void Gatekeeper::switch_if_needed(Entry& entry) const {
     const bool open =
         samples_ && !entry.held && header.gate_closers.load(std::memory_order_acquire) == 0;
     if (open != entry.open) {
-        switch_events(entry, open ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+        open_or_shut(entry, open);
         entry.one_shots.clear();
-        entry.open = open;
     }
 }
 
@@ -141,8 +147,7 @@ void Gatekeeper::add(const Who& who, std::shared_ptr<AreaMapping> mapping, std::
         entry.events.push_back({std::move(event), 0});
     }
     const std::lock_guard lock{mutex_};
-    entry.open = samples_;
-    switch_events(entry, samples_ ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE);
+    open_or_shut(entry, samples_);
     entries_.push_back(std::move(entry));
     // It may have asked before it was known here.
     answer(entries_.back());

@@ -109,6 +109,7 @@ private:
     void run();
     void answer(Entry& entry);
     static void switch_events(const Entry& entry, unsigned long request);
+    static void open_or_shut(Entry& entry, bool open);
     void switch_if_needed(Entry& entry) const;
     static EventTimes read_events(const Entry& entry);
     [[nodiscard]] Entry* find(const AreaMapping& image);

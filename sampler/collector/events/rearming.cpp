@@ -37,25 +37,31 @@ public:
             return std::nullopt;
         }
         std::vector<pid_t> threads;
-        const auto add = [&](pid_t tid) {
-            if (tid != except_) {
-                threads.push_back(tid);
-            }
-            return true;
-        };
         for (pid_t tid = 1; tid <= last; ++tid) {
             if (::syscall(SYS_tgkill, pid_, tid, 0) == 0 || errno == EPERM) {
-                add(tid);
+                threads.push_back(tid);
             }
         }
+        if (last != 0 && threads.size() < thread_count()) {
+            return std::nullopt;  // numbers have begun anew since the highest were given out
+        }
         if (folder_.is_open()) {
-            source::for_each_number(folder_.get(), add);
+            source::for_each_number(folder_.get(), [&](pid_t tid) {
+                threads.push_back(tid);
+                return true;
+            });
             std::sort(threads.begin(), threads.end());
         }
+        std::erase(threads, except_);
         return threads;
     }
 
 private:
+    [[nodiscard]] std::size_t thread_count() const {
+        const auto count = numbers_of_line(status_of(pid_), "Threads:");
+        return count.empty() ? 0 : static_cast<std::size_t>(count[0]);
+    }
+
     pid_t pid_;
     pid_t except_;
     Fd folder_ = open_task_folder(pid_);  ///< Not open where last_id() is asked for.

@@ -359,6 +359,7 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     set_period(header, parts_.options.expiry_period_at(hz), parts_.clock.ticks_per_ns());
     header.frequency_hz = hz;
     header.off = parts_.pace.is_on.load() ? 0 : 1;
+    header.gate_shut = header.off.load();
     if (!parts_.options.event.is_clock) {
         header.gap_ticks = capture::kCountsEvents;
         header.kernel_count = kernel_count_of(parts_.options.event);
@@ -413,9 +414,10 @@ void Doorkeeper::await_tracer(const Connection& connection, const control::Traci
 void Doorkeeper::serve_waiting(pid_t pid) {
     for (Connection& connection : connections_) {
         if (connection.pid == pid && connection.mapping != nullptr) {
-            serve(connection);
-            // It stays in the list, which somebody walks, until its end is noticed there.
-            connection.mapping = nullptr;
+            if (!serve(connection)) {
+                // It stays in the list, which somebody walks, until its end is noticed there.
+                connection.mapping = nullptr;
+            }
             return;
         }
     }

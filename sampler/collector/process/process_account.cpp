@@ -111,6 +111,19 @@ void ProcessAccount::for_each_clock(Visit visit) {
     }
 }
 
+void ProcessAccount::note_unknown_threads() {
+    used_before_.clear();
+    if (!identity_.is_time) {
+        return;
+    }
+    for (const pid_t thread : threads_of(identity_.pid)) {
+        const auto tid = static_cast<std::uint32_t>(thread);
+        if (!slots_.contains(tid) && !only_seen_.contains(tid)) {
+            used_before_[tid] = thread_cpu_ns(identity_.pid, thread);
+        }
+    }
+}
+
 void ProcessAccount::stop_counting(const ProcessCounts& counts) {
     write_due(counts.cpu_ns);
     if (sampling_.observes_waits) {
@@ -140,6 +153,7 @@ void ProcessAccount::go_on_counting(const ProcessCounts& counts) {
             thread.waits_at.reset();
         }
     });
+    note_unknown_threads();
 }
 
 void ProcessAccount::begin_sampling(const ProcessCounts& counts) {
@@ -149,6 +163,7 @@ void ProcessAccount::begin_sampling(const ProcessCounts& counts) {
         thread.off.begin(0);
         thread.off.end(cpu_ns);
     });
+    note_unknown_threads();
 }
 
 void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
@@ -413,6 +428,10 @@ void ProcessAccount::on_thread_start(const Writer& writer, const capture::Thread
     thread.waits.begin(time_ns, record.cpu_ns);
     if (stopped_) {
         thread.off.begin(0);
+    } else if (const auto used = used_before_.find(record.tid); used != used_before_.end()) {
+        thread.off.begin(0);
+        thread.off.end(used->second);
+        used_before_.erase(used);
     }
     if (const auto before = threads_.find(writer.slot); before != threads_.end()) {
         slots_.erase(before->second.tid);

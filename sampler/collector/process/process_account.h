@@ -180,6 +180,8 @@ private:
     /// Visits all threads with their clocks.
     template <class Visit>
     void for_each_clock(Visit visit);
+    /// Sampling goes on: what threads have used by now that no sample has met yet is in no figure.
+    void note_unknown_threads();
     void add_due(const trace::Sample& sample);
     /// Takes off `thread`'s latest that waits what its clock says never was; returns what is left.
     [[nodiscard]] std::uint64_t take_back(ThreadId thread, std::uint64_t overdrawn_ns);
@@ -237,6 +239,7 @@ private:
     ProcessId id_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;  ///< By slot.
     std::unordered_map<std::uint32_t, std::uint32_t> slots_;  ///< By thread id: the last it had.
+    std::unordered_map<std::uint32_t, std::uint64_t> used_before_;  ///< note_unknown_threads().
     /// By thread id: seen from outside, but without a slot of their own.
     std::unordered_map<std::uint32_t, ThreadState> only_seen_;
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.

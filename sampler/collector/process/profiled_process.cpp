@@ -172,13 +172,15 @@ void ProfiledProcess::collect_dead_threads() {
     if (!identity().same_pid_namespace) {
         return;
     }
-    for (const auto& [slot, tid] : reader_.used_slots()) {
-        if (!thread_exists(pid(), tid)) {
-            drain();
-            // Its end may have been among what was drained, and the slot another thread's since.
-            if (area().slot(slot)->tid.load() != tid) {
-                continue;
-            }
+    auto gone = reader_.used_slots();
+    std::erase_if(gone, [this](const auto& used) { return thread_exists(pid(), used.tid); });
+    if (gone.empty()) {
+        return;
+    }
+    drain();
+    for (const auto& [slot, tid] : gone) {
+        // Its end may have been among what was drained, and the slot another thread's since.
+        if (area().slot(slot)->tid.load() == tid) {
             account_.on_thread_killed({slot, tid});
             reader_.free_killed(slot);
         }
