@@ -136,7 +136,8 @@ bool LiveServer::wait() {
 }
 
 void LiveServer::accept_all() {
-    for (;;) {
+    // As many as there can be: then the others' turn comes.
+    for (std::size_t i = 0; i < kMostConnections; ++i) {
         Fd socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
         if (socket.is_open()) {
             if (make_room()) {

@@ -89,7 +89,7 @@ class Recording:
         return sum(one["total_us"] for one in self.functions if name in (one["name"] or ""))
 
     def thread_us(self, name):
-        return sum(one["cpu_us"] for one in self.threads if one["name"] == name)
+        return sum(one.get("cpu_us", one.get("wall_us")) for one in self.threads if one["name"] == name)
 
 
 class Bench:

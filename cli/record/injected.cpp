@@ -48,29 +48,30 @@ bool become(const FileRights& user) {
     }
     const Fd moved{::fcntl(socket.get(), F_DUPFD_CLOEXEC, kSocket + 1)};
     ::dup2(moved.get(), kSocket);
-    if (user != nullptr) {
-        if (!become(*user)) {
-            ::_exit(1);
-        }
-        ::unsetenv("XDG_RUNTIME_DIR");
+    // Our user's files and settings are not for the other one, who may look into his process.
+    ::close_range(kSocket + 1, ~0U, 0);
+    if (user != nullptr && !become(*user)) {
+        ::_exit(1);
     }
-    std::vector<std::string> settings;
+    std::vector<std::string> settings{"SAMPLE_START=off", "SAMPLE_OUTPUT=" + recording};
     for (char** each = environ; *each != nullptr; ++each) {
         const std::string_view entry{*each};
-        if (entry.starts_with("SAMPLE_")) {
-            settings.emplace_back(entry.substr(0, entry.find('=')));
+        if (entry.starts_with("PATH=") || (user == nullptr && !entry.starts_with("SAMPLE_"))) {
+            settings.emplace_back(entry);
         }
     }
-    for (const std::string& name : settings) {
-        ::unsetenv(name.c_str());
+    std::vector<char*> environment;
+    environment.reserve(settings.size() + 1);
+    for (std::string& setting : settings) {
+        environment.push_back(setting.data());
     }
-    ::setenv("SAMPLE_START", "off", 1);
-    ::setenv("SAMPLE_OUTPUT", recording.c_str(), 1);
+    environment.push_back(nullptr);
     const std::string number = std::to_string(pid);
     sigset_t none{};
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::execl("/proc/self/exe", "sample", "collect", "3", number.c_str(), nullptr);
+    ::execle("/proc/self/exe", "sample", "collect", "3", number.c_str(), nullptr,
+             environment.data());
     ::_exit(1);
 }
 

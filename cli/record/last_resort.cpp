@@ -133,34 +133,11 @@ std::optional<pid_t> attended(const std::vector<std::string>& words) {
 
 int attend(pid_t command) {
     stand_by_the_command();
-    sigset_t ours{};
-    ::sigemptyset(&ours);
-    for (const int signal : RecordSignals::kOfACommand) {
-        ::sigaddset(&ours, signal);
-    }
-    for (const int signal : kFaults) {
-        ::sigaddset(&ours, signal);
-    }
-    ::sigaddset(&ours, SIGXCPU);
-    ::sigaddset(&ours, SIGCHLD);
-    ::pthread_sigmask(SIG_SETMASK, &ours, nullptr);
-    for (;;) {
-        int status = 0;
-        pid_t ended = 0;
-        while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
-            if (ended == command) {
-                return end_like(status);
-            }
-        }
-        if (ended < 0) {
-            return 1;
-        }
-        siginfo_t info{};
-        const int signal = ::sigwaitinfo(&ours, &info);
-        if (signal > 0 && signal != SIGCHLD) {
-            pass_on(command, signal, info.si_code, info.si_pid);
-        }
-    }
+    std::vector<int> signals{RecordSignals::kOfACommand};
+    signals.insert(signals.end(), kFaults.begin(), kFaults.end());
+    signals.push_back(SIGXCPU);
+    const std::optional<int> status = outlast(command, signals, 0);
+    return status ? end_like(*status) : 1;
 }
 
 }  // namespace sample::cli

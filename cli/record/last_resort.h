@@ -28,8 +28,8 @@ void guard_started() noexcept;
 
 /// The process that `words`, a command line, ask to attend to; none: they are anybody's.
 [[nodiscard]] std::optional<pid_t> attended(const std::vector<std::string>& words);
-/// Waits for the child `command`, passes signals on, and ends as it ends. Returns if there is no
-/// such child.
+/// Waits for the child `command`, passes signals on, and ends as it ends: outlast(). Returns if
+/// there is no such child.
 int attend(pid_t command);
 
 }  // namespace sample::cli

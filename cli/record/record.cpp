@@ -116,6 +116,13 @@ void let_go_of_descriptors(const LaunchedCommand& command, const RecordOptions& 
     }
 }
 
+/// The recording is over; the command may go on, with what is sent to us.
+int end_behind(const LaunchedCommand& command, const RecordSignals& signals) {
+    const std::optional<int> status =
+        outlast(command.pid(), RecordSignals::kOfACommand, signals.interrupts());
+    return status ? end_like(*status) : kExitFailure;
+}
+
 int record_command(RecordOptions options, LaunchedCommand& command, const std::string& preload) {
     auto prepared = prepare_recording(options, options.command[0], command.pid());
     if (!prepared) {
@@ -162,7 +169,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     let_go_of_descriptors(command, options);
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
-    // Whatever is made of the recording, and the command if it goes on, a signal ends.
+    // Whatever is made of the recording, a signal ends it.
     signals.command_goes_on();
     LiveData::finish(live.get());
     if (outcome.is_empty) {
@@ -170,12 +177,12 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         recording.discard();
         session->reset();
         live.reset();
-        return end_like(command.wait());
+        return end_behind(command, signals);
     }
     conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
     live.reset();
-    return end_like(command.wait());
+    return end_behind(command, signals);
 }
 
 /// By the environment that the command gets.

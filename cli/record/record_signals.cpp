@@ -84,6 +84,39 @@ int end_like(int status) {
     end_by(WTERMSIG(status));
 }
 
+std::optional<int> outlast(pid_t command, std::span<const int> signals, int interrupts) {
+    constexpr int kMostInterrupts = 2;
+    sigset_t ours{};
+    ::sigemptyset(&ours);
+    ::sigaddset(&ours, SIGCHLD);
+    for (const int signal : signals) {
+        ::sigaddset(&ours, signal);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &ours, nullptr);
+    for (;;) {
+        int status = 0;
+        pid_t ended = 0;
+        while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
+            if (ended == command) {
+                return status;
+            }
+        }
+        if (ended < 0) {
+            return std::nullopt;
+        }
+        siginfo_t info{};
+        const int signal = ::sigwaitinfo(&ours, &info);
+        if (signal <= 0 || signal == SIGCHLD) {
+            continue;
+        }
+        pass_on(command, signal, info.si_code, info.si_pid);
+        interrupts += signal == SIGINT || signal == SIGQUIT ? 1 : 0;
+        if (interrupts > kMostInterrupts) {
+            end_by(signal);
+        }
+    }
+}
+
 RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, bool passes_on)
     : command_{command},
       passes_on_{passes_on},

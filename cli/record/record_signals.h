@@ -21,6 +21,8 @@
 #include <atomic>
 #include <csignal>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <thread>
 
 namespace sample::cli {
@@ -34,6 +36,12 @@ namespace sample::cli {
 /// Passes a signal that has come to us, with siginfo_t's `code` and `sender`, on to the command,
 /// unless that has got it, too. Async-signal-safe.
 void pass_on(pid_t command, int signal, int code, pid_t sender);
+
+/// Waits for the child `command`, passes on what is sent to us of `signals`, and reaps what else
+/// ends. The third Ctrl-C ends us; there were `interrupts` before. Returns the command's wait
+/// status; none: there is no such child.
+[[nodiscard]] std::optional<int> outlast(pid_t command, std::span<const int> signals,
+                                         int interrupts);
 
 class RecordSignals {
 public:
@@ -51,8 +59,10 @@ public:
     [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
     /// The profiling is over, the command may not be: from here on signals end us, as they would
-    /// anybody.
+    /// anybody, until outlast().
     void command_goes_on();
+    /// Behind that: how often Ctrl-C came.
+    [[nodiscard]] int interrupts() const { return interrupts_; }
 
 private:
     void watch();

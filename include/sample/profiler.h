@@ -151,6 +151,14 @@ static inline int64_t sample_profiling_now_ms_(void) {
     return (int64_t)now.seconds * 1000 + now.nanoseconds / 1000000;
 }
 
+/* At the end of a call: errno is as it was, `saved`, but where it says why. */
+static inline int sample_profiling_done_(int saved, int result) {
+    if (result != SAMPLE_PROFILING_FAILED) {
+        errno = saved;
+    }
+    return result;
+}
+
 /* A connection, and what came by it that nobody has taken yet. */
 struct sample_profiling_stream_ {
     int fd;
@@ -357,13 +365,17 @@ static inline int sample_profiling_request_(struct sample_profiling* handle, con
 static inline int sample_profiling_ask_(struct sample_profiling* handle, const char* words,
                                         char line[SAMPLE_PROFILING_LINE_BYTES_]) {
     struct sample_profiling_stream_ stream = {-1, 0, 0};
+    const int saved = errno;
     const int result =
         sample_profiling_request_(handle, words, SAMPLE_PROFILING_PATIENCE_MS_, &stream, line);
     if (result == SAMPLE_PROFILING_OK && handle != 0 && handle->token[0] != 0) {
         /* Whoever owned it may have gone. */
         handle->is_owner = sample_profiling_number_(line, "owner", handle->is_owner);
     }
-    return result == SAMPLE_PROFILING_OK ? sample_profiling_close_(&stream, result) : result;
+    if (result == SAMPLE_PROFILING_OK) {
+        (void)sample_profiling_close_(&stream, result);
+    }
+    return sample_profiling_done_(saved, result);
 }
 
 /* The calling process without an open session: words in memory that it shares with the collector,
@@ -672,9 +684,11 @@ static inline const char* sample_profiling_text(int result) {
  * stopped meanwhile. */
 static inline int sample_profiling_request_data(struct sample_profiling* handle,
                                                 sample_profiling_on_data on_data, void* context) {
+    const int saved = errno;
     return sample_profiling_has_nobody_(handle)
                ? SAMPLE_PROFILING_NO_AGENT
-               : sample_profiling_request_data_(handle, on_data, context);
+               : sample_profiling_done_(saved,
+                                        sample_profiling_request_data_(handle, on_data, context));
 }
 
 /* ---- Other processes: those that a running session of the same user records. */
@@ -812,6 +826,7 @@ static inline int sample_profiling_find_(struct sample_profiling* handle, int32_
     struct sample_profiling_search_ search;
     char folder[4096];
     const char* runtime = getenv("XDG_RUNTIME_DIR");
+    const int saved = errno;
     memset(&search, 0, sizeof search);
     search.handle = handle;
     search.pid = pid;
@@ -826,6 +841,7 @@ static inline int sample_profiling_find_(struct sample_profiling* handle, int32_
     sample_profiling_look_into_(&search, folder);
     (void)snprintf(folder, sizeof folder, "/tmp/sample-%u", (unsigned)geteuid());
     sample_profiling_look_into_(&search, folder);
+    errno = saved;
     if (search.found == 1) {
         return SAMPLE_PROFILING_OK;
     }

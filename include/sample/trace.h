@@ -63,7 +63,7 @@ SAMPLE_TRACE_OF_MODULE_ volatile uint32_t sample_trace_counter = SAMPLE_TRACE_OF
 SAMPLE_TRACE_OF_MODULE_ volatile uint32_t sample_trace_log = SAMPLE_TRACE_OFF_;
 SAMPLE_TRACE_OF_MODULE_ volatile uint32_t sample_trace_memory = SAMPLE_TRACE_OFF_;
 
-#define SAMPLE_TRACE_UNLIKELY_(condition) __builtin_expect(!!(condition), 0)
+#define SAMPLE_TRACE_UNLIKELY_(condition) (__builtin_expect(!!(condition), 0) != 0)
 #define SAMPLE_TRACE_IS_ON(channel) SAMPLE_TRACE_UNLIKELY_((channel) == 0)
 
 static inline const struct sample_trace_functions* sample_trace_find_functions_(void) {
@@ -167,22 +167,23 @@ struct sample_trace_counter_ {
     volatile uint32_t* channel;
     uint64_t value; /* The bits of an int64_t or a double. */
     uint32_t only_if_changed;
-    uint32_t is_told; /* There is a value that was written. */
+    uint32_t is_told; /* There is a value that was written, `told`. */
+    uint64_t told;
 };
 
-static inline void sample_trace_tell_(struct sample_trace_counter_* counter, uint64_t before,
-                                      uint64_t value) {
-    if (*counter->channel == 0 && (counter->only_if_changed == 0 || before != value ||
-                                   __atomic_load_n(&counter->is_told, __ATOMIC_RELAXED) == 0)) {
+static inline void sample_trace_tell_(struct sample_trace_counter_* counter, uint64_t value) {
+    if (*counter->channel == 0 && (counter->only_if_changed == 0 ||
+                                   __atomic_load_n(&counter->is_told, __ATOMIC_RELAXED) == 0 ||
+                                   __atomic_load_n(&counter->told, __ATOMIC_RELAXED) != value)) {
+        __atomic_store_n(&counter->told, value, __ATOMIC_RELAXED);
         __atomic_store_n(&counter->is_told, 1, __ATOMIC_RELAXED);
         sample_trace_module.functions->count(sample_trace_define_(&counter->place), value);
     }
 }
 static inline void sample_trace_set_integer_(struct sample_trace_counter_* counter, int64_t value) {
     if (SAMPLE_TRACE_UNLIKELY_(sample_trace_module.functions != 0)) {
-        const uint64_t before =
-            __atomic_exchange_n(&counter->value, (uint64_t)value, __ATOMIC_RELAXED);
-        sample_trace_tell_(counter, before, (uint64_t)value);
+        __atomic_store_n(&counter->value, (uint64_t)value, __ATOMIC_RELAXED);
+        sample_trace_tell_(counter, (uint64_t)value);
     }
 }
 static inline void sample_trace_add_integer_(struct sample_trace_counter_* counter,
@@ -190,15 +191,15 @@ static inline void sample_trace_add_integer_(struct sample_trace_counter_* count
     if (SAMPLE_TRACE_UNLIKELY_(sample_trace_module.functions != 0)) {
         const uint64_t before =
             __atomic_fetch_add(&counter->value, (uint64_t)amount, __ATOMIC_RELAXED);
-        sample_trace_tell_(counter, before, before + (uint64_t)amount);
+        sample_trace_tell_(counter, before + (uint64_t)amount);
     }
 }
 static inline void sample_trace_set_real_(struct sample_trace_counter_* counter, double value) {
     if (SAMPLE_TRACE_UNLIKELY_(sample_trace_module.functions != 0)) {
         uint64_t bits;
         __builtin_memcpy(&bits, &value, sizeof bits);
-        sample_trace_tell_(counter, __atomic_exchange_n(&counter->value, bits, __ATOMIC_RELAXED),
-                           bits);
+        __atomic_store_n(&counter->value, bits, __ATOMIC_RELAXED);
+        sample_trace_tell_(counter, bits);
     }
 }
 static inline void sample_trace_add_real_(struct sample_trace_counter_* counter, double amount) {
@@ -212,7 +213,7 @@ static inline void sample_trace_add_real_(struct sample_trace_counter_* counter,
             __builtin_memcpy(&after, &value, sizeof after);
         } while (!__atomic_compare_exchange_n(&counter->value, &before, after, 1, __ATOMIC_RELAXED,
                                               __ATOMIC_RELAXED));
-        sample_trace_tell_(counter, before, after);
+        sample_trace_tell_(counter, after);
     }
 }
 
@@ -432,7 +433,7 @@ static inline sample_trace_zone sample_trace_begin_noted_zone_(
 
 #define SAMPLE_TRACE_COUNTER_(variable, channel, name, kind, only_if_changed) \
     struct sample_trace_counter_ variable = {                                 \
-        {name, 0, __FILE__, __LINE__, 0, kind, 0, 0, 0}, &channel, 0, only_if_changed, 0}
+        {name, 0, __FILE__, __LINE__, 0, kind, 0, 0, 0}, &channel, 0, only_if_changed, 0, 0}
 #define SAMPLE_TRACE_COUNTER_ON(channel, variable, name, kind) \
     static SAMPLE_TRACE_COUNTER_(variable, channel, name, SAMPLE_TRACE_KIND_##kind, 0)
 #define SAMPLE_TRACE_COUNTER(variable, name, kind) \
@@ -638,9 +639,14 @@ struct sample_trace_nothing_;
     enum sample_trace_no_tag_##variable {               \
         variable                                        \
     }
-#define SAMPLE_TRACE_MEMORY_EXTERN(variable) struct sample_trace_nothing_
-#define SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent) struct sample_trace_nothing_
-#define SAMPLE_TRACE_MEMORY_TAG_DEFINE(variable, name, parent) struct sample_trace_nothing_
+/* The same for several files: a byte, under a name that no file with instrumentation has. */
+#define SAMPLE_TRACE_MEMORY_EXTERN(variable) \
+    extern char variable __asm__("sample_trace_no_memory_" #variable)
+#define SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent) \
+    SAMPLE_TRACE_MEMORY_EXTERN(variable);                       \
+    char variable = 0
+#define SAMPLE_TRACE_MEMORY_TAG_DEFINE(variable, name, parent) \
+    SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent)
 #define SAMPLE_TRACE_MEMORY_ALLOC(heap, address, bytes, alignment) SAMPLE_TRACE_UNUSED_(address)
 #define SAMPLE_TRACE_MEMORY_ALLOC_STACK(heap, address, bytes, alignment) \
     SAMPLE_TRACE_UNUSED_(address)

@@ -37,6 +37,8 @@ template <class T>
     } else if constexpr (std::is_same_v<T, std::string>) {
         return sample_trace_text(key, what.c_str());
     } else {
+        static_assert(std::is_convertible_v<const T&, const char*>,
+                      "a number, an enumeration, a const char* or a std::string");
         return sample_trace_text(key, what);
     }
 }

@@ -93,7 +93,8 @@ std::uint64_t start(DomainHandle domain, const Attributes& attributes) noexcept 
 }
 
 void end(std::uint64_t range) noexcept {
-    if (range >> kDefinitionBits != 0 && is_on()) {
+    // Whatever happens to the channel meanwhile.
+    if (range >> kDefinitionBits != 0 && sample_trace_module.functions != nullptr) {
         agent().end_region(static_cast<std::uint32_t>(range & ((1U << kDefinitionBits) - 1)),
                            range >> kDefinitionBits);
     }

@@ -36,6 +36,7 @@ enum class Callback : int {
     sync_region = 23,
     mutex_acquire = 26,
     mutex_acquired = 27,
+    nest_lock = 28,
     reduction = 31
 };
 using SetCallback = int (*)(Callback event, Function callback);

@@ -110,9 +110,11 @@ void on_reduction(int /*kind*/, int endpoint, Data* /*parallel*/, Data* /*task*/
 
 void on_work(int kind, int endpoint, Data* /*parallel*/, Data* /*task*/, std::uint64_t /*count*/,
              const void* code) noexcept {
-    constexpr std::array<const char*, 9> kNames = {
+    // From 10 on loops by how they are divided, which OpenMP 5.2 tells apart; 9 is nothing's.
+    constexpr std::array<const char*, 14> kNames = {
         "work",      "loop",       "sections", "single", "single of another",
-        "workshare", "distribute", "taskloop", "scope"};
+        "workshare", "distribute", "taskloop", "scope",  "work",
+        "loop",      "loop",       "loop",     "loop"};
     // What single gives to the other threads is of no length.
     constexpr int kSingleOther = 4;
     if (kind != kSingleOther) {
@@ -140,6 +142,13 @@ void on_mutex_acquired(int kind, std::uint64_t /*id*/, const void* /*code*/) noe
     }
 }
 
+/// A thread has got a nested lock that it holds already: there is no mutex_acquired then.
+void on_nest_lock(int endpoint, std::uint64_t /*id*/, const void* /*code*/) noexcept {
+    if (endpoint == kBegin) {
+        end_zone(ZoneKind::mutex, nullptr);
+    }
+}
+
 /// Callbacks that the runtime does not know stay away: it says so, and nothing else happens.
 int initialize(Lookup lookup, int /*device*/, Data* /*tool*/) noexcept {
     const auto set = reinterpret_cast<SetCallback>(lookup("ompt_set_callback"));
@@ -162,6 +171,7 @@ int initialize(Lookup lookup, int /*device*/, Data* /*tool*/) noexcept {
     listen(Callback::masked, on_masked);
     listen(Callback::mutex_acquire, on_mutex_acquire);
     listen(Callback::mutex_acquired, on_mutex_acquired);
+    listen(Callback::nest_lock, on_nest_lock);
     return 1;
 }
 

@@ -41,15 +41,13 @@ Result<std::unique_ptr<AttachSession>> AttachSession::create(
         SAMPLE_CHECK(session->attach(pid));
     }
     if (session->options().children) {
-        for (const pid_t pid : pids) {
-            session->attach_descendants(pid);
-        }
+        session->attach_descendants(pids);
     }
     return session;
 }
 
-void AttachSession::attach_descendants(pid_t pid) {
-    for (const pid_t child : descendants_of(pid)) {
+void AttachSession::attach_descendants(const std::vector<pid_t>& pids) {
+    for (const pid_t child : descendants_of(pids)) {
         // They come and go, and may be others' (sudo): what can be watched is.
         if (find(child) == nullptr && check_target(child)) {
             unwatched_threads_ += attach(child) ? 0 : 1;
@@ -282,9 +280,9 @@ void AttachSession::adapt_copies() {
     }
     for (const pid_t pid : pids) {
         unwatched_threads_ += find_threads(pid) ? 0 : 1;
-        if (options().children) {
-            attach_descendants(pid);
-        }
+    }
+    if (options().children) {
+        attach_descendants(pids);
     }
     find_execs();
     if (options().off_cpu) {

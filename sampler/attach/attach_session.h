@@ -61,7 +61,7 @@ private:
     [[nodiscard]] std::vector<std::string> own_notes() const override;
 
     [[nodiscard]] Result<void> attach(pid_t pid);
-    void attach_descendants(pid_t pid);
+    void attach_descendants(const std::vector<pid_t>& pids);
     /// Begins to watch threads that no event has been handed on to.
     [[nodiscard]] Result<void> find_threads(pid_t pid);
     static void begin_thread(AttachedProcess& process, pid_t tid);

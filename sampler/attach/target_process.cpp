@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 
 namespace sample::attach {
@@ -185,13 +186,17 @@ std::vector<pid_t> processes_called(const std::string& name) {
     return found;
 }
 
-std::vector<pid_t> descendants_of(pid_t pid) {
+std::vector<pid_t> descendants_of(const std::vector<pid_t>& pids) {
     std::multimap<pid_t, pid_t> children;
     for (const pid_t each : all_processes()) {
         children.emplace(collector::parent_of(each), each);
     }
-    std::vector<pid_t> found{pid};
+    std::set<pid_t> looked;
+    std::vector<pid_t> found = pids;
     for (std::size_t i = 0; i < found.size(); ++i) {
+        if (!looked.insert(found[i]).second) {
+            continue;
+        }
         const auto [begin, end] = children.equal_range(found[i]);
         for (auto child = begin; child != end; ++child) {
             if (child->second != ::getpid()) {
@@ -199,7 +204,7 @@ std::vector<pid_t> descendants_of(pid_t pid) {
             }
         }
     }
-    found.erase(found.begin());
+    found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(pids.size()));
     return found;
 }
 

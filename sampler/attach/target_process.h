@@ -24,7 +24,8 @@ namespace sample::attach {
 /// The processes whose program, or first thread, is called `name`; without this one.
 [[nodiscard]] std::vector<pid_t> processes_called(const std::string& name);
 
-/// The processes that `pid` has started, and those that these have, as far as they live.
-[[nodiscard]] std::vector<pid_t> descendants_of(pid_t pid);
+/// The processes that any of `pids` has started, and those that these have, as far as they live;
+/// some of `pids` may be among them. Reads all of /proc once.
+[[nodiscard]] std::vector<pid_t> descendants_of(const std::vector<pid_t>& pids);
 
 }  // namespace sample::attach

@@ -242,11 +242,21 @@ bool HeldThread::set(const user_regs_struct& registers) const {
     return request(PTRACE_SETREGS, tid_, 0, &registers) == 0;
 }
 
+bool HeldThread::block_signals() const {
+    const std::uint64_t all = ~std::uint64_t{0};
+    return request(PTRACE_SETSIGMASK, tid_, sizeof all, &all) == 0;
+}
+
 Result<long> HeldThread::call(const CallPlaces& libc, long number,
                               const std::array<std::uint64_t, 6>& arguments) {
     if (way_back_ == 0) {
         SAMPLE_TRY(frame, leave_way_back(tid_, to_start_over(), mask_, libc.signal_return));
         way_back_ = frame;
+        has_moved_ = true;
+        // A handler's system calls would pass for ours. The way back has the mask.
+        if (!block_signals()) {
+            return unexpected(has_ended());
+        }
     }
     user_regs_struct registers = at_first_;
     registers.rip = libc.system_call;
@@ -259,7 +269,6 @@ Result<long> HeldThread::call(const CallPlaces& libc, long number,
     registers.r10 = arguments[3];
     registers.r8 = arguments[4];
     registers.r9 = arguments[5];
-    has_moved_ = true;
     const auto deadline = Clock::now() + kMostToRun;
     if (!set(registers)) {
         return unexpected(has_ended());
@@ -281,8 +290,7 @@ Result<void> HeldThread::run(std::uint64_t pc, std::uint64_t stack, std::uint64_
     registers.rsp = stack;
     registers.eflags = flags;
     has_moved_ = true;
-    const std::uint64_t all = ~std::uint64_t{0};
-    if (request(PTRACE_SETSIGMASK, tid_, sizeof all, &all) != 0 || !set(registers)) {
+    if (!block_signals() || !set(registers)) {
         return unexpected(has_ended());
     }
     go_on(PTRACE_CONT, 0);

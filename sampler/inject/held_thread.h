@@ -71,6 +71,7 @@ private:
     Result<void> interrupt(Clock::time_point deadline);
     void go_on(int what, int signal);
     [[nodiscard]] bool set(const user_regs_struct& registers) const;
+    [[nodiscard]] bool block_signals() const;
     /// What its registers are, for the kernel to go on with its system call.
     [[nodiscard]] user_regs_struct to_go_on() const;
     void let_go();

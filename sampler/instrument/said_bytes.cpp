@@ -13,7 +13,7 @@ constexpr std::uint8_t kReal = 2U << 6U;
 constexpr std::uint8_t kText = 3U << 6U;
 constexpr std::size_t kMostArguments = 24;
 
-enum class Size : std::uint8_t { of_int, of_long, of_long_double };
+enum class Size : std::uint8_t { of_int, of_char, of_short, of_long, of_long_double };
 
 /// One conversion of a format.
 struct Conversion {
@@ -60,7 +60,9 @@ Conversion next_conversion(const char*& at) noexcept {
         for (; is_one_of(*at, "hlqjztL"); ++at) {
             if (*at == 'L') {
                 found.size = Size::of_long_double;
-            } else if (*at != 'h') {
+            } else if (*at == 'h') {
+                found.size = found.size == Size::of_short ? Size::of_char : Size::of_short;
+            } else {
                 found.size = Size::of_long;
             }
         }
@@ -133,6 +135,20 @@ const char* narrowed(const wchar_t* text, Narrow& narrow) noexcept {
     return narrow.bytes.data();
 }
 
+/// As printf converts it: "%hhx" and "%hd" are of less than an int.
+int shortened(int value, const Conversion& conversion) noexcept {
+    const bool is_signed = is_one_of(conversion.letter, "di");
+    if (conversion.size == Size::of_char) {
+        return is_signed ? static_cast<int>(static_cast<signed char>(value))
+                         : static_cast<int>(static_cast<unsigned char>(value));
+    }
+    if (conversion.size == Size::of_short) {
+        return is_signed ? static_cast<int>(static_cast<short>(value))
+                         : static_cast<int>(static_cast<unsigned short>(value));
+    }
+    return value;
+}
+
 /// Takes what `conversion` is of. False: it is of no known kind.
 bool take_argument(const Conversion& conversion, std::va_list& list, Narrow& narrow,
                    Arguments& found) noexcept {
@@ -140,7 +156,8 @@ bool take_argument(const Conversion& conversion, std::va_list& list, Narrow& nar
         if (conversion.size == Size::of_long && conversion.letter != 'c') {
             found.add(kInteger | 8, static_cast<std::uint64_t>(va_arg(list, long)));
         } else {
-            found.add(kInteger | 4, static_cast<std::uint64_t>(va_arg(list, int)));
+            const int value = va_arg(list, int);
+            found.add(kInteger | 4, static_cast<std::uint64_t>(shortened(value, conversion)));
         }
     } else if (is_one_of(conversion.letter, "eEfFgGaA")) {
         const double value = conversion.size == Size::of_long_double
@@ -184,6 +201,15 @@ Arguments take_arguments(const char* format, std::va_list& list, Narrow& narrow)
     }
 }
 
+/// That add_text() takes for it.
+std::size_t text_bytes(const char* text, std::size_t most) noexcept {
+    std::size_t bytes = 1;
+    for (; text != nullptr && bytes < most && *text != '\0'; ++text) {
+        ++bytes;
+    }
+    return bytes;
+}
+
 }  // namespace
 
 void SaidBytes::add(const void* bytes, std::size_t count) noexcept {
@@ -207,10 +233,13 @@ void add_values(SaidBytes& said, std::span<const sample_trace_value> values) noe
     constexpr std::size_t kMostKey = 64;
     constexpr std::size_t kMostValue = 160;
     for (const sample_trace_value& value : values) {
-        if (said.room() < 1 + kMostKey + kMostValue) {
+        const auto kind = static_cast<NoteKind>(value.kind);
+        const std::size_t needed =
+            1 + text_bytes(value.key, kMostKey) +
+            (kind == NoteKind::text ? text_bytes(value.as.text, kMostValue) : sizeof value.as);
+        if (said.room() < needed) {
             return;
         }
-        const auto kind = static_cast<NoteKind>(value.kind);
         said.add(&kind, 1);
         said.add_text(value.key, kMostKey);
         if (kind == NoteKind::text) {

@@ -41,7 +41,8 @@ protected:
         const auto parsed = nlohmann::json::parse(view.out);
         std::vector<ThreadTime> threads;
         for (const auto& thread : parsed["threads"]) {
-            threads.push_back({thread["name"], thread["pid"] == thread["tid"], thread["cpu_us"]});
+            threads.push_back({thread["name"], thread["pid"] == thread["tid"],
+                               thread[thread.contains("wall_us") ? "wall_us" : "cpu_us"]});
         }
         return threads;
     }

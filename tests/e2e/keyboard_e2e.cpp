@@ -23,6 +23,17 @@ TEST_F(Ending, time_stops_the_profiling_and_the_program_runs_on) {
     EXPECT_EQ(outcome.err.find('\r'), std::string::npos) << "a countdown in a pipe";
 }
 
+TEST_F(Ending, a_signal_reaches_the_command_also_when_the_recording_is_over) {
+    const Outcome outcome = run_here({"sh", "-c", R"(
+"$1" record --time 50ms -o "$2" -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done' 2>"$2.said" &
+until grep -q '^kept' "$2.said"; do sleep 0.05; done
+kill -TERM $!
+wait $!
+echo "rc=$?")",
+                                      "sh", sample_path(), recording()});
+    EXPECT_EQ(outcome.out, "rc=9\n") << outcome.err;
+}
+
 TEST_F(Ending, time_counts_down_on_a_terminal) {
     Terminal terminal{
         {sample_path(), "--time", "1s", "-o", recording(), "--", target("deep"), "1.5"}};

@@ -59,6 +59,7 @@ shared=3
 plain
 level %s of %d|one|3
 %5.1f %% of %zu, %.*s, %ls, %c %lld %p|99.5|7|2|ab|wé|120|-1|0
+%hhx %hu|128|65535
 region loading (io) begins
 region loading ends
 flow 2 0
@@ -100,7 +101,7 @@ TEST(Said, places_and_kinds_are_told_once) {
         EXPECT_EQ(counter.is_real, counter.name == "load");
         EXPECT_EQ(counter.is_memory, counter.name == "heap");
     }
-    ASSERT_EQ(heard.messages.size(), 3U);
+    ASSERT_EQ(heard.messages.size(), 4U);
     EXPECT_TRUE(heard.messages.at(1).is_bookmark);
     EXPECT_FALSE(heard.messages.at(3).is_bookmark);
     EXPECT_EQ(heard.messages.at(3).category, "net");

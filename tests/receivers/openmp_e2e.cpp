@@ -22,10 +22,12 @@ TEST_F(OpenMp, regions_tasks_loops_and_waits_are_zones) {
     // The end of each region, and that of single.
     EXPECT_EQ(found.at("OpenMP: implicit barrier"), 88);
     EXPECT_EQ(found.at("OpenMP: wait critical"), 4);
+    EXPECT_EQ(found.at("OpenMP: wait lock"), 2);
     const nlohmann::json shown = view("zones");
     EXPECT_EQ(shown["ends_without_begin"], 0);
     // A region ends before the next one begins: they do not add up to more than there was.
     for (const nlohmann::json& zone : shown["zones"]) {
+        EXPECT_EQ(zone["open"], 0) << zone["name"];
         if (zone["name"] == "parallel") {
             EXPECT_LE(zone["mean_ns"].get<double>() * 21, 1.001 * zone["total_ns"].get<double>());
         }

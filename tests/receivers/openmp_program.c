@@ -1,5 +1,6 @@
 // Has 20 parallel loops, and a region with 8 tasks, a barrier and a critical section in each of 4
-// threads.
+// threads; takes a nested lock twice.
+#include <omp.h>
 #include <stdio.h>
 
 static long sum_of_parts(long count) {
@@ -11,7 +12,18 @@ static long sum_of_parts(long count) {
     return sum;
 }
 
+static void lock_twice(void) {
+    omp_nest_lock_t lock;
+    omp_init_nest_lock(&lock);
+    omp_set_nest_lock(&lock);
+    omp_set_nest_lock(&lock);
+    omp_unset_nest_lock(&lock);
+    omp_unset_nest_lock(&lock);
+    omp_destroy_nest_lock(&lock);
+}
+
 int main(void) {
+    lock_twice();
     long sum = 0;
     for (int i = 0; i < 20; ++i) {
         sum += sum_of_parts(20000);

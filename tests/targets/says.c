@@ -79,6 +79,7 @@ static void words(void) {
     SAMPLE_TRACE_BOOKMARK("level %s of %d", "one", 3);
     SAMPLE_TRACE_LOG("net", SAMPLE_TRACE_WARNING, "%5.1f %% of %zu, %.*s, %ls, %c %lld %p", 99.5,
                      (size_t)7, 2, "abc", L"w\u00e9", 'x', -1LL, (void*)0);
+    SAMPLE_TRACE_LOG("net", SAMPLE_TRACE_WARNING, "%hhx %hu", (signed char)-128, (short)-1);
 }
 
 int main(void) {

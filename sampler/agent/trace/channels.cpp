@@ -77,11 +77,21 @@ void remember(const sample_trace_channel& channel) noexcept {
     }
 }
 
-void forget(const volatile std::uint32_t* word) noexcept {
+/// Once. Modules that call a channel alike may have one word, the first one's. Returns whether no
+/// other has it.
+bool forget(const volatile std::uint32_t* word) noexcept {
+    bool is_forgotten = false;
+    bool is_last = true;
     for (std::uint64_t i = 0; i < g_channels.used.load(); ++i) {
         auto at = reinterpret_cast<std::uint64_t>(word);
-        g_channels.entries[i].word.compare_exchange_strong(at, ChannelEntry::kUnused);
+        if (!is_forgotten) {
+            is_forgotten =
+                g_channels.entries[i].word.compare_exchange_strong(at, ChannelEntry::kUnused);
+        } else if (g_channels.entries[i].word.load() == at) {
+            is_last = false;
+        }
     }
+    return is_last;
 }
 
 }  // namespace
@@ -103,15 +113,18 @@ void add_channel(const sample_trace_channel& channel) noexcept {
 }
 
 void remove_channel(const sample_trace_channel& channel) noexcept {
+    bool is_last = false;
     if (DefinitionStore* const store =
             capture::g_attached->definitions.load(std::memory_order_acquire);
         store != nullptr) {
         const HeldChannels held{*store};
-        forget(channel.word);
+        is_last = forget(channel.word);
     } else {
-        forget(channel.word);
+        is_last = forget(channel.word);
     }
-    *channel.word = 1;
+    if (is_last) {
+        *channel.word = 1;
+    }
 }
 
 void hand_over_channels(DefinitionStore& store) noexcept {

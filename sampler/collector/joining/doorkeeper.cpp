@@ -164,7 +164,9 @@ void Doorkeeper::poll_once(int timeout_ms) {
                 ++at;
             }
         }
-        while (fds[0].revents != 0 && accept_one()) {
+        // No more at once: anybody may connect, and others wait meanwhile.
+        constexpr int kMostAtOnce = 1024;
+        for (int i = 0; i < kMostAtOnce && fds[0].revents != 0 && accept_one(); ++i) {
         }
     }
     drop_the_silent();
