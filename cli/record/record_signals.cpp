@@ -104,8 +104,10 @@ std::optional<int> outlast(pid_t command, std::span<const int> signals, int inte
         if (ended < 0) {
             return std::nullopt;
         }
+        // Another thread may take the signal of the command's end.
+        constexpr timespec kMostToWait{1, 0};
         siginfo_t info{};
-        const int signal = ::sigwaitinfo(&ours, &info);
+        const int signal = ::sigtimedwait(&ours, &info, &kMostToWait);
         if (signal <= 0 || signal == SIGCHLD) {
             continue;
         }

@@ -168,15 +168,21 @@ struct sample_trace_counter_ {
     uint64_t value; /* The bits of an int64_t or a double. */
     uint32_t only_if_changed;
     uint32_t is_told; /* There is a value that was written, `told`. */
-    uint64_t told;
+    uint64_t told;    /* Of those that are written only if changed, which are one file's. */
 };
 
+static inline int sample_trace_is_known_(struct sample_trace_counter_* counter, uint64_t value) {
+    if (__atomic_load_n(&counter->is_told, __ATOMIC_RELAXED) != 0 &&
+        __atomic_load_n(&counter->told, __ATOMIC_RELAXED) == value) {
+        return 1;
+    }
+    __atomic_store_n(&counter->told, value, __ATOMIC_RELAXED);
+    __atomic_store_n(&counter->is_told, 1, __ATOMIC_RELAXED);
+    return 0;
+}
 static inline void sample_trace_tell_(struct sample_trace_counter_* counter, uint64_t value) {
-    if (*counter->channel == 0 && (counter->only_if_changed == 0 ||
-                                   __atomic_load_n(&counter->is_told, __ATOMIC_RELAXED) == 0 ||
-                                   __atomic_load_n(&counter->told, __ATOMIC_RELAXED) != value)) {
-        __atomic_store_n(&counter->told, value, __ATOMIC_RELAXED);
-        __atomic_store_n(&counter->is_told, 1, __ATOMIC_RELAXED);
+    if (*counter->channel == 0 &&
+        (counter->only_if_changed == 0 || sample_trace_is_known_(counter, value) == 0)) {
         sample_trace_module.functions->count(sample_trace_define_(&counter->place), value);
     }
 }
@@ -644,7 +650,7 @@ struct sample_trace_nothing_;
     extern char variable __asm__("sample_trace_no_memory_" #variable)
 #define SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent) \
     SAMPLE_TRACE_MEMORY_EXTERN(variable);                       \
-    char variable = 0
+    __attribute__((weak)) char variable = 0
 #define SAMPLE_TRACE_MEMORY_TAG_DEFINE(variable, name, parent) \
     SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent)
 #define SAMPLE_TRACE_MEMORY_ALLOC(heap, address, bytes, alignment) SAMPLE_TRACE_UNUSED_(address)

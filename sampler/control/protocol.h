@@ -26,7 +26,7 @@
 
 namespace sample::control {
 
-inline constexpr std::uint32_t kProtocolVersion = 8;
+inline constexpr std::uint32_t kProtocolVersion = 9;
 /// Environment variable that says NAME:SECRET:MARK: the abstract socket's name (without the leading
 /// zero byte), the secret in hexadecimal digits, and whether who joins may wait for an answer.
 inline constexpr const char* kSessionVariable = "SAMPLE_SESSION";

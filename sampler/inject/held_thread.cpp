@@ -253,10 +253,6 @@ Result<long> HeldThread::call(const CallPlaces& libc, long number,
         SAMPLE_TRY(frame, leave_way_back(tid_, to_start_over(), mask_, libc.signal_return));
         way_back_ = frame;
         has_moved_ = true;
-        // A handler's system calls would pass for ours. The way back has the mask.
-        if (!block_signals()) {
-            return unexpected(has_ended());
-        }
     }
     user_regs_struct registers = at_first_;
     registers.rip = libc.system_call;
@@ -270,7 +266,9 @@ Result<long> HeldThread::call(const CallPlaces& libc, long number,
     registers.r8 = arguments[4];
     registers.r9 = arguments[5];
     const auto deadline = Clock::now() + kMostToRun;
-    if (!set(registers)) {
+    // Signals, as a handler's system calls would pass for ours; behind the registers, which lead to
+    // the way back, as that has the mask.
+    if (!set(registers) || !block_signals()) {
         return unexpected(has_ended());
     }
     SAMPLE_CHECK(stop_at(PTRACE_SYSCALL, deadline));  // before it

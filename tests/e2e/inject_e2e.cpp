@@ -31,6 +31,12 @@ protected:
         const std::ofstream made{over()};
         EXPECT_EQ(program.wait(), 0) << program.out();
     }
+    /// The signals that its first thread blocks.
+    static std::string blocked_by(const Beside& program) {
+        const std::string status = text_of("/proc/" + program.pid() + "/status");
+        const std::size_t at = status.find("SigBlk:");
+        return status.substr(at, status.find('\n', at) - at);
+    }
     void expect_refusal_to_inject(const Beside& program, const std::string& says) const {
         const Outcome outcome = inject(program);
         EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
@@ -135,6 +141,7 @@ TEST_F(Inject, a_program_outlives_who_is_killed_at_any_request_of_ptrace) {
             SCOPED_TRACE(command[1] + ", killed behind request " + std::to_string(requests));
             std::filesystem::remove(over());
             const auto program = start(command);
+            const std::string blocked = blocked_by(*program);
             const Outcome outcome = sample({"attach", "--inject", "--quiet", "--force", "--time",
                                             "20ms", "-o", recording(), program->pid()},
                                            {{},
@@ -143,6 +150,11 @@ TEST_F(Inject, a_program_outlives_who_is_killed_at_any_request_of_ptrace) {
                                             {}});
             was_killed = outcome.signal == SIGKILL;
             EXPECT_TRUE(was_killed || outcome.exit_code == 0) << outcome.err;
+            // What is ours there still runs for a moment.
+            for (int i = 0; i < 1000 && blocked_by(*program) != blocked; ++i) {
+                std::this_thread::sleep_for(std::chrono::milliseconds{10});
+            }
+            EXPECT_EQ(blocked_by(*program), blocked);
             end(*program);
         }
         EXPECT_GT(requests, 20);

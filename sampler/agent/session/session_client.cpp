@@ -238,14 +238,12 @@ bool is_only_listened_to(const control::Welcome& welcome) noexcept {
     return welcome.traces != 0 && welcome.sources.front() == Source::none;
 }
 
-/// The collector does it, too, but on a busy machine a short program would end before. Of what it
-/// has switched off meanwhile nothing is switched on.
+/// The collector does it, too, but on a busy machine a short program would end before. What it
+/// wants meanwhile it says before it switches: in the end they are as it wants them.
 void begin_ahead_of_collector(const Arming& arming, const capture::AreaHeader& header) noexcept {
-    if (header.gate_shut.load() == 0) {
-        switch_events(arming, true);
-    }
-    if (header.gate_shut.load() != 0) {
-        switch_events(arming, false);
+    for (bool is_on = false; is_on != (header.gate_shut.load() == 0);) {
+        is_on = !is_on;
+        switch_events(arming, is_on);
     }
 }
 

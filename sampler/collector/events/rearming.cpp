@@ -31,32 +31,42 @@ public:
 
     /// Nothing: it is gone, or they are not to be known.
     [[nodiscard]] std::optional<std::vector<pid_t>> read() const {
-        // Without a /proc of its namespace each number that there may be is asked for.
-        const pid_t last = has_own_proc() ? 0 : last_id();
-        if (!folder_.is_open() && last == 0) {
-            return std::nullopt;
+        std::optional<std::vector<pid_t>> threads = folder_.is_open() ? in_folder() : by_number();
+        if (threads) {
+            std::erase(*threads, except_);
         }
-        std::vector<pid_t> threads;
-        for (pid_t tid = 1; tid <= last; ++tid) {
-            if (::syscall(SYS_tgkill, pid_, tid, 0) == 0 || errno == EPERM) {
-                threads.push_back(tid);
-            }
-        }
-        if (last != 0 && threads.size() < thread_count()) {
-            return std::nullopt;  // numbers have begun anew since the highest were given out
-        }
-        if (folder_.is_open()) {
-            source::for_each_number(folder_.get(), [&](pid_t tid) {
-                threads.push_back(tid);
-                return true;
-            });
-            std::sort(threads.begin(), threads.end());
-        }
-        std::erase(threads, except_);
         return threads;
     }
 
 private:
+    [[nodiscard]] std::vector<pid_t> in_folder() const {
+        std::vector<pid_t> threads;
+        source::for_each_number(folder_.get(), [&](pid_t tid) {
+            threads.push_back(tid);
+            return true;
+        });
+        std::sort(threads.begin(), threads.end());
+        return threads;
+    }
+
+    /// Without a /proc of its namespace each number that there may be is asked for.
+    [[nodiscard]] std::optional<std::vector<pid_t>> by_number() const {
+        for (int tries = 0; !has_own_proc() && tries < kMostTries; ++tries) {
+            std::vector<pid_t> threads;
+            for (pid_t tid = 1, last = last_id(); tid <= last; ++tid) {
+                if (::syscall(SYS_tgkill, pid_, tid, 0) == 0 || errno == EPERM) {
+                    threads.push_back(tid);
+                }
+            }
+            // Else some have come meanwhile, or numbers have begun anew since the highest were
+            // given out.
+            if (!threads.empty() && threads.size() >= thread_count()) {
+                return threads;
+            }
+        }
+        return std::nullopt;
+    }
+
     [[nodiscard]] std::size_t thread_count() const {
         const auto count = numbers_of_line(status_of(pid_), "Threads:");
         return count.empty() ? 0 : static_cast<std::size_t>(count[0]);
@@ -88,8 +98,10 @@ std::optional<std::vector<Fd>> open_for_all_threads(pid_t pid, pid_t except,
             }
         }
         std::optional<std::vector<pid_t>> after = list.read();
-        if (!after ||
-            std::includes(threads->begin(), threads->end(), after->begin(), after->end())) {
+        if (!after) {
+            return std::nullopt;
+        }
+        if (std::includes(threads->begin(), threads->end(), after->begin(), after->end())) {
             break;
         }
         threads = std::move(after);
