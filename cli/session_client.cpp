@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "sampler/collector/control/control_socket.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -14,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -42,47 +44,21 @@ uid_t owner_of(std::optional<pid_t> pid) {
                : ::geteuid();
 }
 
-struct Candidate {
-    pid_t collector = 0;
-    std::string command;
-    SessionClient client;
-    bool matches = false;
-};
-
-/// Those that answer.
-std::vector<Candidate> ask_all(uid_t uid, const std::string& target, std::optional<pid_t> pid) {
-    std::vector<Candidate> candidates;
-    for (const auto& [collector, path] : collector::find_sessions(uid)) {
-        auto client = SessionClient::connect(path, uid);
-        if (!client) {
-            continue;
-        }
-        const auto status =
-            client->ask(pid ? "status pid=" + std::to_string(*pid) : std::string{"status"});
-        if (!status) {
-            continue;
-        }
-        const auto value = [&](const char* key) {
-            const auto at = status->find(key);
-            return at != status->end() ? at->second : std::string{};
-        };
-        const bool matches = pid ? *pid == collector || value("member") == "1"
-                                 : program_of(value("command")) == target;
-        candidates.push_back({collector, value("command"), *std::move(client), matches});
-    }
-    return candidates;
-}
-
-std::string listed(const std::vector<Candidate>& candidates) {
+std::string listed(const std::vector<FoundSession>& sessions) {
     std::string text;
-    for (std::size_t i = 0; i < candidates.size() && i < kMostListed; ++i) {
-        text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", candidates[i].collector,
-                            program_of(candidates[i].command));
+    for (std::size_t i = 0; i < sessions.size() && i < kMostListed; ++i) {
+        text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", sessions[i].collector,
+                            program_of(value_of(sessions[i].reply, "command")));
     }
-    return text + (candidates.size() > kMostListed ? ", …" : "");
+    return text + (sessions.size() > kMostListed ? ", …" : "");
 }
 
 }  // namespace
+
+std::string value_of(const ControlReply& reply, const std::string& key) {
+    const auto at = reply.find(key);
+    return at != reply.end() ? at->second : std::string{};
+}
 
 Result<SessionClient> SessionClient::connect(const std::string& path, uid_t uid) {
     SAMPLE_TRY(socket, collector::connect_to_session(path, uid));
@@ -105,11 +81,20 @@ bool SessionClient::receive() {
 }
 
 Result<ControlReply> SessionClient::ask(std::string_view line) {
+    SAMPLE_CHECK(say(line));
+    return hear();
+}
+
+Result<void> SessionClient::say(std::string_view line) {
     const std::string text = std::string{line} + "\n";
     if (::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(text.size())) {
         return unexpected(Error::from_errno("the session has ended"));
     }
+    return {};
+}
+
+Result<ControlReply> SessionClient::hear() {
     std::size_t end = 0;
     while ((end = heard_.find('\n')) == std::string::npos) {
         if (heard_.size() > kMostReplyBytes || !receive()) {
@@ -178,24 +163,65 @@ std::string program_of(const std::string& command_line) {
     return std::string{file_name(command_line.substr(0, command_line.find(' ')))};
 }
 
-Result<SessionClient> find_session(const std::string& target) {
+std::vector<FoundSession> ask_sessions(uid_t uid, std::string_view line, int stop_fd) {
+    std::vector<FoundSession> sessions;
+    std::vector<pollfd> fds{{stop_fd, POLLIN, 0}};
+    for (const auto& [collector, path] : collector::find_sessions(uid)) {
+        auto client = SessionClient::connect(path, uid);
+        if (client && client->say(line)) {
+            fds.push_back({client->fd(), POLLIN, 0});
+            sessions.push_back({collector, *std::move(client), {}});
+        }
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{kPatienceSeconds};
+    for (std::size_t silent = sessions.size(); silent > 0 && fds[0].revents == 0;) {
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        if (left.count() <= 0) {
+            break;
+        }
+        if (::poll(fds.data(), fds.size(), static_cast<int>(left.count())) < 0) {
+            continue;  // a signal: nothing was looked at
+        }
+        for (std::size_t i = 0; i < sessions.size(); ++i) {
+            pollfd& answer = fds[i + 1];
+            if (answer.revents == 0) {
+                continue;
+            }
+            if (auto reply = sessions[i].client.hear()) {
+                sessions[i].reply = *std::move(reply);
+            }
+            answer.fd = -1;
+            answer.revents = 0;
+            --silent;
+        }
+    }
+    std::erase_if(sessions, [](const FoundSession& each) { return each.reply.empty(); });
+    return sessions;
+}
+
+Result<SessionClient> find_session(const std::string& target, int stop_fd) {
     const std::optional<pid_t> pid = number_in(target);
-    std::vector<Candidate> candidates = ask_all(owner_of(pid), target, pid);
-    if (candidates.empty()) {
+    const std::string line = pid ? fmt::format("status pid={}", *pid) : "status";
+    std::vector<FoundSession> sessions = ask_sessions(owner_of(pid), line, stop_fd);
+    if (sessions.empty()) {
         return refuse(ErrorCode::not_found,
                       "no session of yours runs: sample sessions lists them, and sample COMMAND "
                       "starts one");
     }
-    const std::string all = listed(candidates);
-    std::erase_if(candidates, [](const Candidate& each) { return !each.matches; });
-    if (candidates.empty()) {
+    const std::string all = listed(sessions);
+    std::erase_if(sessions, [&](const FoundSession& each) {
+        return pid ? *pid != each.collector && value_of(each.reply, "member") != "1"
+                   : program_of(value_of(each.reply, "command")) != target;
+    });
+    if (sessions.empty()) {
         return refuse(ErrorCode::not_found, "no session is '{}'; there is {}", target, all);
     }
-    if (candidates.size() > 1) {
+    if (sessions.size() > 1) {
         return refuse("several sessions are of '{}': name one by its number, {}", target,
-                      listed(candidates));
+                      listed(sessions));
     }
-    return std::move(candidates.front().client);
+    return std::move(sessions.front().client);
 }
 
 }  // namespace sample::cli

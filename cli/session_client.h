@@ -10,11 +10,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sample::cli {
 
 /// The values of an `ok` line, decoded.
 using ControlReply = std::map<std::string, std::string>;
+/// Empty: there is none.
+[[nodiscard]] std::string value_of(const ControlReply& reply, const std::string& key);
 
 /// A connection. Nobody waits for a session that does not answer: ten seconds at most.
 class SessionClient {
@@ -23,6 +26,10 @@ public:
 
     /// Errors: what the session says; system.
     [[nodiscard]] Result<ControlReply> ask(std::string_view line);
+    /// The two halves of that. fd() is readable once something was answered.
+    [[nodiscard]] Result<void> say(std::string_view line);
+    [[nodiscard]] Result<ControlReply> hear();
+    [[nodiscard]] int fd() const { return socket_.get(); }
     /// What follows the line that ask() has read, `bytes` bytes, to `fd`. Errors: system;
     /// truncated.
     [[nodiscard]] Result<void> copy_recording(int fd, std::uint64_t bytes);
@@ -43,10 +50,22 @@ private:
     std::string heard_;
 };
 
+/// A session that has answered.
+struct FoundSession {
+    pid_t collector = 0;
+    SessionClient client;
+    ControlReply reply;
+};
+
+/// Asks all sessions of a user at once, and waits for all of them together as long as for one, or
+/// until `stop_fd` is readable; those that have not answered by then are left out.
+[[nodiscard]] std::vector<FoundSession> ask_sessions(uid_t uid, std::string_view line,
+                                                     int stop_fd = -1);
+
 /// The session that `target` names: the process id of its collector, or of any of its processes, or
-/// the name of the program that it was started for, if it is the only one. Errors: not_found and
-/// invalid_argument, saying what there is.
-[[nodiscard]] Result<SessionClient> find_session(const std::string& target);
+/// the name of the program that it was started for, if it is the only one. `stop_fd`: see
+/// ask_sessions(). Errors: not_found and invalid_argument, saying what there is.
+[[nodiscard]] Result<SessionClient> find_session(const std::string& target, int stop_fd = -1);
 
 /// The name of the program whose command line this is.
 [[nodiscard]] std::string program_of(const std::string& command_line);

@@ -206,6 +206,7 @@ Result<Begun> begin(const AttachOptions& asked, RecordOptions& options, LiveData
         begun.prepared.file.discard();
         return unexpected(session.error());
     }
+    begun.prepared.file.keep();
     begun.session = std::move(*session);
     Parts::follow(begun.parts.get(), begun.session->recorder());
     return begun;
@@ -312,6 +313,7 @@ Result<int> record_machine(RecordOptions options) {
         prepared.file.discard();
         return unexpected(session.error());
     }
+    prepared.file.keep();
     Parts::follow(parts->get(), (*session)->recorder());
     attach::OutsideOutcome outcome;
     {

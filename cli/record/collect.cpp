@@ -99,10 +99,14 @@ Result<Collection> begin(pid_t root, int stop_fd) {
     told.command_line = collector::command_line_of(root);
     told.stop_fd = stop_fd;
     told.recording = std::filesystem::absolute(recording.path).string();
-    SAMPLE_TRY(session,
-               collector::Session::create(std::move(told), std::make_unique<trace::RecordingWriter>(
-                                                               std::move(recording.file.fd))));
-    return Collection{std::move(options), std::move(recording), std::move(session)};
+    auto session = collector::Session::create(
+        std::move(told), std::make_unique<trace::RecordingWriter>(std::move(recording.file.fd)));
+    if (!session) {
+        recording.file.discard();
+        return unexpected(session.error());
+    }
+    recording.file.keep();
+    return Collection{std::move(options), std::move(recording), *std::move(session)};
 }
 
 }  // namespace

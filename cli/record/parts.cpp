@@ -28,7 +28,7 @@ std::uint64_t bytes_of_file(const std::string& path) {
 
 /// The same file, which is not open here.
 NewRecording file_called(const std::string& path, const NewRecording& file) {
-    return {Fd{}, path, file.device, file.inode};
+    return {Fd{}, path, file.device, file.inode, {}};
 }
 
 /// 0: it may have any size. What is kept is removed by parts, so they are small.
@@ -185,7 +185,7 @@ Result<Fd> Parts::make_next() {
         Fd file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
         struct stat info {};
         if (file.is_open() && ::fstat(file.get(), &info) == 0) {
-            next_ = {Fd{}, path, info.st_dev, info.st_ino};
+            next_ = {Fd{}, path, info.st_dev, info.st_ino, {}};
             return file;
         }
         if (errno != EEXIST) {

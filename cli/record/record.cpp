@@ -117,9 +117,8 @@ void let_go_of_descriptors(const LaunchedCommand& command, const RecordOptions& 
 }
 
 /// The recording is over; the command may go on, with what is sent to us.
-int end_behind(const LaunchedCommand& command, const RecordSignals& signals) {
-    const std::optional<int> status =
-        outlast(command.pid(), RecordSignals::kOfACommand, signals.interrupts());
+int end_behind(RecordSignals& signals) {
+    const std::optional<int> status = signals.outlast_command();
     return status ? end_like(*status) : kExitFailure;
 }
 
@@ -156,7 +155,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         copy->beside(LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared))));
     if (!session) {
         recording.discard();
-        signals.command_goes_on();
+        signals.end();
         command.give_up();
         return run_unprofiled(options.command, session.error());
     }
@@ -166,6 +165,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         return exec_failure_code(started.error());
     }
     guard_started();
+    recording.keep();
     let_go_of_descriptors(command, options);
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
@@ -177,12 +177,12 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         recording.discard();
         session->reset();
         live.reset();
-        return end_behind(command, signals);
+        return end_behind(signals);
     }
     conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
     live.reset();
-    return end_behind(command, signals);
+    return end_behind(signals);
 }
 
 /// By the environment that the command gets.

@@ -63,6 +63,20 @@ bool is_regular_file(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+/// Its new name, beside it.
+Result<std::string> move_aside(const std::string& path) {
+    std::string aside = path + ".XXXXXX";
+    const Fd place{::mkostemp(aside.data(), O_CLOEXEC)};
+    if (place.is_open() && ::rename(path.c_str(), aside.c_str()) == 0) {
+        return aside;
+    }
+    const Error error = Error::from_errno("cannot replace " + path);
+    if (place.is_open()) {
+        ::unlink(aside.c_str());
+    }
+    return unexpected(error);
+}
+
 Result<Fd> open_to_write(const std::string& path) {
     Fd file = open_regular(path, O_WRONLY);
     return file.is_open() ? Result<Fd>{std::move(file)}
@@ -119,30 +133,47 @@ bool NewRecording::is_replaced() const {
            (info.st_dev != device || info.st_ino != inode);
 }
 
+void NewRecording::keep() {
+    if (!older.empty()) {
+        ::unlink(older.c_str());
+        older.clear();
+    }
+}
+
 void NewRecording::discard() const {
-    if (!created.empty() && !is_replaced()) {
+    if (created.empty() || is_replaced()) {
+        return;
+    }
+    if (older.empty()) {
         ::unlink(created.c_str());
+    } else {
+        ::rename(older.c_str(), created.c_str());
     }
 }
 
 Result<NewRecording> open_recording(const std::string& path, bool force) {
     const std::string target = follow_links(path);
+    std::string older;
     struct stat info {};
     if (::stat(target.c_str(), &info) == 0) {
         if (!S_ISREG(info.st_mode)) {
             SAMPLE_TRY(special, open_special(path));
-            return NewRecording{std::move(special), {}};
+            return NewRecording{std::move(special), {}, 0, 0, {}};
         }
         if (!force) {
             return already_exists(path);
         }
-        if (::unlink(target.c_str()) != 0) {
-            return unexpected(Error::from_errno("cannot replace " + path));
-        }
+        SAMPLE_TRY(aside, move_aside(target));
+        older = std::move(aside);
     }
     Fd fd{::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR)};
     if (fd.is_open() && ::fstat(fd.get(), &info) == 0) {
-        return NewRecording{std::move(fd), target, info.st_dev, info.st_ino};
+        return NewRecording{std::move(fd), target, info.st_dev, info.st_ino, std::move(older)};
+    }
+    if (!older.empty()) {
+        const Error error = Error::from_errno("cannot replace " + path);
+        ::rename(older.c_str(), target.c_str());
+        return unexpected(error);
     }
     if (errno == EEXIST) {
         return ::stat(target.c_str(), &info) == 0

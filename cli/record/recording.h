@@ -31,16 +31,20 @@ struct NewRecording {
     std::string created;  ///< The file that was made; empty if `fd` is something else.
     dev_t device = 0;
     ino_t inode = 0;
+    std::string older;  ///< Where the file is that had its name; empty: there is none.
 
     /// Whether another file has its name by now.
     [[nodiscard]] bool is_replaced() const;
-    /// Removes the file that was made, and nothing that has its name by now.
+    /// The session runs: removes the older file.
+    void keep();
+    /// Removes the file that was made, and nothing that has its name by now. The older one gets
+    /// its name back.
     void discard() const;
 };
 
-/// Makes the file of a new recording, mode 0600; with `force` an older file of that name is
-/// removed. Something that is no regular file is taken as open_special() opens it.
-/// Errors: already_exists unless `force`; those of open_special(); system.
+/// Makes the file of a new recording, mode 0600; with `force` an older file of that name is moved
+/// aside, until keep() or discard(). Something that is no regular file is taken as open_special()
+/// opens it. Errors: already_exists unless `force`; those of open_special(); system.
 [[nodiscard]] Result<NewRecording> open_recording(const std::string& path, bool force);
 
 /// Fills the patterns in the exports' paths in, by the command that `executable` and `pid` are of,

@@ -61,6 +61,11 @@ public:
     }
     [[nodiscard]] const RecordOptions& options() const { return options_; }
 
+    void keep() {
+        if (prepared_) {
+            prepared_->file.keep();
+        }
+    }
     void discard() const {
         if (prepared_) {
             prepared_->file.discard();
@@ -88,6 +93,15 @@ private:
     std::unique_ptr<trace::RecordingWriter> writer_;
 };
 
+Result<std::unique_ptr<TopWatcher>> start_watcher(const TopOptions& options,
+                                                  const KeptRecording& kept) {
+    auto watcher = TopWatcher::start(options);
+    if (!watcher) {
+        kept.discard();
+    }
+    return watcher;
+}
+
 /// Ends this process by the signal that ended the session, if one did.
 void end_by_any(int signal) {
     if (signal != 0) {
@@ -103,7 +117,7 @@ Result<int> watch_processes(const TopOptions& options) {
                                             pids.front()));
     collector::SessionOptions told = session_options_of(kept.options());
     told.command_line = command_lines_of(pids);
-    SAMPLE_TRY(watcher, TopWatcher::start(options));
+    SAMPLE_TRY(watcher, start_watcher(options, kept));
     told.stop_fd = watcher->stop_fd();
     std::optional<collector::InFront> in_front;
     in_front.emplace();
@@ -115,6 +129,7 @@ Result<int> watch_processes(const TopOptions& options) {
         kept.discard();
         return unexpected(session.error());
     }
+    kept.keep();
     const attach::OutsideOutcome outcome = (*session)->run();
     const int signal = watcher->finish(true);
     if (outcome.have_all_ended) {
@@ -171,7 +186,7 @@ Result<int> watch_started(const TopOptions& options, LaunchedCommand& command,
     SAMPLE_TRY(kept, KeptRecording::prepare(options.attach.record, words[0], command.pid()));
     collector::SessionOptions told = session_options_of(kept.options());
     told.command_line = fmt::format("{}", fmt::join(words, " "));
-    SAMPLE_TRY(watcher, TopWatcher::start(options));
+    SAMPLE_TRY(watcher, start_watcher(options, kept));
     told.stop_fd = watcher->stop_fd();
     auto session = collector::Session::create(std::move(told), kept.beside(watcher->sink()));
     if (!session) {
@@ -185,6 +200,7 @@ Result<int> watch_started(const TopOptions& options, LaunchedCommand& command,
         print_error(started.error().message());
         return started.error().errno_value == ENOENT ? kExitNotFound : kExitNotExecutable;
     }
+    kept.keep();
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     const int signal = watcher->finish(!outcome.is_empty);
     int code = kExitFailure;

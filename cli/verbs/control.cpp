@@ -18,11 +18,6 @@
 namespace sample::cli {
 namespace {
 
-std::string value_of(const ControlReply& reply, const std::string& key) {
-    const auto at = reply.find(key);
-    return at != reply.end() ? at->second : std::string{};
-}
-
 std::uint64_t number_of(const ControlReply& reply, const std::string& key) {
     const std::string text = value_of(reply, key);
     std::uint64_t number = 0;
@@ -86,23 +81,6 @@ std::string reply_text(const std::string& action, const ControlReply& reply) {
     return action == kChannelsAction ? switched_text(reply) : sampling_text(reply) + "\n";
 }
 
-struct Running {
-    pid_t collector = 0;
-    ControlReply status;
-};
-
-std::vector<Running> running_sessions() {
-    std::vector<Running> sessions;
-    for (const auto& [pid, path] : collector::find_sessions(::geteuid())) {
-        if (auto client = SessionClient::connect(path, ::geteuid())) {
-            if (auto status = client->ask("status")) {
-                sessions.push_back({pid, *std::move(status)});
-            }
-        }
-    }
-    return sessions;
-}
-
 }  // namespace
 
 Result<int> run(const ControlOptions& options) {
@@ -122,18 +100,17 @@ Result<int> run(const ControlOptions& options) {
 }
 
 Result<int> run(const SessionsOptions& options) {
-    const std::vector<Running> sessions = running_sessions();
+    const std::vector<FoundSession> sessions = ask_sessions(::geteuid(), "status");
     const auto text = [&](const char* key) {
         return
-            [&sessions, key](std::size_t row) { return Json(value_of(sessions[row].status, key)); };
+            [&sessions, key](std::size_t row) { return Json(value_of(sessions[row].reply, key)); };
     };
     const auto number = [&](const char* key) {
-        return [&sessions, key](std::size_t row) {
-            return Json(number_of(sessions[row].status, key));
-        };
+        return
+            [&sessions, key](std::size_t row) { return Json(number_of(sessions[row].reply, key)); };
     };
     const auto age = [&](std::size_t row) {
-        return Json(session_length(number_of(sessions[row].status, "elapsed_ms")));
+        return Json(session_length(number_of(sessions[row].reply, "elapsed_ms")));
     };
     Table table;
     table.rows = sessions.size();
@@ -148,7 +125,7 @@ Result<int> run(const SessionsOptions& options) {
                      {"command", "", Kind::word, text("command")}};
     table.name_heading = "command";
     table.name = [&](std::size_t row, std::size_t /*room*/) {
-        return printable(value_of(sessions[row].status, "command"));
+        return printable(value_of(sessions[row].reply, "command"));
     };
     if (sessions.empty() && !options.json) {
         SAMPLE_CHECK(write_to_stdout("no session of yours runs\n"));

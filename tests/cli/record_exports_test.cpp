@@ -62,6 +62,25 @@ TEST_F(RecordExports, existing_files_need_force) {
     EXPECT_EQ(refusal(options({path("a.txt")}, true)), "");
 }
 
+TEST_F(RecordExports, an_older_recording_is_gone_only_once_the_new_one_is_kept) {
+    const auto files = [this] {
+        return std::distance(std::filesystem::directory_iterator{folder_},
+                             std::filesystem::directory_iterator{});
+    };
+    std::ofstream{path("app.utrace")} << "old";
+    for (const bool is_kept : {false, true}) {
+        auto recording = open_recording(path("app.utrace"), true);
+        ASSERT_TRUE(recording.has_value()) << recording.error().message();
+        EXPECT_EQ(std::filesystem::file_size(path("app.utrace")), 0U);
+        if (is_kept) {
+            recording->keep();
+        }
+        recording->discard();
+        EXPECT_EQ(files(), is_kept ? 0 : 1);
+        EXPECT_EQ(std::filesystem::exists(path("app.utrace")), !is_kept);
+    }
+}
+
 TEST_F(RecordExports, devices_need_no_force) {
     EXPECT_EQ(refusal(options({"/dev/null", "/dev/null"})), "");
 }

@@ -4,6 +4,7 @@
 #include "edges.h"
 #include "kernel_setting.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,27 @@ TEST_F(Attach, keeps_what_it_has_when_interrupted) {
     const Recording seen{recording()};
     EXPECT_TRUE(seen.flag("whole"));
     EXPECT_GT(seen.stat("samples"), 0);
+}
+
+// Each of them would be waited for ten seconds.
+TEST_F(Attach, is_ended_beside_sessions_that_do_not_answer) {
+    const auto program = start({target("three_leaves"), "60"});
+    const Outcome outcome =
+        run_here({"bash", "-c",
+                  fmt::format(R"(
+export XDG_RUNTIME_DIR=$PWD
+for i in 1 2 3 4; do {0} --quiet -o silent$i.utrace -- sleep 600 & silent="$silent $!"; done
+until [ $({0} sessions | grep -c sleep) = 4 ]; do sleep 0.1; done
+kill -STOP $silent
+{0} attach --quiet -o {1} {2} &
+attach=$!
+until [ $((0x0$(sed -n 's/^SigBlk:.//p' /proc/$attach/status) & 1 << 14)) != 0 ]; do sleep 0.01; done
+kill -TERM $attach
+for i in $(seq 300); do [ -e /proc/$attach ] && sleep 0.1 || break; done
+kill -0 $attach 2>/dev/null && echo waits
+for each in $silent; do kill -KILL $(cat /proc/$each/task/*/children) $each; done)",
+                              sample_path(), recording().string(), program->pid())});
+    EXPECT_EQ(outcome.out, "") << outcome.err;
 }
 
 // The main thread and a second one are there, a third one comes later.

@@ -72,24 +72,25 @@ SAMPLE_FOR_EACH_SOURCE(Control);
 class ControlledByClock : public Control {};
 
 TEST_P(ControlledByClock, each_part_keeps_its_time) {
-    const Outcome outcome = record_parts({"--source", GetParam()}, R"(
-control freq 10k
+    // Frequencies that any machine's samples leave room for.
+    const Outcome outcome = record_parts({"--source", GetParam(), "--freq", "250"}, R"(
+control freq 1k
 enough first
 sleep 0.6
-control freq 1k
+control freq 250
 enough second
 sleep 0.6
 enough third)");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
     const Recording seen = recorded();
-    constexpr double kTwoPeriodsUs = 2000;
+    constexpr double kTwoPeriodsUs = 8000;
     for (const std::string part : {"first", "second", "third"}) {
         const double truth = told(outcome.out, part + "_us");
         EXPECT_NEAR(seen.total_us(part + "_part"), truth, 0.01 * truth + kTwoPeriodsUs) << part;
     }
-    EXPECT_GT(seen.stat("samples"), 4 * told(outcome.out, "second_us") / 1000) << "at 10 kHz";
-    EXPECT_NE(notes_of(seen).find("1000 Hz at first, 10000 from"), std::string::npos)
+    EXPECT_GT(seen.stat("samples"), 0.6 * told(outcome.out, "second_us") / 1000) << "at 1 kHz";
+    EXPECT_NE(notes_of(seen).find("250 Hz at first, 1000 from"), std::string::npos)
         << notes_of(seen);
 }
 
@@ -131,6 +132,22 @@ head -n1 "${TOLD%told}said")");
 }
 
 using ControlledSession = Controlled<Session>;
+
+TEST_F(ControlledSession, an_agent_whose_waker_is_killed_sleeps_again) {
+    const Outcome outcome = record_parts({"--start", "off"}, R"(
+state() { rm -f "$TOLD"; control status; head -n1 "$TOLD"; }
+attach -f 10k --time 1h $! &
+until state | grep -q '^running'; do sleep 0.05; done
+enough first
+kill -KILL $(cat /proc/$!/task/$!/children)
+until state | grep -q '^stopped'; do sleep 0.5; done
+enough second
+enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("second_part"), 0);
+    EXPECT_EQ(seen.total_us("third_part"), 0);
+}
 
 TEST_F(ControlledSession, a_stop_by_hand_cancels_the_countdown) {
     const Outcome outcome = record_parts({"--time", "1h"}, R"(

@@ -39,8 +39,6 @@ TEST_P(Delay, only_what_comes_later_is_recorded) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen = recorded();
     expect_later_phases(seen);
-    EXPECT_GE(seen.total_us("second_phase") + seen.total_us("third_phase"),
-              0.9 * seen.stat("sampled_us"));
     EXPECT_NEAR(seen.roots_us() / seen.stat("process_cpu_us"), 1, 0.01);
 }
 

@@ -39,10 +39,13 @@ int foreign_signals = 0;
     sink_value = sink_value + 1;
 }
 [[gnu::noinline]] void burn(std::uint64_t ns) {
+    constexpr int kBetweenReads = 8;  // what a read takes is nothing beside them
     const std::uint64_t end = thread_cpu_ns() + ns;
     while (thread_cpu_ns() < end) {
-        three_parts();
-        one_part();
+        for (int i = 0; i < kBetweenReads; ++i) {
+            three_parts();
+            one_part();
+        }
     }
 }
 

@@ -33,8 +33,9 @@ int main(int argc, char** argv) {
     if (argc != 3) {
         return targets::usage("kill|segv|abort|term|exit SECONDS");
     }
+    const std::uint64_t start = targets::thread_cpu_ns();
     before_death(targets::seconds_to_ns(argv[2]));
-    targets::tell("work_cpu_ns", targets::thread_cpu_ns());
+    targets::tell("work_cpu_ns", targets::thread_cpu_ns() - start);
     std::fflush(stdout);
     die(argv[1]);
     return 1;
