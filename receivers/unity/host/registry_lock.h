@@ -2,7 +2,7 @@
 // plug-in while holding it, and what threads say takes it only for what is new.
 //
 // Held with all signals blocked, so that a handler of the program does not wait for its own thread;
-// and over fork(2), so that it is free in the child.
+// and, likewise, over fork(2), so that it is free in the child.
 #pragma once
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ public:
     RegistryLock& operator=(RegistryLock&&) = delete;
 
 private:
-    sigset_t before_{};
+    sigset_t before_;
 };
 
 /// Once, before the program has threads.

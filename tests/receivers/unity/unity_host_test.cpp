@@ -7,9 +7,13 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <string>
 #include <thread>
 #include <vector>
@@ -319,6 +323,50 @@ TEST(UnityHost, unregistering_waits_for_a_callback_of_another_thread) {
     callbacks().UnregisterMarkerEventCallback(marker, on_event, &slow);
     EXPECT_TRUE(slow.is_over);
     thread.join();
+}
+
+bool g_signals_itself = false;
+bool g_is_handled = false;
+bool g_was_handled_at_once = false;
+
+// Before the host's, so that a fork calls it behind the host's.
+void watch_forks_before_the_host() {
+    pthread_atfork(
+        [] {
+            if (g_signals_itself) {
+                std::raise(SIGUSR1);
+                g_was_handled_at_once = g_is_handled;
+            }
+        },
+        nullptr, nullptr);
+}
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const g_first_of_all)() = watch_forks_before_the_host;
+
+bool is_blocked(int signal) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return sigismember(&blocked, signal) == 1;
+}
+
+TEST(UnityHost, handlers_of_signals_wait_until_a_fork_has_let_the_host_go) {
+    std::signal(SIGUSR1, [](int /*signal*/) {
+        g_is_handled = true;
+        make_marker("of a handler");
+    });
+    g_signals_itself = true;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(is_blocked(SIGUSR1) ? 1 : 0);
+    }
+    g_signals_itself = false;
+    std::signal(SIGUSR1, SIG_DFL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_FALSE(g_was_handled_at_once);
+    EXPECT_TRUE(g_is_handled);
+    EXPECT_FALSE(is_blocked(SIGUSR1));
 }
 
 TEST(UnityHost, counters_are_flushed_by_call_and_by_frame) {
