@@ -16,9 +16,9 @@ extern "C" {
 int sample_unity_load(const char* path);
 
 /* Takes back one sample_unity_load of the same path: at the last one UnityPluginUnload is called,
- * callbacks that it has left registered are removed, and the library is closed, unless one of its
- * callbacks does not return. -1: there is none. What has not been unloaded when the program exits
- * is then. */
+ * callbacks that it has left registered are removed, and the library is closed, unless a callback
+ * does not return, or is what calls this: then it stays mapped. -1: there is none. What has not
+ * been unloaded when the program exits is then. */
 int sample_unity_unload(const char* path);
 
 /* The next logical frame begins: for programs that do not say it by SAMPLE_TRACE_FRAME_BEGIN. By

@@ -13,12 +13,28 @@ bool is_inside_callback() noexcept {
     return self == nullptr || self->is_in_callback();
 }
 
-bool is_anybody_left(const ThreadRecord* self) noexcept {
-    bool found = false;
+std::int64_t now_ns() noexcept {
+    timespec time{};
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// Waits until `is_over` of each other thread was true once, at most a second in all. False: it was
+/// not.
+template <class IsOver>
+bool wait_for_others(IsOver is_over) noexcept {
+    const timespec pause{0, 100'000};
+    const std::int64_t deadline = now_ns() + 1'000'000'000;
+    const ThreadRecord* const self = ThreadRecord::current();
+    ThreadRecord::make_seen();
+    bool are_over = true;
     ThreadRecord::for_each([&](const ThreadRecord& each) {
-        found = found || (&each != self && each.is_in_what_is_left());
+        while (are_over && &each != self && !is_over(each)) {
+            are_over = now_ns() < deadline;
+            ::nanosleep(&pause, nullptr);
+        }
     });
-    return found;
+    return are_over;
 }
 
 }  // namespace
@@ -36,22 +52,19 @@ Removal::~Removal() {
 }
 
 void Removal::wait() const noexcept {
-    constexpr int kTries = 10'000;
-    const timespec pause{0, 100'000};
     if (is_inside_ || count_ == 0) {
         return;
     }
-    const ThreadRecord* const self = ThreadRecord::current();
-    ThreadRecord::make_seen();
-    for (int tried = 0; tried < kTries; ++tried) {
-        if (!is_anybody_left(self)) {
-            return;
-        }
-        ::nanosleep(&pause, nullptr);
+    if (!wait_for_others([](const ThreadRecord& each) { return !each.is_in_what_is_left(); })) {
+        complain(
+            "a callback that was unregistered has not returned within a second: what belongs to it "
+            "must not go before it has");
     }
-    complain(
-        "a callback that was unregistered has not returned within a second: what belongs to it "
-        "must not go before it has");
+}
+
+bool have_callbacks_returned() noexcept {
+    return !is_inside_callback() &&
+           wait_for_others([](const ThreadRecord& each) { return !each.is_in_callback(); });
 }
 
 void forget_removals() noexcept {

@@ -50,6 +50,11 @@ private:
     std::size_t count_ = 0;
 };
 
+/// Whether every callback that was running when this was called is over, so that what was
+/// unregistered before does not run any more. Waits a second at most; from inside a callback not at
+/// all, and is false.
+[[nodiscard]] bool have_callbacks_returned() noexcept;
+
 /// In a forked child: nobody else is removing.
 void forget_removals() noexcept;
 

@@ -1,5 +1,6 @@
 #include "receivers/unity/host/plugins.h"
 
+#include "receivers/unity/host/callbacks.h"
 #include "receivers/unity/host/counters.h"
 #include "receivers/unity/host/interfaces.h"
 #include "receivers/unity/host/said.h"
@@ -128,8 +129,12 @@ bool start(Plugin& plugin, const char* path) {
 void end(Plugin& plugin, bool is_closed) {
     call_plugin<UnloadFunction>(plugin, "UnityPluginUnload");
     forget_plugin(plugin, true);
-    if (is_closed) {
+    if (is_closed && have_callbacks_returned()) {
         ::dlclose(plugin.handle);
+    } else if (is_closed) {
+        complain(
+            "%s stays in memory, as a callback may still be running in it: unload it where none is",
+            plugin.path.data());
     }
     plugin = {};
 }

@@ -52,8 +52,9 @@ public:
     /// In a forked child: the other threads are not there.
     static void forget_others() noexcept;
 
+    /// For other threads: behind make_seen() only.
     [[nodiscard]] bool is_in_callback() const noexcept {
-        return running_[0].load(std::memory_order_relaxed) != nullptr;
+        return running_[0].load(std::memory_order_acquire) != nullptr;
     }
 
     void push(const OpenZone& zone) noexcept {
@@ -109,7 +110,8 @@ public:
             }
         }
         [[gnu::always_inline]] ~Running() {
-            // Pairs with the acquire in is_in_what_is_left(): what the callback did is done.
+            // Pairs with the acquires in is_in_what_is_left() and is_in_callback(): what the
+            // callback did is done.
             place_.store(nullptr, std::memory_order_release);
         }
         Running(const Running&) = delete;

@@ -457,5 +457,36 @@ TEST(UnityHost, removes_callbacks_that_a_plugin_has_left) {
     make_marker("after it has gone");
 }
 
+TEST(UnityHost, plugin_stays_mapped_while_a_callback_of_it_runs) {
+    const std::string path = UNITY_TEST_PLUGINS "/lingers_in_callback-gcc.so";
+    ASSERT_EQ(sample_unity_load(path.c_str()), 0);
+    void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    const auto& has_come = *static_cast<std::atomic<bool>*>(dlsym(plugin, "has_come"));
+    auto& may_go = *static_cast<std::atomic<bool>*>(dlsym(plugin, "may_go"));
+    dlclose(plugin);
+    std::thread thread{sample_unity_next_frame};
+    while (!has_come) {
+        std::this_thread::yield();
+    }
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(sample_unity_unload(path.c_str()), 0);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("stays in memory"), std::string::npos);
+    ASSERT_TRUE(is_mapped(path));
+    may_go = true;
+    thread.join();
+}
+
+TEST(UnityHost, plugin_that_is_unloaded_inside_a_callback_stays_mapped) {
+    static const std::string path = UNITY_TEST_PLUGINS "/has_no_unload-gcc.so";
+    ASSERT_EQ(sample_unity_load(path.c_str()), 0);
+    const auto on_frame = [](void* /*user*/) {
+        EXPECT_EQ(sample_unity_unload(path.c_str()), 0);
+        EXPECT_TRUE(is_mapped(path));
+    };
+    callbacks().RegisterFrameCallback(on_frame, nullptr);
+    sample_unity_next_frame();
+    callbacks().UnregisterFrameCallback(on_frame, nullptr);
+}
+
 }  // namespace
 }  // namespace sample

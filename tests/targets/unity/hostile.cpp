@@ -2,6 +2,7 @@
 #include "sample/unity/IUnityProfiler.h"
 #include "sample/unity/IUnityProfilerCallbacks.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,11 +45,31 @@ IUnityProfilerCallbacks* g_callbacks = nullptr;
 
 }  // namespace
 
+#ifdef LINGERS_IN_CALLBACK
+// For who loads it.
+extern "C" {
+UNITY_INTERFACE_EXPORT std::atomic<bool> has_come{false};
+UNITY_INTERFACE_EXPORT std::atomic<bool> may_go{false};
+}
+
+namespace {
+
+void on_frame(void* /*user*/) {
+    has_come = true;
+    while (!may_go) {
+    }
+}
+
+}  // namespace
+#endif
+
 extern "C" void UNITY_INTERFACE_EXPORT UnityPluginLoad(IUnityInterfaces* interfaces) {
     g_callbacks = interfaces->Get<IUnityProfilerCallbacks>();
 #ifdef THROWS_IN_LOAD
     g_callbacks->RegisterCreateMarkerCallback(on_marker, nullptr);
     throw std::runtime_error{"no"};
+#elif defined(LINGERS_IN_CALLBACK)
+    g_callbacks->RegisterFrameCallback(on_frame, nullptr);
 #elif defined(FREES_ITS_NAME)
     auto* const profiler = interfaces->Get<IUnityProfiler>();
     char* const name = static_cast<char*>(std::malloc(64));
@@ -79,7 +100,9 @@ extern "C" void UNITY_INTERFACE_EXPORT UnityPluginUnload() {
 #ifdef THROWS_IN_LOAD
     std::puts("unloaded though it threw");
 #endif
-#ifndef LEAVES_CALLBACKS
+#ifdef LINGERS_IN_CALLBACK
+    g_callbacks->UnregisterFrameCallback(on_frame, nullptr);
+#elif !defined(LEAVES_CALLBACKS)
     g_callbacks->UnregisterCreateMarkerCallback(on_marker, nullptr);
     g_callbacks->UnregisterMarkerEventCallback(nullptr, on_event, nullptr);
 #endif
