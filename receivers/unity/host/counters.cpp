@@ -17,7 +17,7 @@ struct Counter {
     const Counter* self = nullptr;
     CounterRequest request{};
     Marker* marker = nullptr;
-    std::atomic<bool> has_ended{false};  ///< Nobody writes to it any more.
+    std::atomic<bool> has_ended{true};  ///< Nobody writes to it.
 };
 
 constinit std::array<std::atomic<Counter*>, kMostCounters> g_counters{};
@@ -72,6 +72,31 @@ void flush(ThreadRecord& thread, Counter& counter) {
     }
 }
 
+/// One that has ended and is alike, if there is one: the plug-in was loaded again. Else a new one,
+/// which has ended, too. Under the lock. Null: there is no room.
+Counter* ended_counter(const CounterRequest& request, Marker* marker) noexcept {
+    const std::uint32_t count = g_count.load(std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        Counter* const each = g_counters[i].load(std::memory_order_relaxed);
+        // Whoever flushes it reads no more than these of a request.
+        if (each->has_ended.load(std::memory_order_acquire) && each->marker == marker &&
+            each->request.type == request.type && each->request.unit == request.unit &&
+            each->request.counter_flags == request.counter_flags) {
+            return each;
+        }
+    }
+    auto* const made = count < kMostCounters ? keep<Counter>() : nullptr;
+    if (made != nullptr) {
+        made->self = made;
+        made->request = request;
+        made->request.name = marker->desc.name;
+        made->marker = marker;
+        g_counters[count].store(made, std::memory_order_relaxed);
+        g_count.store(count + 1, std::memory_order_release);
+    }
+    return made;
+}
+
 std::size_t bytes_of(UnityProfilerMarkerDataType type) noexcept {
     switch (type) {
         case kUnityProfilerMarkerDataTypeInt32:
@@ -93,26 +118,22 @@ void* make_counter(const CounterRequest& request) noexcept {
     if (request.name == nullptr || request.bytes == 0 || bytes_of(request.type) != request.bytes) {
         return nullptr;
     }
-    auto* const made = keep<Counter>();
     Marker* const marker = find_marker(
         request.name, request.category,
         static_cast<UnityProfilerMarkerFlags>(request.flags | kUnityProfilerMarkerFlagCounter));
-    const std::uint32_t index = g_count.load(std::memory_order_relaxed);
-    if (made == nullptr || marker == nullptr || index >= kMostCounters) {
-        return nullptr;
-    }
-    made->self = made;
-    made->request = request;
-    made->request.name = marker->desc.name;
-    made->marker = marker;
+    Counter* made = nullptr;
     {
         const RegistryLock lock;
-        const std::uint32_t at = g_count.load(std::memory_order_relaxed);
-        if (at >= kMostCounters) {
+        made = marker == nullptr ? nullptr : ended_counter(request, marker);
+        if (made == nullptr) {
             return nullptr;
         }
-        g_counters[at].store(made, std::memory_order_relaxed);
-        g_count.store(at + 1, std::memory_order_release);
+        made->request.activate = request.activate;
+        made->request.deactivate = request.deactivate;
+        made->request.user = request.user;
+        made->request.owner = request.owner;
+        __atomic_store_n(&made->value, 0, __ATOMIC_RELAXED);
+        made->has_ended.store(false, std::memory_order_release);
     }
     if (is_of_frame(*made)) {
         g_has_counters_of_frame.store(true, std::memory_order_relaxed);
@@ -149,12 +170,20 @@ bool has_counters_of_frame() noexcept {
 }
 
 void end_counters(const void* code_begin, const void* code_end) {
+    const auto is_there = [=](const void* code) { return code >= code_begin && code < code_end; };
     const std::uint32_t count = g_count.load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < count; ++i) {
         Counter& each = *g_counters[i].load(std::memory_order_relaxed);
-        const auto* const code = reinterpret_cast<const void*>(each.request.deactivate);
-        if (code >= code_begin && code < code_end && !each.has_ended.exchange(true)) {
-            each.request.deactivate(each.request.user);
+        if (each.has_ended.load(std::memory_order_acquire)) {
+            continue;
+        }
+        const CounterRequest request = each.request;
+        if (is_there(request.owner) ||
+            is_there(reinterpret_cast<const void*>(request.deactivate))) {
+            each.has_ended.store(true, std::memory_order_release);
+            if (request.deactivate != nullptr) {
+                request.deactivate(request.user);
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ struct CounterRequest {
     void (*activate)(void*);
     void (*deactivate)(void*);
     void* user;
+    const void* owner;  ///< Code that has asked.
 };
 
 /// Where its value lies. Null: there is no room, or it is no number.
@@ -27,7 +28,7 @@ void flush_counter(void* value);
 /// Those that a frame's end flushes.
 void flush_counters_of_frame(ThreadRecord& thread);
 [[nodiscard]] bool has_counters_of_frame() noexcept;
-/// All, and no plug-in is to count any more whose code lies there: before it goes.
+/// Those of a plug-in whose code lies there, before it goes: nothing of them is recorded any more.
 void end_counters(const void* code_begin, const void* code_end);
 
 /// An event of a marker that counts.

@@ -110,8 +110,9 @@ void* create_counter_value(UnityProfilerCategoryId category, const char* name,
                            UnityProfilerCounterFlags counter_flags,
                            UnityProfilerCounterStatePtrCallback activate,
                            UnityProfilerCounterStatePtrCallback deactivate, void* user) noexcept {
-    void* const value = make_counter({category_of(category).id, name, flags, type, unit, bytes,
-                                      counter_flags, activate, deactivate, user});
+    void* const value =
+        make_counter({category_of(category).id, name, flags, type, unit, bytes, counter_flags,
+                      activate, deactivate, user, __builtin_return_address(0)});
     listen_as_registered();
     return value;
 }

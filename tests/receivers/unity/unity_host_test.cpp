@@ -457,6 +457,26 @@ TEST(UnityHost, removes_callbacks_that_a_plugin_has_left) {
     make_marker("after it has gone");
 }
 
+TEST(UnityHost, counters_of_a_plugin_end_with_it_and_come_again) {
+    const std::string path = UNITY_TEST_PLUGINS "/leaves_counter-gcc.so";
+    const UnityProfilerMarkerDesc* marker = nullptr;
+    profiler().CreateMarker(&marker, "left counter", kUnityProfilerCategoryOther,
+                            kUnityProfilerMarkerFlagCounter, 1);
+    Lines lines;
+    callbacks().RegisterMarkerEventCallback(marker, note_event, &lines);
+    testing::internal::CaptureStdout();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(sample_unity_load(path.c_str()), 0);
+        sample_unity_next_frame();
+        ASSERT_EQ(sample_unity_unload(path.c_str()), 0);
+        sample_unity_next_frame();
+    }
+    std::fflush(stdout);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "value 0\nvalue 0\n");
+    callbacks().UnregisterMarkerEventCallback(marker, note_event, &lines);
+    EXPECT_EQ(lines, (Lines{"single left counter 1", "single left counter 1"}));
+}
+
 TEST(UnityHost, plugin_stays_mapped_while_a_callback_of_it_runs) {
     const std::string path = UNITY_TEST_PLUGINS "/lingers_in_callback-gcc.so";
     ASSERT_EQ(sample_unity_load(path.c_str()), 0);

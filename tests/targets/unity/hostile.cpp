@@ -70,6 +70,13 @@ extern "C" void UNITY_INTERFACE_EXPORT UnityPluginLoad(IUnityInterfaces* interfa
     throw std::runtime_error{"no"};
 #elif defined(LINGERS_IN_CALLBACK)
     g_callbacks->RegisterFrameCallback(on_frame, nullptr);
+#elif defined(LEAVES_COUNTER)
+    auto* const value =
+        static_cast<std::int64_t*>(interfaces->Get<IUnityProfilerV2>()->CreateCounterValue(
+            kUnityProfilerCategoryOther, "left counter", 0, kUnityProfilerMarkerDataTypeInt64, 0,
+            sizeof(std::int64_t), kUnityProfilerCounterFlushOnEndOfFrame, nullptr, nullptr,
+            nullptr));
+    std::printf("value %lld\n", static_cast<long long>((*value)++));
 #elif defined(FREES_ITS_NAME)
     auto* const profiler = interfaces->Get<IUnityProfiler>();
     char* const name = static_cast<char*>(std::malloc(64));
