@@ -26,10 +26,16 @@ std::size_t bucket_of(const char* name, UnityProfilerCategoryId category) noexce
     return (hash ^ hash >> 32U) % g_by_name.size();
 }
 
-Marker* look_up(std::size_t bucket, const char* name, UnityProfilerCategoryId category) noexcept {
+bool is_counter(UnityProfilerMarkerFlags flags) noexcept {
+    return (flags & kUnityProfilerMarkerFlagCounter) != 0;
+}
+
+Marker* look_up(std::size_t bucket, const char* name, UnityProfilerCategoryId category,
+                UnityProfilerMarkerFlags flags) noexcept {
     Marker* each = g_by_name[bucket];
     while (each != nullptr &&
-           (each->desc.categoryId != category || std::strcmp(each->desc.name, name) != 0)) {
+           (each->desc.categoryId != category || std::strcmp(each->desc.name, name) != 0 ||
+            is_counter(each->desc.flags) != is_counter(flags))) {
         each = each->next;
     }
     return each;
@@ -66,7 +72,7 @@ Marker* find_marker(const char* name, UnityProfilerCategoryId category,
     const std::size_t bucket = bucket_of(name, category);
     {
         const RegistryLock lock;
-        found = look_up(bucket, name, category);
+        found = look_up(bucket, name, category, flags);
         if (found != nullptr) {
             return found;
         }

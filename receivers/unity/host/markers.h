@@ -35,7 +35,8 @@ struct Marker {
 using Markers = Announced<UnityProfilerMarkerDesc, kMostMarkers>;
 [[nodiscard]] Markers& markers() noexcept;
 
-/// The one of that name and category, made if there is none; told to those who are registered.
+/// The one of that name and category, made if there is none; told to those who are registered. A
+/// counter is another one than a marker that is called so.
 /// Null: there is no room.
 [[nodiscard]] Marker* find_marker(const char* name, UnityProfilerCategoryId category,
                                   UnityProfilerMarkerFlags flags) noexcept;

@@ -68,6 +68,15 @@ public:
         }
         return found;
     }
+    /// The last value of each, by name.
+    [[nodiscard]] std::map<std::string, double> counters() const {
+        std::map<std::string, double> last;
+        const nlohmann::json all = view("counters");
+        for (const auto& counter : all["counters"]) {
+            last[counter["name"]] = counter["last"];
+        }
+        return last;
+    }
     [[nodiscard]] std::string dump() const {
         return run({SAMPLE_BUILT_BIN, "trace", "dump", recording_.string()}).out;
     }
@@ -172,6 +181,7 @@ TEST_P(UnityPlugin, in_c_and_cpp_is_recorded_with_all_it_says) {
     for (const char* said : {"C area.C object", "C balls", "C++ load"}) {
         EXPECT_NE(dump.find(said), std::string::npos) << said;
     }
+    EXPECT_EQ(recorded.counters().at("C++ marker"), 100);
     const nlohmann::json log = recorded.view("log");
     ASSERT_EQ(log["log"].size(), 1U);
     EXPECT_EQ(log["log"][0]["text"], "C log");
@@ -246,12 +256,8 @@ TEST(UnityPlayer, what_a_player_says_is_recorded_by_the_plugin) {
         EXPECT_EQ(zones["ends_without_begin"], 0);
         EXPECT_EQ(zones["flows"], has_flows ? 10 : 0);
         EXPECT_NE(recorded.dump().find("UnityMain"), std::string::npos);
-        std::map<std::string, double> last;
-        const nlohmann::json counters = recorded.view("counters");
-        for (const auto& counter : counters["counters"]) {
-            last[counter["name"]] = counter["last"];
-        }
-        EXPECT_EQ(last, (std::map<std::string, double>{{"Draw Calls", 9}, {"GC.Alloc", 10'000}}));
+        EXPECT_EQ(recorded.counters(),
+                  (std::map<std::string, double>{{"Draw Calls", 9}, {"GC.Alloc", 10'000}}));
     }
 }
 

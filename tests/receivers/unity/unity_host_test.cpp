@@ -391,8 +391,8 @@ TEST(UnityHost, counters_are_flushed_by_call_and_by_frame) {
             *static_cast<const std::int64_t*>(data->ptr));
     };
     const UnityProfilerMarkerDesc* marker = nullptr;
-    profiler().CreateMarker(&marker, "flushed", kUnityProfilerCategoryMemory, 0, 1);
-    EXPECT_NE(marker->flags & kUnityProfilerMarkerFlagCounter, 0);
+    profiler().CreateMarker(&marker, "flushed", kUnityProfilerCategoryMemory,
+                            kUnityProfilerMarkerFlagCounter, 1);
     callbacks().RegisterMarkerEventCallback(marker, on_event, &heard);
     *value = 5;
     profiler().FlushCounterValue(value);

@@ -24,6 +24,11 @@ extern "C" void UNITY_INTERFACE_EXPORT UnityPluginLoad(IUnityInterfaces* interfa
     counter += 1;
     ++counter;
     counter.Flush();
+    // Of the marker's name.
+    auto calls =
+        profiler->CreateCounter<double>(category, "C++ marker", kUnityProfilerMarkerDataUnitCount);
+    calls = kSaysCalls;
+    calls.Flush();
     std::fflush(stdout);
 }
 
