@@ -159,10 +159,15 @@ Domain* frame_create(const Letter* name) noexcept {
 }
 
 /// One that is told once it is over: how long it was, in nanoseconds, is a counter, as a recording
-/// is written in the order of time.
+/// is written in the order of time. Without a time its end is now; without that of its beginning
+/// nobody knows how long it was.
 void frame_submit(const Domain* domain, const Id* /*id*/, std::uint64_t begin,
                   std::uint64_t end) noexcept {
-    if (!is_on() || end < begin) {
+    constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
+    if (end == kNoTime) {
+        end = get_timestamp();
+    }
+    if (!is_on() || begin == kNoTime || end < begin) {
         return;
     }
     static StringHandle frame_time{"frame, ns", nullptr, 0, nullptr, nullptr};

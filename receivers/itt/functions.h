@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace sample::itt {
@@ -29,5 +30,8 @@ template <class Type, class Wide>
 [[nodiscard]] std::span<const Function> figure_functions() noexcept;  // Counters, frames.
 [[nodiscard]] std::span<const Function> word_functions() noexcept;    // Markers, metadata, events.
 [[nodiscard]] std::span<const Function> sync_functions() noexcept;    // Waiting for objects.
+
+/// Nanoseconds; what frame_submit_v3() is told.
+[[nodiscard]] std::uint64_t get_timestamp() noexcept;
 
 }  // namespace sample::itt

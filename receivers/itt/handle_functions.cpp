@@ -66,14 +66,6 @@ void detach() noexcept {
     }
 }
 
-/// Nanoseconds; what frame_submit_v3() is told.
-std::uint64_t get_timestamp() noexcept {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 const char* api_version() noexcept {
     return "sample";
 }
@@ -97,6 +89,13 @@ void* histogram_create() noexcept {
 }
 
 }  // namespace
+
+std::uint64_t get_timestamp() noexcept {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 std::span<const Function> handle_functions() noexcept {
     static const Function functions[] = {

@@ -94,6 +94,10 @@ void say_figures(Domain* physics) {
     }
     const auto now = itt.call<std::uint64_t>("get_timestamp");
     itt.call("frame_submit_v3", physics, static_cast<Id*>(nullptr), now, now + 1500);
+    constexpr std::uint64_t kNoTime = ~0ULL;
+    itt.call("frame_submit_v3", physics, static_cast<Id*>(nullptr), kNoTime, kNoTime);
+    itt.call("frame_submit_v3", domain("until now"), static_cast<Id*>(nullptr), now - 1000,
+             kNoTime);
 }
 
 void say_words(Domain* physics) {

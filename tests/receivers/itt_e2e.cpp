@@ -41,11 +41,14 @@ TEST_F(Itt, becomes_zones_regions_counters_frames_and_words) {
                                  {"physics: area", 1},
                                  {"ITT: event", 1}}));
     EXPECT_EQ(frames(), (Counts{{"physics", 3}}));
-    EXPECT_EQ(counters(), (std::map<std::string, double>{{"net: bytes", 49},
-                                                         {"net: load", 0.25},
-                                                         {"net: delta", -7},
-                                                         {"physics: hits", 5},
-                                                         {"physics: frame, ns", 1500}}));
+    std::map<std::string, double> last = counters();
+    EXPECT_GE(last["until now: frame, ns"], 1000);
+    last.erase("until now: frame, ns");
+    EXPECT_EQ(last, (std::map<std::string, double>{{"net: bytes", 49},
+                                                   {"net: load", 0.25},
+                                                   {"net: delta", -7},
+                                                   {"physics: hits", 5},
+                                                   {"physics: frame, ns", 1500}}));
     EXPECT_EQ(log(), (std::vector<std::string>{"a marker", "mark: one", "7 of nine", "ITT: pause",
                                                "ITT: resume"}));
     EXPECT_EQ(view("zones")["ends_without_begin"], 0);
