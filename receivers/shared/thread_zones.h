@@ -5,7 +5,8 @@
 //    first one is told in a log message;
 //  * an end of a zone within which others are open yet is kept until those have ended;
 //  * what was not written when it began (the program has paused) is not written when it ends;
-//  * zones below the 128th level are not written.
+//  * zones below the 128th level are not written. Those below the 512th are only counted: an end
+//    that comes meanwhile is taken for theirs.
 //
 // One of a thread (thread_state.h). A signal handler of the program may come in the middle.
 #pragma once
@@ -31,6 +32,7 @@ public:
         }
         depth_ = level + 1;
         std::atomic_signal_fence(std::memory_order_seq_cst);
+        is_written = is_written && level < kWrittenLevels;
         entries_[level] = {key, is_written, false};
         return is_written;
     }
@@ -52,7 +54,8 @@ private:
         bool is_written;
         bool has_ended;
     };
-    static constexpr std::uint32_t kLevels = 128;
+    static constexpr std::uint32_t kWrittenLevels = 128;
+    static constexpr std::uint32_t kLevels = 512;
 
     void end_top() noexcept {
         do {

@@ -260,11 +260,24 @@ TEST_F(ReceivedZones, that_were_not_written_do_not_end) {
     EXPECT_EQ(g_ends, 1);
 }
 
-TEST_F(ReceivedZones, below_the_last_level_are_counted) {
+TEST_F(ReceivedZones, below_the_last_level_are_not_written_and_end_by_their_keys) {
     for (int i = 0; i < 300; ++i) {
         EXPECT_EQ(zones_.begin(1, true), i < 128);
     }
+    EXPECT_FALSE(zones_.end(2));
+    EXPECT_EQ(zones_.open(1), 300U);
     for (int i = 0; i < 300; ++i) {
+        EXPECT_TRUE(zones_.end(1));
+    }
+    EXPECT_EQ(g_ends, 128);
+    EXPECT_FALSE(zones_.end(1));
+}
+
+TEST_F(ReceivedZones, below_those_are_counted) {
+    for (int i = 0; i < 1000; ++i) {
+        EXPECT_EQ(zones_.begin(1, true), i < 128);
+    }
+    for (int i = 0; i < 1000; ++i) {
         EXPECT_TRUE(zones_.end(1));
     }
     EXPECT_EQ(g_ends, 128);
