@@ -226,8 +226,9 @@ class Profile {
     return `${Math.floor(us / 1000).toLocaleString("en")}.${fraction} ms`;
   }
 
+  // Floored to its last digit, exactly: a product of doubles would be rounded beyond 15 minutes.
   percent(value) {
     const all = this.total[0];
-    return all === 0 ? "–" : `${(Math.floor(value * 10000 / all) / 100).toFixed(2)} %`;
+    return all === 0 ? "–" : `${(Number(BigInt(value) * 10000n / BigInt(all)) / 100).toFixed(2)} %`;
   }
 }

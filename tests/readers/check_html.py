@@ -213,6 +213,10 @@ class Pages(unittest.TestCase):
         total_us = sum(f["total_us"] for f in report["functions"] if f["name"] == name)
         self.assertIn(self.milliseconds(total_us), self.text(page, "matched"))
 
+    def test_shares_of_large_weights_are_exact(self):
+        page = self.open(self.export(self.write("large.folded", "main;work 14411518807589\n")))
+        self.assertEqual(page.evaluate("sampleProfile.profile.percent(14411518807589)"), "100.00 %")
+
     @staticmethod
     def milliseconds(us):
         return f"{us // 1000:,}.{us % 1000:03} ms"
