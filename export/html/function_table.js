@@ -28,8 +28,12 @@ class FunctionTable {
     this.body = document.createElement("tbody");
     this.elements.table.append(this.head(), this.body);
     this.elements.more.addEventListener("click", () => {
+      const shown = this.body.rows.length;
       this.limit *= 4;
       this.show();
+      if (this.elements.more.hidden) { // and loses the focus
+        this.body.rows[shown].querySelector("button").focus();
+      }
     });
     this.sortBy(0);
   }
@@ -99,7 +103,11 @@ class FunctionTable {
         }
       }
     }
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.value : "";
     this.body.replaceChildren(...rows);
+    if (focused !== "") {
+      this.body.querySelector(`button[value="${focused}"]`)?.focus();
+    }
     this.elements.more.hidden = found <= this.limit;
     this.elements.shown.textContent = `${rows.length.toLocaleString("en")} of ${found.toLocaleString("en")} functions`;
   }
@@ -129,6 +137,7 @@ class FunctionTable {
     swatch.title = this.profile.header.kinds[kind[index]];
     const button = document.createElement("button");
     button.type = "button";
+    button.value = index;
     button.textContent = shortName[index];
     button.setAttribute("aria-pressed", String(index === this.marked));
     button.addEventListener("click", () => this.mark(index === this.marked ? -1 : index));

@@ -92,10 +92,16 @@ function showTooltip(profile, node, event) {
 
 function join(profile) {
   const elements = { canvas: element("graph"), scroller: element("scroller"), spacer: element("spacer") };
+  const reset = element("reset");
   const graph = new FlameGraph(profile, elements, {
     hovered: (node, event) => showTooltip(profile, node, event),
     selected: (node) => element("details").replaceChildren(...describe(profile, node)),
-    zoomed: (node) => { element("reset").disabled = node === 0; },
+    zoomed: (node) => {
+      if (node === 0 && document.activeElement === reset) {
+        elements.canvas.focus(); // as a disabled button would lose the focus
+      }
+      reset.disabled = node === 0;
+    },
   });
   element("details").replaceChildren(...describe(profile, 0));
   elements.canvas.setAttribute("aria-label", `Flame graph of ${profile.count.toLocaleString("en")} stacks`);
@@ -123,7 +129,7 @@ function join(profile) {
     table.filter(matches);
     show(matches);
   });
-  element("reset").addEventListener("click", () => graph.zoomTo(0));
+  reset.addEventListener("click", () => graph.zoomTo(0));
   addEventListener("keydown", (event) => {
     if (event.key === "/" && event.target !== search) {
       event.preventDefault();

@@ -217,6 +217,22 @@ class Pages(unittest.TestCase):
         page = self.open(self.export(self.write("large.folded", "main;work 14411518807589\n")))
         self.assertEqual(page.evaluate("sampleProfile.profile.percent(14411518807589)"), "100.00 %")
 
+    def open_many_functions(self):
+        lines = [f"main;function{i:03} {1000 - i}\n" for i in range(150)]
+        return self.open(self.export(self.write("many.folded", "".join(lines))))
+
+    def test_keeps_the_keyboards_focus(self):
+        page = self.open_many_functions()
+        page.evaluate("document.querySelectorAll('td.name button')[7].focus()")
+        for _ in range(2):  # Marked, and no more.
+            page.evaluate("document.activeElement.click()")
+            self.assertEqual(page.evaluate("document.activeElement.textContent"), "function007")
+        page.evaluate("(() => {const more = document.getElementById('more'); more.focus(); more.click()})()")
+        self.assertEqual(page.evaluate("document.activeElement.textContent"), "function100")
+        page.evaluate("sampleProfile.graph.zoomTo(2)")
+        page.evaluate("(() => {const reset = document.getElementById('reset'); reset.focus(); reset.click()})()")
+        self.assertEqual(page.evaluate("document.activeElement.id"), "graph")
+
     @staticmethod
     def milliseconds(us):
         return f"{us // 1000:,}.{us % 1000:03} ms"
