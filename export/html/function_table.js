@@ -88,8 +88,11 @@ class FunctionTable {
     this.show();
   }
 
+  // Lists all functions, at least as far as the marked one. -1: none is marked.
   setMarked(index) {
     this.marked = index;
+    this.matches = null;
+    this.limit = Math.max(this.limit, this.order.indexOf(index) + 1);
     this.show();
   }
 

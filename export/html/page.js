@@ -119,7 +119,6 @@ function join(profile) {
     { table: element("functions"), more: element("more"), shown: element("shown") },
     (index) => {
       search.value = "";
-      table.filter(null);
       table.setMarked(index);
       show(index < 0 ? null : profile.onlyFunction(index));
     });

@@ -233,6 +233,15 @@ class Pages(unittest.TestCase):
         page.evaluate("(() => {const reset = document.getElementById('reset'); reset.focus(); reset.click()})()")
         self.assertEqual(page.evaluate("document.activeElement.id"), "graph")
 
+    def test_a_function_that_was_searched_stays_in_the_table(self):
+        page = self.open_many_functions()
+        page.evaluate("document.getElementById('search').focus()")
+        page.call("Input.insertText", {"text": "function149"})
+        page.evaluate("document.querySelector('td.name button').focus()")
+        page.evaluate("document.activeElement.click()")
+        self.assertEqual(page.evaluate("document.querySelector('tr.marked td.name').textContent"), "function149")
+        self.assertEqual(page.evaluate("document.activeElement.textContent"), "function149")
+
     @staticmethod
     def milliseconds(us):
         return f"{us // 1000:,}.{us % 1000:03} ms"
