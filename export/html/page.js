@@ -26,7 +26,7 @@ function showHeader(profile) {
     const classes = [isWarning ? "warning" : "", isNote ? "note" : ""].join(" ").trim();
     element("truth").append(textElement("li", visible(text), classes));
   }
-  element("explanation").textContent = header.explanation;
+  element("explanation").textContent = visible(header.explanation);
   for (const [label, value] of header.facts) {
     element("facts").append(textElement("dt", visible(label)), textElement("dd", visible(value)));
   }
