@@ -129,8 +129,7 @@ std::string OutsideSession::note() {
     if (lost_ != 0) {
         add(std::to_string(lost_) +
             " samples, or records of threads and switches, were lost, as sample did not get to "
-            "read "
-            "them in time: a lower --freq makes fewer; the samples' time is in " +
+            "read them in time: a lower --freq makes fewer; the samples' time is in " +
             (is_of_machine() ? "no figure" : "[not sampled]"));
     }
     if (lost_waits_ != 0) {

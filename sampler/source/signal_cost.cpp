@@ -35,7 +35,7 @@ constexpr std::uint64_t kMostTurnsNs = 500'000;
 constexpr std::uint64_t kMostWallNs = 200'000'000;  // where others have the processors
 constexpr std::size_t kMostGaps = 16;
 constexpr std::size_t kLeastGaps = 8;
-constexpr std::uint64_t kClearlyMore = 20;  // a twentieth
+constexpr std::uint64_t kPeriodTolerance = 20;  // a twentieth of it
 /// Where a signal takes longer than the period, nothing but signals would ever go on.
 constexpr std::size_t kMostSignals = 20;
 
@@ -328,7 +328,7 @@ std::optional<SignalCost> measure_signal_cost(Source source, std::uint32_t frequ
         return cost;
     }
     const auto distance = signal_cost_of(gaps.distances());
-    return distance && distance->ns > period_ns + period_ns / kClearlyMore ? distance
+    return distance && distance->ns > period_ns + period_ns / kPeriodTolerance ? distance
                                                                            : std::nullopt;
 }
 
