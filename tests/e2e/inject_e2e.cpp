@@ -4,6 +4,7 @@
 #include "beside.h"
 #include "edges.h"
 
+#include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
 
@@ -88,6 +89,45 @@ TEST_F(Inject, leaves_no_file_and_no_collector_behind_a_program_that_ends) {
     while (recordings() != 0) {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
+}
+
+class InjectAsRoot : public AttachAsUser {};
+
+// Its user may look into it.
+TEST_F(InjectAsRoot, a_users_collector_has_nothing_of_ours) {
+    if (is_under_seccomp()) {
+        GTEST_SKIP() << "this test's programs are under a seccomp filter";
+    }
+    install(std::filesystem::path{sample_path()}.parent_path() / "../lib/libsample.so",
+            "libsample.so");
+    install(target("injected"), "injected");
+    std::ofstream{file("secret")} << "ours";
+    Beside program{{file("confine"), "--user", "65534", file("injected"), "sums", file("over")},
+                   file("out")};
+    program.await_exec("injected");
+    const Outcome outcome = run_here(
+        {"sh", "-c",
+         fmt::format("exec 7<{}; exec {} attach --inject --quiet --time 50ms -o {} {}",
+                     file("secret").string(), file("sample").string(), recording().string(),
+                     program.pid())},
+        {.settings = {{"SECRET", "ours"}}});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string command = std::string{"sample\0collect\0", 15} + "3" + '\0' + program.pid();
+    std::string environment = "no collector";
+    std::string files;
+    for (const auto& process : std::filesystem::directory_iterator{"/proc"}) {
+        if (text_of(process.path() / "cmdline").starts_with(command)) {
+            environment = text_of(process.path() / "environ");
+            for (const auto& each : std::filesystem::directory_iterator{process.path() / "fd"}) {
+                files += std::filesystem::read_symlink(each).string() + "\n";
+            }
+        }
+    }
+    EXPECT_NE(environment.find("SAMPLE_START=off"), std::string::npos) << environment;
+    EXPECT_EQ(environment.find("SECRET"), std::string::npos) << environment;
+    EXPECT_EQ(files.find("secret"), std::string::npos) << files;
+    const std::ofstream made{file("over")};
+    EXPECT_EQ(program.wait(), 0) << program.out();
 }
 
 class InjectedWait : public Inject, public testing::WithParamInterface<const char*> {};
