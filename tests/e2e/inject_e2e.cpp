@@ -105,12 +105,12 @@ TEST_F(InjectAsRoot, a_users_collector_has_nothing_of_ours) {
     Beside program{{file("confine"), "--user", "65534", file("injected"), "sums", file("over")},
                    file("out")};
     program.await_exec("injected");
-    const Outcome outcome = run_here(
-        {"sh", "-c",
-         fmt::format("exec 7<{}; exec {} attach --inject --quiet --time 50ms -o {} {}",
-                     file("secret").string(), file("sample").string(), recording().string(),
-                     program.pid())},
-        {.settings = {{"SECRET", "ours"}}});
+    const Outcome outcome =
+        run_here({"sh", "-c",
+                  fmt::format("exec 7<{}; exec {} attach --inject --quiet --time 50ms -o {} {}",
+                              file("secret").string(), file("sample").string(),
+                              recording().string(), program.pid())},
+                 {.settings = {{"SECRET", "ours"}}});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const std::string command = std::string{"sample\0collect\0", 15} + "3" + '\0' + program.pid();
     std::string environment = "no collector";

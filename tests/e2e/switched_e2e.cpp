@@ -44,7 +44,8 @@ protected:
 };
 
 TEST_F(Switched, in_flight_each_process_says_what_is_on_then) {
-    const Lines channels = {"bookmark,cpu", "bookmark,physics", "bookmark,plugin,nosuch", "none"};
+    const Lines channels = {"bookmark,counter,cpu", "bookmark,physics",
+                            "bookmark,counter,plugin,nosuch", "none"};
     std::vector<cli::ControlReply> replies;
     std::thread steering{[&] {
         for (int step = 0; step < 4; ++step) {
@@ -62,12 +63,14 @@ TEST_F(Switched, in_flight_each_process_says_what_is_on_then) {
     ASSERT_EQ(heard.speakers().size(), 2U);
     for (const HeardThread* speaker : heard.speakers()) {
         const bool is_child = all_of(*speaker).find("child") != std::string::npos;
-        EXPECT_EQ(all_of(*speaker), fmt::format(R"(begin cpu
+        EXPECT_EQ(all_of(*speaker), fmt::format(R"(bodies=7
+begin cpu
 end cpu
 %s %d|{0}|0
 begin physics
 end physics
 %s %d|{0}|1
+bodies=8
 begin on its channel
 loaded %d|1
 end on its channel
@@ -82,7 +85,8 @@ end on its channel
     for (const auto& [name, is_on] : heard.channels) {
         EXPECT_FALSE(is_on) << name;
     }
-    EXPECT_NE(heard.note.find("channels were switched, as asked: none at first; bookmark,cpu from"),
+    EXPECT_NE(heard.note.find(
+                  "channels were switched, as asked: none at first; bookmark,counter,cpu from"),
               std::string::npos)
         << heard.note;
 }

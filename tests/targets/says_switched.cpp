@@ -20,6 +20,7 @@
 #include <string>
 
 SAMPLE_TRACE_CHANNEL_DEFINE(physics);
+SAMPLE_TRACE_COUNTER_IF_CHANGED(bodies, "bodies", INTEGER);
 
 namespace {
 
@@ -50,6 +51,7 @@ void steps(const std::string& folder, const char* who, const char* path) {
         if (number == 2) {
             load(path, say);
         }
+        SAMPLE_TRACE_SET(bodies, number == 0 ? 7 : 8);
         { SAMPLE_TRACE_ZONE("cpu"); }
         { SAMPLE_TRACE_ZONE_ON(physics, "physics"); }
         if (say != nullptr) {
