@@ -2,7 +2,7 @@
 // in pieces, so that the few dozen bytes that would unfold to gigabytes (substitutions of
 // substitutions) can be left half-way. The only way out of a C callback is longjmp; the demanglers
 // behind that interface keep everything on the stack (but for one punycode identifier at a time).
-// D's has no such interface: its names may refer back to types only so often.
+// D's has no such interface: its names may be only so long, and refer back to types only so often.
 #include "symbolize/names/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -14,7 +14,10 @@
 namespace sample::symbolize {
 namespace {
 
+/// libiberty goes down one level of the stack for each type in another, which takes one letter.
+constexpr std::size_t kLongestDName = std::size_t{4} << 10;
 constexpr std::size_t kMostTypeReferences = 16;
+constexpr std::size_t kMostUnfoldedDName = std::size_t{1} << 20;
 constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
@@ -92,7 +95,9 @@ std::size_t type_references(std::string_view name) {
 }
 
 std::string demangle_d(const std::string& name) {
-    if (type_references(name) > kMostTypeReferences) {
+    const std::size_t references = type_references(name);
+    if (name.size() > kLongestDName || references > kMostTypeReferences ||
+        name.size() << references > kMostUnfoldedDName) {
         return name;
     }
     char* const text = dlang_demangle(name.c_str(), kOptions);

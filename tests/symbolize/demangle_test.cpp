@@ -103,6 +103,21 @@ TEST(Demangle, gives_up_on_d_types_that_double_again_and_again) {
     EXPECT_EQ(demangle(doubled_d_type(100)), doubled_d_type(100));
 }
 
+TEST(Demangle, leaves_long_d_names_that_refer_back_to_types) {
+    const std::string module = "_D500" + std::string(500, 'm');
+    const std::string name = module + doubled_d_type(12).substr(2);
+    EXPECT_EQ(demangle(name), name);
+}
+
+TEST(Demangle, survives_deep_nesting_in_d_names) {
+    std::string name = "_D1aF";
+    for (int i = 0; i < 30'000; ++i) {
+        name += "DF";
+    }
+    name += "ZvZvZv";
+    EXPECT_EQ(demangle(name), name);
+}
+
 TEST(Demangle, follows_references_in_d_names) {
     EXPECT_EQ(demangle("_D3app3runFS3app1SQhQjZv"), "app.run(app.S, app.S, app.S)");
     EXPECT_EQ(demangle("_D5Quick5QueryFiZv"), "Quick.Query(int)");
