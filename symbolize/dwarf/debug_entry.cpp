@@ -154,6 +154,20 @@ std::optional<std::uint64_t> number_at(Dwarf_Die die, unsigned name) {
     return value;
 }
 
+std::uint64_t unit_size(Dwarf_Die die) {
+    Dwarf_Die unit{};
+    if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) {
+        return 0;
+    }
+    const Dwarf_Off begin = dwarf_dieoffset(&unit) - dwarf_cuoffset(&unit);
+    Dwarf_Off end = begin;
+    std::size_t header_size = 0;
+    return dwarf_next_unit(dwarf_cu_getdwarf(unit.cu), begin, &end, &header_size, nullptr, nullptr,
+                           nullptr, nullptr, nullptr, nullptr) == 0
+               ? end - begin
+               : 0;
+}
+
 std::vector<Dwarf_Die> DebugScopes::around(Dwarf_Die die) {
     Dwarf_Die scope{};
     if (dwarf_diecu(&die, &scope, nullptr, nullptr) == nullptr) {

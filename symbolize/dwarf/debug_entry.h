@@ -58,6 +58,11 @@ struct SourceLocation {
 [[nodiscard]] bool has_flag(Dwarf_Die die, unsigned name);
 [[nodiscard]] std::optional<std::uint64_t> number_at(Dwarf_Die die, unsigned name);
 
+/// The size in bytes of the unit that `die` stands in: it has fewer entries. Entries may say
+/// themselves where their sibling is, and hostile ones say that it is their own child: whoever goes
+/// down from siblings to children meets such entries again and again.
+[[nodiscard]] std::uint64_t unit_size(Dwarf_Die die);
+
 /// The namespaces, classes and functions that entries stand in.
 ///
 /// Entries don't refer to their parents. elfutils' dwarf_getscopes_die reads the whole unit to find

@@ -61,7 +61,9 @@ DebugInfo::Unit* DebugInfo::unit(std::uint64_t address) {
 void DebugInfo::read_functions(Unit& unit, bool nested) {
     if (!unit.functions_read) {
         unit.body = split_.body_of(unit.root);
+        unit.unpainted = unit_size(unit.body);
     }
+    unit.unread = unit_size(unit.body);
     unit.functions_read = true;
     unit.nested_read = nested;
     unit.functions.clear();
@@ -74,6 +76,11 @@ void DebugInfo::read_children(Unit& unit, Dwarf_Die* parent, int depth) {
     Dwarf_Die child{};
     int status = dwarf_child(parent, &child);
     for (; status == 0 && depth < kDeepestFunction; status = dwarf_siblingof(&child, &child)) {
+        if (unit.unread == 0) {
+            ranges_.set_damaged();
+            return;
+        }
+        --unit.unread;
         const int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram) {
             add_function(unit, &child);
@@ -135,7 +142,7 @@ std::span<const InlinedFrame> DebugInfo::inlined(std::uint64_t address) {
         return {};
     }
     if (home->inlines == nullptr) {
-        home->inlines = std::make_unique<InlineTree>(home->die, ranges_);
+        home->inlines = std::make_unique<InlineTree>(home->die, ranges_, unit(address)->unpainted);
     }
     std::uint32_t number = home->inlines->innermost(address);
     while (number != 0) {

@@ -61,7 +61,9 @@ private:
         Dwarf_Die root = {};  ///< Has the line table.
         Dwarf_Die body = {};  ///< Has the functions: of a split unit the .dwo's root, else `root`.
         bool functions_read = false;
-        bool nested_read = false;  ///< Those inside of others, too.
+        bool nested_read = false;     ///< Those inside of others, too.
+        std::uint64_t unread = 0;     ///< Entries that may still be looked at for functions,
+        std::uint64_t unpainted = 0;  ///< and for inlined calls.
         std::vector<DebugFunction> functions;
         IntervalIndex index;
     };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 namespace sample::symbolize {
@@ -85,20 +86,23 @@ auto place_of(const Dwarf_Die& die) {
     return std::tuple{number_at(die, DW_AT_decl_line), number_at(die, DW_AT_decl_column)};
 }
 
-/// How many unnamed classes, either lambdas or others, stand in `scope` before `die`.
-std::size_t unnamed_before(DebugScopes& scopes, const Dwarf_Die& scope, const Dwarf_Die& die,
-                           bool lambdas, int depth = 0) {
+/// The unnamed classes in `scope` and its blocks. No entry is listed twice, by where it lies in
+/// memory.
+void list_unnamed(DebugScopes& scopes, const Dwarf_Die& scope, std::vector<Dwarf_Die>& out,
+                  std::unordered_set<const void*>& listed, int depth = 0) {
     constexpr int kDeepestBlock = 32;
-    std::size_t count = 0;
     for (Dwarf_Die entry : scopes.children(scope)) {
         const int tag = dwarf_tag(&entry);
-        if (tag == DW_TAG_lexical_block && depth < kDeepestBlock) {
-            count += unnamed_before(scopes, entry, die, lambdas, depth + 1);
-        } else if (is_class(tag) && is_unnamed(entry) && is_lambda(scopes, entry) == lambdas) {
-            count += place_of(entry) < place_of(die) ? 1 : 0;
+        const bool is_inside = tag == DW_TAG_lexical_block && depth < kDeepestBlock;
+        if ((is_inside || (is_class(tag) && is_unnamed(entry))) &&
+            listed.insert(entry.addr).second) {
+            if (is_inside) {
+                list_unnamed(scopes, entry, out, listed, depth + 1);
+            } else {
+                out.push_back(entry);
+            }
         }
     }
-    return count;
 }
 
 /// The name of a function that something else is named in: demangled as the scope of a variable x.
@@ -217,22 +221,53 @@ std::string DebugNames::class_name(const Dwarf_Die& die) {
 }
 
 std::string DebugNames::unnamed_class(const Dwarf_Die& die) {
-    const bool lambda = is_lambda(scopes_, die);
-    const std::vector<Dwarf_Die> around = scopes_.around(die);
-    const auto home = std::find_if(around.rbegin(), around.rend(), [](Dwarf_Die entry) {
-        return dwarf_tag(&entry) != DW_TAG_lexical_block;
+    if (!unnamed_.contains(die.addr)) {
+        const std::vector<Dwarf_Die> around = scopes_.around(die);
+        const auto home = std::find_if(around.rbegin(), around.rend(), [](Dwarf_Die entry) {
+            return dwarf_tag(&entry) != DW_TAG_lexical_block;
+        });
+        if (home != around.rend()) {
+            number_classes(*home);
+        }
+        unnamed_.try_emplace(die.addr, UnnamedClass{is_lambda(scopes_, die)});
+    }
+    const UnnamedClass& known = unnamed_.at(die.addr);
+    const std::string number = "#" + std::to_string(known.number) + "}";
+    return known.is_lambda ? "{lambda" + lambda_arguments(die) + number : "{unnamed type" + number;
+}
+
+/// By their places, as the C++ ABI counts: the first is 1. Those of one place have one number.
+void DebugNames::number_classes(const Dwarf_Die& home) {
+    std::vector<Dwarf_Die> classes;
+    std::unordered_set<const void*> listed;
+    list_unnamed(scopes_, home, classes, listed);
+    std::stable_sort(classes.begin(), classes.end(), [](const Dwarf_Die& a, const Dwarf_Die& b) {
+        return place_of(a) < place_of(b);
     });
-    const std::size_t before =
-        home != around.rend() ? unnamed_before(scopes_, *home, die, lambda) : 0;
-    // As the C++ ABI counts: the first is 1.
-    const std::string number = "#" + std::to_string(before + 1) + "}";
-    return lambda ? "{lambda" + lambda_arguments(die) + number : "{unnamed type" + number;
+    struct Count {
+        std::size_t seen = 0;
+        std::size_t number = 0;
+        decltype(place_of(home)) last;
+    };
+    Count lambdas;
+    Count others;
+    for (const Dwarf_Die& one : classes) {
+        const bool lambda = is_lambda(scopes_, one);
+        Count& count = lambda ? lambdas : others;
+        ++count.seen;
+        if (count.seen == 1 || place_of(one) != count.last) {
+            count.number = count.seen;
+            count.last = place_of(one);
+        }
+        unnamed_.insert_or_assign(one.addr, UnnamedClass{lambda, count.number});
+    }
 }
 
 std::string DebugNames::lambda_arguments(const Dwarf_Die& die) {
     for (Dwarf_Die member : scopes_.children(die)) {
         if (dwarf_tag(&member) != DW_TAG_subprogram ||
             !plain_name_of(member).starts_with("operator()")) {
+        ++steps_;
             continue;
         }
         std::string generic;

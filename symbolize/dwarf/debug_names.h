@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace sample::symbolize {
 
@@ -60,6 +61,12 @@ private:
     };
     static constexpr int kMostSteps = 4096;
 
+    /// A class without a name is a lambda or not, and has a number among those of its kind.
+    struct UnnamedClass {
+        bool is_lambda = false;
+        std::size_t number = 1;
+    };
+
     /// As what: a name of its own says the return type of a template, a scope never does.
     enum class As { name, scope };
 
@@ -68,6 +75,7 @@ private:
     std::string prefix(const Dwarf_Die& die);
     std::string class_name(const Dwarf_Die& die);
     std::string unnamed_class(const Dwarf_Die& die);
+    void number_classes(const Dwarf_Die& home);
     std::string lambda_arguments(const Dwarf_Die& die);
 
     std::string template_name(std::string_view name, const Dwarf_Die& die);
@@ -86,6 +94,8 @@ private:
     [[nodiscard]] bool is_out_of_bounds() const { return steps_ > kMostSteps; }
 
     DebugScopes scopes_;
+    /// By where their entries lie in memory: all in the scope of each that was asked for.
+    std::unordered_map<const void*, UnnamedClass> unnamed_;
     int depth_ = 0;
     int steps_ = 0;
 };

@@ -16,7 +16,8 @@ constexpr int kDeepestCall = 512;
 /// shows its parent: so nothing outside the parent, and nothing that a sibling has taken.
 class InlineTree::Painter {
 public:
-    Painter(InlineTree& tree, RangeReader& ranges) : tree_{tree}, ranges_{ranges} {
+    Painter(InlineTree& tree, RangeReader& ranges, std::uint64_t& entries)
+        : tree_{tree}, ranges_{ranges}, entries_{entries} {
         segments_.emplace(0, kNobody);
     }
 
@@ -49,10 +50,11 @@ private:
         Dwarf_Die child{};
         int status = dwarf_child(parent, &child);
         for (; status == 0; status = dwarf_siblingof(&child, &child)) {
-            if (depth >= kDeepestCall) {
+            if (depth >= kDeepestCall || entries_ == 0) {
                 ranges_.set_damaged();
                 return;
             }
+            --entries_;
             paint_child(&child, scope, depth);
         }
         if (status < 0) {
@@ -104,12 +106,13 @@ private:
 
     InlineTree& tree_;
     RangeReader& ranges_;
+    std::uint64_t& entries_;
     Segments segments_;
     std::vector<std::uint32_t> call_of_scope_;
 };
 
-InlineTree::InlineTree(const Dwarf_Die& function, RangeReader& ranges) {
-    Painter{*this, ranges}.paint_function(function);
+InlineTree::InlineTree(const Dwarf_Die& function, RangeReader& ranges, std::uint64_t& entries) {
+    Painter{*this, ranges, entries}.paint_function(function);
 }
 
 }  // namespace sample::symbolize

@@ -22,9 +22,11 @@ struct InlinedCall {
 
 class InlineTree {
 public:
-    /// Reads the body of `function`, an entry with code: O(entries + ranges · log ranges). What
-    /// does not parse or nests too deep is left out, and `ranges` knows.
-    InlineTree(const Dwarf_Die& function, RangeReader& ranges);
+    /// Reads the body of `function`, an entry with code: at most `entries` entries, which it takes
+    /// off. What does not parse, nests too deep or is too much is left out, and `ranges` knows.
+    /// O(entries + segments that ranges cover, again for each scope they lie in), which `ranges`
+    /// bounds.
+    InlineTree(const Dwarf_Die& function, RangeReader& ranges, std::uint64_t& entries);
 
     /// The innermost call at `address`; 0 if it is the function's own code. O(log ranges).
     [[nodiscard]] std::uint32_t innermost(std::uint64_t address) const {

@@ -320,3 +320,67 @@ TEST_F(OddInlining, names_a_vector_without_an_extent) {
 
 }  // namespace
 }  // namespace sample::symbolize
+/// Debug information whose entries say that their sibling is their own first child.
+class SiblingsBelow : public TempFolderTest {
+protected:
+    /// A function with blocks and, in front of it, namespaces; each the sibling of its parent.
+    [[nodiscard]] std::string build() const {
+        std::ofstream out{path("siblings.s")};
+        out << kBegin;
+        chain(out, 3);
+        out << ".uleb128 2\n.asciz \"walled\"\n.quad walled\n.long 16\n";
+        chain(out, 4);
+        out << ".byte 0, 0\nunit_end:\n";
+        out.close();
+        run(std::string{CC} + " -shared -nostdlib -o " + path("siblings") + " " +
+            path("siblings.s"));
+        return path("siblings");
+    }
+
+private:
+    /// Of entries of one kind, so many that all ways through them have no end.
+    static void chain(std::ostream& out, int kind) {
+        constexpr int kEntries = 60;
+        for (int i = 0; i < kEntries; ++i) {
+            out << ".uleb128 " << kind << "\n.long 1f - unit\n1:\n";
+        }
+        // The last has no children, and so no end of them.
+        out << ".uleb128 5\n.rept " << kEntries << "\n.byte 0\n.endr\n";
+    }
+    static constexpr const char* kBegin = R"(
+        .text
+        .globl walled
+        .type walled, @function
+walled: .skip 16, 0x90
+        .size walled, 16
+        .section .debug_abbrev, "", @progbits
+        .uleb128 1, 0x11                # DW_TAG_compile_unit: language, low_pc, high_pc
+        .byte 1, 0x13, 0x0b, 0x11, 0x01, 0x12, 0x06, 0, 0
+        .uleb128 2, 0x2e                # DW_TAG_subprogram: name, low_pc, high_pc
+        .byte 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0
+        .uleb128 3, 0x39                # DW_TAG_namespace: sibling
+        .byte 1, 0x01, 0x13, 0, 0
+        .uleb128 4, 0x0b                # DW_TAG_lexical_block: sibling
+        .byte 1, 0x01, 0x13, 0, 0
+        .uleb128 5, 0x24                # DW_TAG_base_type
+        .byte 0, 0, 0
+        .byte 0
+        .section .debug_info, "", @progbits
+unit:   .long unit_end - 1f
+1:      .short 4
+        .long .debug_abbrev
+        .byte 8
+        .uleb128 1
+        .byte 0x0c
+        .quad walled
+        .long 16
+)";
+};
+
+TEST_F(SiblingsBelow, are_looked_at_only_so_often) {
+    const std::string library = build();
+    const ModuleSymbols named = symbolize({library, {}}, addresses_of(library, "walled"));
+    EXPECT_NE(named.problem.find("does not parse"), std::string::npos) << named.problem;
+    EXPECT_EQ(symbols_in(named).front().name, "walled");
+}
+
