@@ -62,9 +62,9 @@ std::uint64_t address_of(void (*code)()) {
 /// Walks from the leaf, whose return address is the first word of the stack.
 class StackStart : public ::testing::Test {
 protected:
-    Walked walk() {
+    Walked walk(std::uint64_t leaf = address_of(start_test_leaf)) {
         Registers registers{};
-        registers.value[Registers::kPc] = address_of(start_test_leaf);
+        registers.value[Registers::kPc] = leaf;
         registers.value[Registers::kSp] = kStack;
         registers.value[Registers::kBp] = kStack + 8 * kRecord;
         return tables_.walk(registers,
@@ -101,6 +101,20 @@ TEST_F(StackStart, is_the_first_byte_of_a_function_right_behind_another) {
 
 TEST_F(StackStart, is_the_second_byte_of_a_function) {
     expect_start(address_of(start_test_behind_rules) + 1);
+}
+
+TEST_F(StackStart, changes_nothing_of_a_leaf_at_the_byte_before_it) {
+    const std::uint64_t last_byte = address_of(start_test_behind_rules) - 1;
+    const auto expect_leaf = [&] {
+        stack_[0] = address_of(start_test_called);
+        const Walked walked = walk(last_byte);
+        ASSERT_GT(walked.frames.size(), 1U);
+        EXPECT_EQ(walked.frames[0], FrameAddress{Pc{last_byte}});
+        EXPECT_EQ(walked.frames[1], FrameAddress{ReturnAddress{stack_[0]}});
+    };
+    expect_start(last_byte + 1);
+    expect_leaf();
+    expect_start(last_byte + 1);  // Nor the other way round.
 }
 
 TEST_F(StackStart, is_code_without_rules_that_no_call_precedes) {

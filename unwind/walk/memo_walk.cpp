@@ -62,8 +62,8 @@ public:
         std::uint64_t bp = registers.bp();
         std::uint64_t return_address = 0;
         if (memo.linked_ == 0 ||
-            !hot_step<Arch>(cache.find(registers.pc() ^ salt), memory_->verified(), sp, bp,
-                            return_address) ||
+            !hot_step<Arch>(cache.find(registers.pc() ^ salt ^ kExactKey), memory_->verified(), sp,
+                            bp, return_address) ||
             return_address - 1 >= Arch::kUserEnd || *top_ != sp ||
             !joins_here(FrameAddress::from_bits(return_address), sp, bp)) {
             return false;

@@ -11,7 +11,8 @@
 // checked like every other entry; but it is at hand before the return address has been read, so
 // that a processor need not wait for one frame to begin with the next.
 //
-// A key is a pc mixed with the generation of the module table, so rows of an unloaded module are
+// A key is a pc mixed with the generation of the module table, and with whether it is a frame's pc
+// itself, so rows of an unloaded module are
 // never met again and need no flush. Storage is the caller's: zeroed, a power of two of entries,
 // 32 bytes each; 16,384 entries are 512 KiB. Async-signal-safe. Thread-safe.
 #pragma once

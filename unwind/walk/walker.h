@@ -25,6 +25,10 @@ namespace sample::unwind {
 // Spreads generations over all bits of a key; odd, so that no generation is lost.
 inline constexpr std::uint64_t kGenerationFactor = 0x9e3779b97f4a7c15;
 
+/// Sets the key of a pc itself apart from that of the byte before a return address: the two may
+/// have different rows (see is_written()). No user address has this bit.
+inline constexpr std::uint64_t kExactKey = std::uint64_t{1} << 63;
+
 /// Compiles the row of `lookup`, which lies in `module`; `exact` says that it is the pc itself, not
 /// the byte before a return address.
 template <class Arch>
@@ -129,8 +133,8 @@ private:
             return {StopReason::depth_limit, false};
         }
         bool started = false;
-        RowCache::Entry* entry = &cache.home(lookup ^ salt);
-        Row row = cache.find(lookup ^ salt);
+        RowCache::Entry* entry = &cache.home(lookup ^ salt ^ kExactKey);
+        Row row = cache.find(lookup ^ salt ^ kExactKey);
         for (;;) {
             const FrameState state{sp, bp, row};
             std::uint64_t return_address = 0;
@@ -149,8 +153,8 @@ private:
                 if (sink.joins(sink.last(), sp, bp)) {
                     break;
                 }
-                entry = &cache.home(lookup ^ salt);
-                row = cache.find(lookup ^ salt);
+                entry = &cache.home(key());
+                row = cache.find(key());
                 continue;
             }
             sink.leave(state);
@@ -177,7 +181,7 @@ private:
     StopReason follow_rules() noexcept {
         sink_.push(FrameAddress{Pc{lookup_}});
         for (;;) {
-            Row row = cache_.find(lookup_ ^ salt_);
+            Row row = cache_.find(key());
             if (row.kind() == RowKind::empty) {
                 row = compile();
             }
@@ -298,7 +302,7 @@ private:
             return reason == StopReason::no_module ? stop_without_module() : stop(reason);
         }
         if (module != nullptr && hint.row() != row) {
-            cache_.insert(lookup_ ^ salt_, hint.row());
+            cache_.insert(key(), hint.row());
         }
         ++without_rules_;
         guessed_ += result == GuessResult::guessed ? 1 : 0;
@@ -341,6 +345,11 @@ private:
         return stop(StopReason::no_module);
     }
 
+    /// Of lookup_ in the cache.
+    [[nodiscard]] std::uint64_t key() const noexcept {
+        return lookup_ ^ salt_ ^ (exact_ ? kExactKey : 0);
+    }
+
     /// The module of lookup_, perhaps in `storage`; null if there is none, or if its file has been
     /// cut since it was loaded (is_cut_): what it has lost raises SIGBUS.
     const Module* module_of(Module& storage) noexcept {
@@ -369,7 +378,7 @@ private:
         }
         ++rows_compiled_;
         const Row row = compile_row<Arch>(*module, lookup_, exact_);
-        cache_.insert(lookup_ ^ salt_, row);
+        cache_.insert(key(), row);
         return row;
     }
 
