@@ -229,9 +229,8 @@ std::optional<CodeExtent> FrameExtents::extent_of(std::uint64_t address) {
     }
     const unwind::Module module = image_->module_at(0);
     unwind::cfi::Fde entry;
-    if (module.header == 0 ||
-        unwind::cfi::find_fde(module.local_tables(), address + module.image_delta, entry) !=
-            unwind::cfi::Found::yes) {
+    if (unwind::cfi::find_fde(module.local_tables(), address + module.image_delta, entry) !=
+        unwind::cfi::Found::yes) {
         return std::nullopt;
     }
     return CodeExtent{entry.pc_begin - module.image_delta, entry.pc_end - module.image_delta};

@@ -15,13 +15,15 @@ namespace sample::symbolize {
 namespace {
 
 TEST_F(ModuleImageTest, puts_the_unnamed_addresses_of_one_function_together) {
-    const std::string file = strip("no_debug");
-    const std::uint64_t start = symbols_of(fixture("no_debug")).at("hidden");
-    const Symbol first = symbolize_one(file, start);
-    const Symbol later = symbolize_one(file, start + 3);
-    EXPECT_FALSE(later.found);
-    EXPECT_EQ(later.start, start);
-    EXPECT_EQ(later.name, first.name);
+    for (const char* const name : {"no_debug", "no_search_table"}) {
+        const std::string file = strip(name);
+        const std::uint64_t start = symbols_of(fixture(name)).at("hidden");
+        const Symbol first = symbolize_one(file, start);
+        const Symbol later = symbolize_one(file, start + 3);
+        EXPECT_FALSE(later.found) << name;
+        EXPECT_EQ(later.start, start) << name;
+        EXPECT_EQ(later.name, first.name) << name;
+    }
 }
 
 TEST_F(ModuleImageTest, names_what_a_stripped_program_exports) {
