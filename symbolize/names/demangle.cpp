@@ -14,8 +14,9 @@
 namespace sample::symbolize {
 namespace {
 
-/// libiberty goes down one level of the stack for each type in another, which takes one letter.
-constexpr std::size_t kLongestDName = std::size_t{4} << 10;
+/// libiberty goes down one level of the stack for each type in another, which takes one letter. By
+/// itself it reads no C++ name above 1 KiB, however flat, and D names of any length.
+constexpr std::size_t kLongestNested = std::size_t{4} << 10;
 constexpr std::size_t kMostTypeReferences = 16;
 constexpr std::size_t kMostUnfoldedDName = std::size_t{1} << 20;
 constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
@@ -37,13 +38,13 @@ void append(const char* piece, std::size_t size, void* opaque) {
 }
 
 /// False if `name` is not of that language, or unfolds too far.
-bool run(Demangler demangler, const char* name, Output& output) {
+bool run(Demangler demangler, const char* name, Output& output, int options = kOptions) {
     output.text.clear();
     // NOLINTNEXTLINE(modernize-avoid-setjmp-longjmp,cert-err52-cpp)
     if (setjmp(output.too_long) != 0) {
         return false;
     }
-    return demangler(name, kOptions, append, &output) != 0 && !output.text.empty();
+    return demangler(name, options, append, &output) != 0 && !output.text.empty();
 }
 
 bool is_rust_or_cpp(std::string_view name) {
@@ -96,7 +97,7 @@ std::size_t type_references(std::string_view name) {
 
 std::string demangle_d(const std::string& name) {
     const std::size_t references = type_references(name);
-    if (name.size() > kLongestDName || references > kMostTypeReferences ||
+    if (name.size() > kLongestNested || references > kMostTypeReferences ||
         name.size() << references > kMostUnfoldedDName) {
         return name;
     }
@@ -124,7 +125,9 @@ std::string demangle(std::string_view linkage_name) {
     }
     Output output;
     // Rust first: its legacy names are C++ names too, with a hash for a last component.
-    if (run_rust(name, output) || run(cplus_demangle_v3_callback, name.c_str(), output)) {
+    if (run_rust(name, output) ||
+        run(cplus_demangle_v3_callback, name.c_str(), output,
+            name.size() <= kLongestNested ? kOptions | DMGL_NO_RECURSE_LIMIT : kOptions)) {
         return output.text;
     }
     return name;

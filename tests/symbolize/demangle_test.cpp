@@ -1,6 +1,7 @@
 #include "symbolize/names/demangle.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cstddef>
 #include <string>
@@ -126,6 +127,54 @@ TEST(Demangle, follows_references_in_d_names) {
 TEST(Demangle, returns_very_long_names_as_they_are) {
     const std::string name = "_Z3foo" + std::string(100'000, 'i');
     EXPECT_EQ(demangle(name), name);
+}
+
+TEST(Demangle, shows_cpp_names_of_some_kilobytes) {
+    std::string name = "_Z1f";
+    std::string text = "f(";
+    for (int i = 0; i < 200; ++i) {
+        const std::string type = "type" + std::to_string(100 + i);
+        name += "PK7" + type;
+        text += (i == 0 ? "" : ", ") + type + " const*";
+    }
+    EXPECT_EQ(demangle(name), text + ")");
+}
+
+/// What `demangle` returns on a stack of 2 MiB.
+std::string demangled_on_a_small_stack(const std::string& name) {
+    struct Job {
+        const std::string& name;
+        std::string result;
+    } job{name, {}};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, std::size_t{2} << 20);
+    pthread_t thread{};
+    const auto work = [](void* opaque) -> void* {
+        auto& one = *static_cast<Job*>(opaque);
+        one.result = demangle(one.name);
+        return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, work, &job), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    return job.result;
+}
+
+TEST(Demangle, needs_little_stack) {
+    const auto repeated = [](const std::string& text, std::size_t times) {
+        std::string result;
+        for (std::size_t i = 0; i < times; ++i) {
+            result += text;
+        }
+        return result;
+    };
+    for (const std::string& name :
+         {"_Z1f" + repeated("P", 4000) + "i", "_Z1fIX" + repeated("il", 2000) + "EEvv",
+          "_Z1f" + repeated("M", 4000) + "i", "_ZN" + repeated("UlN", 1300) + "1aEv",
+          "_D1aF" + repeated("DF", 2000) + "ZvZvZv"}) {
+        EXPECT_EQ(demangled_on_a_small_stack(name), name);
+    }
 }
 
 TEST(Demangle, survives_deep_nesting) {
