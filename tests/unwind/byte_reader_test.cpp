@@ -53,6 +53,20 @@ TEST(ByteReader, drops_bits_past_the_64th_of_a_padded_leb128) {
     EXPECT_TRUE(unsigned_reader.at_end());
 }
 
+TEST(ByteReader, fails_on_a_leb128_longer_than_any_padding) {
+    for (const std::size_t padding : {62U, 63U, 1000U}) {
+        Bytes bytes(padding, 0x80);
+        bytes.insert(bytes.begin(), 0x81);
+        bytes.push_back(0);
+        ByteReader unsigned_reader = reader_of(bytes);
+        ByteReader signed_reader = reader_of(bytes);
+        static_cast<void>(unsigned_reader.uleb());
+        static_cast<void>(signed_reader.sleb());
+        EXPECT_EQ(unsigned_reader.ok(), padding == 62) << padding;
+        EXPECT_EQ(signed_reader.ok(), padding == 62) << padding;
+    }
+}
+
 TEST(ByteReader, refuses_to_skip_past_the_end_even_by_wrapping) {
     const Bytes bytes(4);
     ByteReader reader = reader_of(bytes);

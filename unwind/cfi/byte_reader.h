@@ -66,15 +66,23 @@ public:
     }
 
 private:
+    static constexpr unsigned kLongestLeb = 64;
+
     struct Leb {
         std::uint64_t value;
         unsigned bits;
     };
 
-    /// Bounded by the reader's end: encoders may pad a LEB with any number of 0x80 bytes.
+    /// Encoders may pad a LEB with 0x80 bytes. One of many more than any writes fails: a CIE is
+    /// read for each of its FDEs.
     Leb rest_of_leb(std::uint8_t first) noexcept {
         Leb leb{std::uint64_t{first} & 0x7f, 7};
-        for (std::uint8_t byte = 0x80; byte >= 0x80 && ok_;) {
+        std::uint8_t byte = 0x80;
+        for (unsigned bytes = 1; byte >= 0x80 && ok_; ++bytes) {
+            if (bytes == kLongestLeb) {
+                fail();
+                break;
+            }
             byte = u8();
             if (leb.bits < 64) {
                 leb.value |= (std::uint64_t{byte} & 0x7f) << leb.bits;
