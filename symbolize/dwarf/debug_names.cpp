@@ -193,7 +193,9 @@ std::string DebugNames::arguments_of(const Dwarf_Die& function, const Dwarf_Die&
     if (list == "()" && !has_types(scopes_, function)) {
         return {};
     }
-    return list + object_qualifiers(declaration);
+    // In a unit of its own the class has it all; what g++ leaves of it beside the function has not.
+    const bool is_whole = entry_at(declaration, DW_AT_object_pointer).has_value();
+    return list + object_qualifiers(is_whole ? declaration : function);
 }
 
 std::string DebugNames::prefix(const Dwarf_Die& die) {
@@ -265,9 +267,9 @@ void DebugNames::number_classes(const Dwarf_Die& home) {
 
 std::string DebugNames::lambda_arguments(const Dwarf_Die& die) {
     for (Dwarf_Die member : scopes_.children(die)) {
+        ++steps_;
         if (dwarf_tag(&member) != DW_TAG_subprogram ||
             !plain_name_of(member).starts_with("operator()")) {
-        ++steps_;
             continue;
         }
         std::string generic;

@@ -141,8 +141,12 @@ std::string DebugNames::declare(const DebugType& type, const std::string& declar
         }
         case DW_TAG_unspecified_type:
             return std::string{plain_name_of(*type)} + declarator;
-        default:
-            return prefix(*type) + class_name(*type) + declarator;
+        default: {
+            // A class may have a unit of its own, and stand in its scope as a mere declaration.
+            const Dwarf_Die whole = entry_at(*type, DW_AT_signature).value_or(*type);
+            return prefix(entry_at(whole, DW_AT_specification).value_or(whole)) +
+                   class_name(whole) + declarator;
+        }
     }
 }
 
