@@ -3,9 +3,6 @@
 #include "core/fd.h"
 #include "core/regular_file.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -204,11 +201,7 @@ std::optional<DwpFile> DwpFile::open(const std::string& path) {
 
 Fd DwpFile::dwo_of(std::uint64_t unit_id) const {
     const auto dwo = symbolize::dwo_of(sections_, unit_id);
-    Fd file{dwo ? ::memfd_create("dwo", MFD_CLOEXEC) : -1};
-    if (!file.is_open() || write_all(file.get(), dwo->bytes()) != dwo->bytes().size()) {
-        return {};
-    }
-    return file;
+    return dwo ? dwo->to_file() : Fd{};
 }
 
 }  // namespace sample::symbolize

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestPath = 4096;
 constexpr int kMostAncestors = 16;
+constexpr std::size_t kMostUnpacked = std::size_t{64} << 20;
 
 /// What each copy of a skeleton says, in the form of version 4 whatever the skeleton's: libdw takes
 /// a .dwo of either version for it. The table has no other abbreviation.
@@ -98,6 +99,45 @@ bool has_unit(const Fd& file, std::uint64_t id) {
         }
     }
     return false;
+}
+
+/// A .dwo with type units has one more .debug_info.dwo (.debug_types.dwo in version 4) for each, of
+/// which libdw reads one alone: the same .dwo with one that has all, or `file` if it is none such.
+Fd with_joined_units(Fd file) {
+    constexpr std::array kOfUnits{".debug_info.dwo", ".debug_types.dwo"};
+    const ElfHandle elf = open_elf(file.get());
+    const auto has_several = [&](const char* name) {
+        Elf_Scn* const first = find_section(elf.get(), name);
+        return first != nullptr && find_section(elf.get(), name, first) != nullptr;
+    };
+    if (std::none_of(kOfUnits.begin(), kOfUnits.end(), has_several)) {
+        return file;
+    }
+    // Hostile sections may share their bytes; honest ones may be packed.
+    std::size_t room = 0;
+    static_cast<void>(elf_rawfile(elf.get(), &room));
+    room += kMostUnpacked;
+    std::array<std::vector<std::byte>, kOfUnits.size()> joined;
+    std::vector<ElfPart> parts;
+    for (std::size_t i = 0; i < kOfUnits.size(); ++i) {
+        for (Elf_Scn* scn = nullptr;
+             (scn = find_section(elf.get(), kOfUnits[i], scn)) != nullptr;) {
+            const auto bytes = section_bytes(scn);
+            if (bytes.size() > room) {
+                return {};
+            }
+            room -= bytes.size();
+            joined[i].insert(joined[i].end(), bytes.begin(), bytes.end());
+        }
+        parts.push_back({kOfUnits[i], joined[i]});
+    }
+    for (const char* const name : {".debug_abbrev.dwo", ".debug_line.dwo", ".debug_str.dwo",
+                                   ".debug_str_offsets.dwo", ".debug_rnglists.dwo"}) {
+        parts.push_back({name, section_bytes(elf.get(), name)});
+    }
+    std::erase_if(parts, [](const ElfPart& part) { return part.bytes.empty(); });
+    const auto whole = MemoryElf::make(parts);
+    return whole ? whole->to_file() : Fd{};
 }
 
 /// Where a .dwo may be: as the compiler names it, beside the module, and, if the build folder was
@@ -263,7 +303,7 @@ Fd SplitDwarf::find_dwo(const Skeleton& skeleton) {
                            ? std::vector<std::string>{}
                            : dwo_paths(skeleton.name, skeleton.folder, paths_.files);
     for (const std::string& path : paths) {
-        Fd file = open_regular(path);
+        Fd file = with_joined_units(open_regular(path));
         if (file.is_open() && has_unit(file, skeleton.id)) {
             return file;
         }

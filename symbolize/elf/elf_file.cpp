@@ -62,12 +62,12 @@ bool is_cut_off(Elf* elf) {
     return false;
 }
 
-Elf_Scn* find_section(Elf* elf, const char* name) {
+Elf_Scn* find_section(Elf* elf, const char* name, Elf_Scn* before) {
     std::size_t names = 0;
     if (elf == nullptr || elf_getshdrstrndx(elf, &names) != 0) {
         return nullptr;
     }
-    for (Elf_Scn* scn = elf_nextscn(elf, nullptr); scn != nullptr; scn = elf_nextscn(elf, scn)) {
+    for (Elf_Scn* scn = elf_nextscn(elf, before); scn != nullptr; scn = elf_nextscn(elf, scn)) {
         GElf_Shdr header{};
         if (gelf_getshdr(scn, &header) == nullptr || header.sh_type == SHT_NOBITS) {
             continue;
@@ -81,7 +81,10 @@ Elf_Scn* find_section(Elf* elf, const char* name) {
 }
 
 std::span<const std::byte> section_bytes(Elf* elf, const char* name) {
-    Elf_Scn* const scn = find_section(elf, name);
+    return section_bytes(find_section(elf, name));
+}
+
+std::span<const std::byte> section_bytes(Elf_Scn* scn) {
     GElf_Shdr header{};
     if (scn == nullptr || gelf_getshdr(scn, &header) == nullptr ||
         ((header.sh_flags & SHF_COMPRESSED) != 0 && elf_compress(scn, 0, 0) < 0)) {

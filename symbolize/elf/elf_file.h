@@ -51,11 +51,15 @@ private:
 /// Its headers speak of more than the file has. What is left of it still reads as an ELF file.
 [[nodiscard]] bool is_cut_off(Elf* elf);
 
-/// The first section of that name with its bytes in the file (not SHT_NOBITS), or nullptr.
-[[nodiscard]] Elf_Scn* find_section(Elf* elf, const char* name);
+/// The first section of that name with its bytes in the file (not SHT_NOBITS), of those behind
+/// `before` if that is given, or nullptr.
+[[nodiscard]] Elf_Scn* find_section(Elf* elf, const char* name, Elf_Scn* before = nullptr);
 
 /// The bytes of that section, unpacked; empty if there is none. They live as long as `elf`.
 [[nodiscard]] std::span<const std::byte> section_bytes(Elf* elf, const char* name);
+
+/// The bytes of a section likewise.
+[[nodiscard]] std::span<const std::byte> section_bytes(Elf_Scn* scn);
 
 /// Whether its numbers are written as this machine writes them.
 [[nodiscard]] bool has_own_byte_order(Elf* elf);

@@ -112,6 +112,12 @@ std::optional<MemoryElf> MemoryElf::make(std::span<const ElfPart> parts) {
     return result.elf_ ? std::optional{std::move(result)} : std::nullopt;
 }
 
+Fd MemoryElf::to_file() const {
+    Fd file{::memfd_create("dwo", MFD_CLOEXEC)};
+    return file.is_open() && write_all(file.get(), bytes()) == bytes().size() ? std::move(file)
+                                                                              : Fd{};
+}
+
 void Unmapper::operator()(std::byte* bytes) const {
     ::munmap(bytes, size);
 }

@@ -4,6 +4,7 @@
 // 64-bit, the machine's own byte order; no segments, no symbols.
 #pragma once
 
+#include "core/fd.h"
 #include "symbolize/elf/elf_file.h"
 
 #include <cstddef>
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] std::span<const std::byte> bytes() const {
         return {bytes_.get(), bytes_.get_deleter().size};
     }
+    /// A copy in a file without a name; not open if there is no room.
+    [[nodiscard]] Fd to_file() const;
 
 private:
     std::unique_ptr<std::byte, Unmapper> bytes_;

@@ -251,16 +251,21 @@ TEST_P(EveryInliningWithTypes, names_templates_and_all_kinds_of_types) {
 INSTANTIATE_TEST_SUITE_P(
     Inlines, EveryInliningWithTypes,
     ::testing::Values(Form{"inlines_gcc_5", true}, Form{"inlines_gcc_4", true},
-                      Form{"inlines_gcc_split_5", true}, Form{"inlines_gcc_split_4", true},
-                      Form{"inlines_gcc_lto", true}, Form{"inlines_clang_5", false},
-                      Form{"inlines_clang_4", false}, Form{"inlines_clang_split", false},
-                      Form{"inlines_clang_profiling", false}));
+                      Form{"inlines_gcc_types_5", true}, Form{"inlines_gcc_types_4", true},
+                      Form{"inlines_gcc_split_types_5", true},
+                      Form{"inlines_gcc_split_types_4", true}, Form{"inlines_gcc_split_5", true},
+                      Form{"inlines_gcc_split_4", true}, Form{"inlines_gcc_lto", true},
+                      Form{"inlines_clang_5", false}, Form{"inlines_clang_4", false},
+                      Form{"inlines_clang_split", false}, Form{"inlines_clang_profiling", false}));
 
 INSTANTIATE_TEST_SUITE_P(
     Inlines, EveryInlining,
     ::testing::Values(Form{"inlines_gcc_5", true}, Form{"inlines_gcc_4", true},
-                      Form{"inlines_gcc_split_5", true}, Form{"inlines_gcc_split_4", true},
-                      Form{"inlines_gcc_lto", true}, Form{"inlines_gcc_g1", true, Writes::no_types},
+                      Form{"inlines_gcc_types_5", true}, Form{"inlines_gcc_types_4", true},
+                      Form{"inlines_gcc_split_types_5", true},
+                      Form{"inlines_gcc_split_types_4", true}, Form{"inlines_gcc_split_5", true},
+                      Form{"inlines_gcc_split_4", true}, Form{"inlines_gcc_lto", true},
+                      Form{"inlines_gcc_g1", true, Writes::no_types},
                       Form{"inlines_clang_5", false}, Form{"inlines_clang_4", false},
                       Form{"inlines_clang_split", false}, Form{"inlines_clang_profiling", false},
                       Form{"inlines_clang_lines", false, Writes::bare_names}));
@@ -316,10 +321,6 @@ TEST_F(OddInlining, names_a_vector_without_an_extent) {
     EXPECT_EQ(symbol.name, "vectors(int __vector())");
 }
 
-// NOLINTEND(readability-function-cognitive-complexity)
-
-}  // namespace
-}  // namespace sample::symbolize
 /// Debug information whose entries say that their sibling is their own first child.
 class SiblingsBelow : public TempFolderTest {
 protected:
@@ -384,3 +385,7 @@ TEST_F(SiblingsBelow, are_looked_at_only_so_often) {
     EXPECT_EQ(symbols_in(named).front().name, "walled");
 }
 
+// NOLINTEND(readability-function-cognitive-complexity)
+
+}  // namespace
+}  // namespace sample::symbolize
