@@ -7,8 +7,8 @@ namespace sample::symbolize {
 
 std::uint32_t SymbolsBuilder::function(FunctionSymbol function) {
     const auto next = static_cast<std::uint32_t>(symbols_.functions.size());
-    const auto [known, is_new] =
-        functions_.try_emplace({function.start, function.name, function.source}, next);
+    const auto [known, is_new] = functions_.try_emplace(
+        {function.start, function.name, function.source, function.origin}, next);
     if (is_new) {
         symbols_.functions.push_back(std::move(function));
     }

@@ -18,8 +18,8 @@ namespace sample::symbolize {
 /// Not thread-safe.
 class SymbolsBuilder {
 public:
-    /// The index of the function equal to `function` by name, start and source, which is added if
-    /// there is none.
+    /// The index of the function equal to `function` by name, start, source and origin, which is
+    /// added if there is none.
     std::uint32_t function(FunctionSymbol function);
     /// The index of a file; 0 for an empty name.
     std::uint32_t file(std::string_view name);
@@ -36,7 +36,8 @@ public:
 private:
     Symbols symbols_;
     std::unordered_map<std::string, std::uint32_t> files_;
-    std::map<std::tuple<std::uint64_t, std::string, std::string>, std::uint32_t> functions_;
+    std::map<std::tuple<std::uint64_t, std::string, std::string, NameOrigin>, std::uint32_t>
+        functions_;
     FrameRun last_;
 };
 

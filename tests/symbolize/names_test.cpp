@@ -143,6 +143,16 @@ TEST(Names, without_a_size_are_guesses_unless_something_tells_how_far_they_reach
     EXPECT_EQ(origin("unsized_alone", 15), NameOrigin::known);
 }
 
+TEST(Names, that_are_known_and_guessed_are_two_functions) {
+    const std::string path = fixture("no_debug");
+    const std::uint64_t start = symbols_of(path).at("unsized_first");
+    const std::vector<Symbol> symbols =
+        symbols_in(symbolize({path, {}}, std::vector<std::uint64_t>{start, start + 1}));
+    ASSERT_EQ(symbols.size(), 2U);
+    EXPECT_EQ(symbols[0].origin, NameOrigin::known);
+    EXPECT_EQ(symbols[1].origin, NameOrigin::guessed);
+}
+
 TEST(Names, of_labels_inside_a_function_are_the_functions) {
     const auto symbols = symbols_of(fixture("dwarf5_pie"));
     const Symbol symbol = symbolize_one(fixture("dwarf5_pie"), symbols.at("inner_label"));
