@@ -1,5 +1,8 @@
 #include "symbolize/elf/go_functions.h"
 
+#include "symbolize/names/demangle.h"
+
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -27,11 +30,12 @@ std::span<const std::byte> part(std::span<const std::byte> table, std::uint64_t 
     return offset < table.size() ? table.subspan(offset) : std::span<const std::byte>{};
 }
 
-/// The text at `offset`; nullptr if it is empty or has no end.
+/// The text at `offset`; nullptr if it is empty, or longer than any name: many functions may share
+/// one end.
 const char* text_at(std::span<const std::byte> names, std::uint32_t offset) {
     const std::span<const std::byte> rest = part(names, offset);
     if (rest.empty() || rest.front() == std::byte{0} ||
-        std::memchr(rest.data(), 0, rest.size()) == nullptr) {
+        std::memchr(rest.data(), 0, std::min(rest.size(), kLongestName + 1)) == nullptr) {
         return nullptr;
     }
     return reinterpret_cast<const char*>(rest.data());

@@ -1,8 +1,11 @@
 #include "symbolize/elf/go_functions.h"
 
+#include "symbolize/names/demangle.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace sample::symbolize {
@@ -16,19 +19,21 @@ void append(std::vector<std::byte>& bytes, T value) {
     std::memcpy(bytes.data() + bytes.size() - sizeof(T), &value, sizeof(T));
 }
 
-/// main.one at [0, 0x20) of the code, main.two at [0x20, 0x50).
-std::vector<std::byte> table_of_two(std::uint32_t magic, std::uint64_t code) {
-    constexpr std::string_view kNames{"main.one\0main.two\0", 18};
+/// main.one at [0, 0x20) of the code, main.two, with more letters, at [0x20, 0x50).
+std::vector<std::byte> table_of_two(std::uint32_t magic, std::uint64_t code,
+                                    std::size_t more_letters = 0) {
+    const std::string names =
+        std::string{"main.one\0main.two", 17} + std::string(more_letters, 'o') + '\0';
     constexpr std::uint64_t kHeader = 72;
     std::vector<std::byte> bytes;
     append(bytes, magic);
     append(bytes, std::uint32_t{0x08010000});  // instructions of a byte, pointers of eight
-    const std::uint64_t functions = kHeader + kNames.size();
+    const std::uint64_t functions = kHeader + names.size();
     for (const std::uint64_t word : {std::uint64_t{2}, std::uint64_t{0}, code, kHeader, functions,
                                      functions, functions, functions}) {
         append(bytes, word);
     }
-    for (const char letter : kNames) {
+    for (const char letter : names) {
         append(bytes, letter);
     }
     // {code, description}, twice; the end of the code; {code, name}, twice.
@@ -50,6 +55,12 @@ TEST(GoFunctions, have_names_and_extents) {
         EXPECT_EQ(functions[1].end, 0x401050U);
         EXPECT_STREQ(functions[1].name, "main.two");
     }
+}
+
+TEST(GoFunctions, are_left_out_with_names_longer_than_any) {
+    const std::size_t most = kLongestName - std::string_view{"main.two"}.size();
+    EXPECT_EQ(go_functions(table_of_two(kMagic20, 0x401000, most)).size(), 2U);
+    EXPECT_EQ(go_functions(table_of_two(kMagic20, 0x401000, most + 1)).size(), 1U);
 }
 
 TEST(GoFunctions, are_none_in_another_layout_or_at_an_address_that_the_loader_writes) {
