@@ -89,8 +89,10 @@ Fd KeptFiles::open(const std::string& name) const {
         !is_ours_alone(info)) {
         return {};
     }
-    if (info.st_mtim.tv_sec + kHour < ::time(nullptr)) {
-        ::futimens(file.get(), nullptr);  // What was used last goes last.
+    if (info.st_atim.tv_sec + kHour < ::time(nullptr)) {
+        // What was used last goes last. When it was written tells others whether it is as it was.
+        const timespec used_now[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+        ::futimens(file.get(), used_now);
     }
     return file;
 }
@@ -140,8 +142,8 @@ void KeptFiles::trim() {
         return;
     }
     std::sort(files.begin(), files.end(), [](const FolderEntry& a, const FolderEntry& b) {
-        return std::pair{a.info.st_mtim.tv_sec, a.info.st_mtim.tv_nsec} <
-               std::pair{b.info.st_mtim.tv_sec, b.info.st_mtim.tv_nsec};
+        return std::pair{a.info.st_atim.tv_sec, a.info.st_atim.tv_nsec} <
+               std::pair{b.info.st_atim.tv_sec, b.info.st_atim.tv_nsec};
     });
     for (const FolderEntry& file : files) {
         if (bytes <= limit_bytes_ - limit_bytes_ / kTrimmedPart) {

@@ -120,6 +120,14 @@ TEST_P(UnpackedFileOfOne, is_used_while_the_debug_file_is_as_it_was) {
     EXPECT_EQ(found_with_copy(), found());
 }
 
+TEST_P(UnpackedFileOfOne, is_used_without_a_change_that_others_would_see) {
+    const auto expected = found_with_copy();
+    run("touch -d '2001-01-01' " + copy().string());
+    const auto written = fs::last_write_time(copy());
+    EXPECT_EQ(found_with_copy(), expected);
+    EXPECT_EQ(fs::last_write_time(copy()), written);
+}
+
 TEST_P(UnpackedFileOfOne, is_made_anew_if_it_is_damaged) {
     const auto expected = found_with_copy();
     const std::string good = copy_bytes();
