@@ -161,7 +161,8 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_nam
                     const char* file_name, const char* link_name, GElf_Word link_crc,
                     char** debug_file_name) {
     auto* const search = static_cast<DebugFileSearch*>(*userdata);
-    // Asked again, it is for the file that a dwz debug file shares with others: shared_debug.h.
+    // Asked again, it is for the file that a dwz debug file shares with others:
+    // dwarf/supplementary_file.h.
     if (search == nullptr || search->asked) {
         return -1;
     }

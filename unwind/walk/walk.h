@@ -56,8 +56,8 @@ inline constexpr std::uint32_t kMaxWalked = 65536;
 /// stack deeper than `out` is truncated. The leaf, a signal trampoline and the frame that it
 /// interrupted are exact pcs, all others return addresses. A pc that no user address can be is not
 /// written. O(depth); no system calls while the stack stays inside `memory`'s verified bounds and
-/// pcs inside `modules`. At most 2 KiB of stack. Async-signal-safe. Thread-safe for distinct `out`
-/// and `memory`. Source: DWARF 5 section 6.4; the ABIs named in unwind/arch/.
+/// pcs inside `modules`. At most 2.5 KiB of stack. Async-signal-safe. Thread-safe for distinct
+/// `out` and `memory`. Source: DWARF 5 section 6.4; the ABIs named in unwind/arch/.
 template <class Arch>
 [[nodiscard]] WalkResult walk(const ModuleTable& modules, RowCache& cache,
                               const BasicRegisters<Arch>& registers, StackMemory& memory,
