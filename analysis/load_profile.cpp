@@ -294,7 +294,7 @@ Result<callgraph::Profile> apply_choice(callgraph::Profile profile, const Profil
 }
 
 Result<void> check_focus(const callgraph::Profile& profile, const std::string& focus) {
-    if (!focus.empty() && callgraph::find_named(profile.functions, focus).empty()) {
+    if (!focus.empty() && callgraph::find_focused(profile, focus).empty()) {
         if (const auto meaning = callgraph::meaning_of(focus); !meaning.empty()) {
             return unexpected(ErrorCode::not_found,
                               fmt::format("there is no {} here: it stands for {}", focus, meaning));

@@ -151,6 +151,13 @@ std::vector<FunctionId> find_named(const std::vector<Function>& functions, std::
     }));
 }
 
+std::vector<FunctionId> find_focused(const Profile& profile, std::string_view name) {
+    auto ids = ids_of(matching(profile.functions, [&](const Function& each) {
+        return name.starts_with('[') && profile.module_of(each).name == name;
+    }));
+    return !ids.empty() ? ids : find_named(profile.functions, name);
+}
+
 Profile hide_memory(Profile profile) {
     if (!profile.memory) {
         return profile;
@@ -245,13 +252,9 @@ Profile average(Profile profile, double seconds) {
 }
 
 Profile focus(Profile profile, std::string_view name) {
-    std::vector<bool> is_match = matching(profile.functions, [&](const Function& each) {
-        return name.starts_with('[') && profile.module_of(each).name == name;
-    });
-    if (ids_of(is_match).empty()) {
-        for (const FunctionId id : find_named(profile.functions, name)) {
-            is_match[id.value] = true;
-        }
+    std::vector<bool> is_match(profile.functions.size() + 1);
+    for (const FunctionId id : find_focused(profile, name)) {
+        is_match[id.value] = true;
     }
     constexpr Index kOutside = TreeBuilder::kRoot;
     std::vector<Index> index_of(profile.nodes.size(), kOutside);

@@ -54,7 +54,10 @@ namespace sample::callgraph {
 [[nodiscard]] Profile invert(Profile profile, const std::vector<FunctionId>& focused,
                              double least_percent);
 
-/// The functions that `name` names by focus()'s rules, in their order.
+/// The functions that focus() takes for `name`, in their order.
+[[nodiscard]] std::vector<FunctionId> find_focused(const Profile& profile, std::string_view name);
+
+/// The same of functions without their modules: by their names alone.
 [[nodiscard]] std::vector<FunctionId> find_named(const std::vector<Function>& functions,
                                                  std::string_view name);
 

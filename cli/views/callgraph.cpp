@@ -221,9 +221,9 @@ std::string callgraph_view(const callgraph::Profile& profile, const ViewOptions&
 }
 
 std::string callers_view(const callgraph::Profile& profile, const ViewOptions& options) {
-    const std::vector<FunctionId> focused =
-        options.focus.empty() ? std::vector<FunctionId>{}
-                              : callgraph::find_named(profile.functions, options.focus);
+    const std::vector<FunctionId> focused = options.focus.empty()
+                                                ? std::vector<FunctionId>{}
+                                                : callgraph::find_focused(profile, options.focus);
     return tree_view(
         callgraph::invert(profile, focused, options.min_percent.value_or(kDefaultMinPercent)),
         options, kDefaultMinPercent, "calls");

@@ -8,7 +8,7 @@ namespace sample::callgraph {
 namespace {
 
 Profile callers_of(const Profile& profile, const std::string& name, double least_percent = 0) {
-    return invert(profile, find_named(profile.functions, name), least_percent);
+    return invert(profile, find_focused(profile, name), least_percent);
 }
 
 TEST(Invert, has_functions_by_self_time_and_below_them_their_callers) {

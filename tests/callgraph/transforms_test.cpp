@@ -157,6 +157,23 @@ TEST(Focus, takes_all_code_of_a_module_that_is_no_file) {
               "  [kernel, caller unseen] 1/1\n");
 }
 
+TEST(Focus, is_of_the_functions_that_find_focused_finds) {
+    RecordingMaker maker;
+    const ModuleId kernel = maker.module("[kernel]", trace::ModuleKind::kernel);
+    maker.sample(maker.main_thread(), maker.frame(maker.stack({"main"}), "vfs_read", kernel), 10);
+    const Profile profile = maker.profile();
+    const auto names_of = [&profile](const char* name) {
+        std::vector<std::string> names;
+        for (const FunctionId id : find_focused(profile, name)) {
+            names.push_back(profile.function(id).name);
+        }
+        return names;
+    };
+    EXPECT_EQ(names_of("[kernel]"), std::vector<std::string>{"vfs_read"});
+    EXPECT_EQ(names_of("main"), std::vector<std::string>{"main"});
+    EXPECT_EQ(names_of("[jit]"), std::vector<std::string>{});
+}
+
 TEST(Focus, without_a_match_is_empty) {
     RecordingMaker maker;
     maker.sample(maker.main_thread(), maker.stack({"main"}), 10);

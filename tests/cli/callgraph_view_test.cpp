@@ -206,6 +206,17 @@ A line without a branch calls the line above it.
 )");
 }
 
+TEST(CallersView, focuses_on_all_code_of_a_module_that_is_no_file) {
+    callgraph::Profile profile = made_up_profile();
+    profile.modules.push_back({"[kernel]", "", ""});
+    profile.functions[1].module = static_cast<std::uint32_t>(profile.modules.size() - 1);
+    ViewOptions options;
+    options.focus = "parse";
+    const std::string parse = callers_view(profile, options);
+    options.focus = "[kernel]";
+    EXPECT_EQ(callers_view(profile, options), parse);
+}
+
 TEST(CallersJson, has_the_functions_of_the_list_and_leaves_out_what_is_small) {
     const callgraph::Profile profile = made_up_profile();
     const Json nodes = Json::parse(as_json(callers_view, profile)).at("nodes");

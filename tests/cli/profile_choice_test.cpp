@@ -105,6 +105,18 @@ TEST(ProfileChoice, focuses_and_searches_the_names_shown) {
     EXPECT_FALSE(analysis::apply_search(shown, "(long)").has_value());
 }
 
+TEST(ProfileChoice, focuses_on_all_code_of_a_module_that_is_no_file) {
+    auto profile = stack_of({function("main"), function("vfs_read"), function("memcpy")});
+    profile.modules.push_back({"[kernel]", "", ""});
+    profile.functions[1].module = 1;
+    analysis::ProfileChoice choice;
+    choice.focus = "[kernel]";
+    EXPECT_EQ(names_on(analysis::apply_choice(profile, choice)), (Names{"vfs_read", "memcpy"}));
+    EXPECT_TRUE(analysis::check_focus(profile, choice.focus).has_value());
+    EXPECT_EQ(analysis::check_focus(profile, "[jit]").error().message(),
+              "there is no [jit] here: it stands for all code made at run time");
+}
+
 TEST(ProfileChoice, hides_memory_management_under_any_name) {
     auto profile =
         stack_of({function("main"), function("[memory]"), function("operator new(unsigned long)"),
