@@ -341,8 +341,13 @@ std::uint64_t Recording::sampling_time(double cost_ns) const {
     return sum;
 }
 
+std::uint64_t Recording::taken_out_of(ProcessId id) const {
+    return is_defined(id.value, taken_out_of_.size()) ? taken_out_of_[id.value - 1] : 0;
+}
+
 void Recording::take_out_sampling(double cost_ns) {
     taken_out_ = sampling_time(cost_ns);
+    taken_out_of_.assign(processes_.size(), 0);
     if (spent_.empty()) {
         return;
     }
@@ -359,6 +364,10 @@ void Recording::take_out_sampling(double cost_ns) {
         const std::uint64_t before = weight.sampled;
         weight.sampled -= sampling_time_of(weight, cost_ns);
         spent.sum -= before - weight.sampled;
+        if (const trace::Thread* const owner = thread(weight.thread);
+            owner != nullptr && process(owner->process) != nullptr) {
+            taken_out_of_[owner->process.value - 1] += before - weight.sampled;
+        }
         places.push_back({before, weight.sampled, 0});
     }
     for (std::shared_ptr<SampleSeries>& series : spent.series) {

@@ -114,6 +114,8 @@ public:
     void take_out_sampling(double cost_ns);
     /// What that has taken out; nothing: it was not called.
     [[nodiscard]] std::optional<std::uint64_t> taken_out() const { return taken_out_; }
+    /// Of that, what was one process's.
+    [[nodiscard]] std::uint64_t taken_out_of(ProcessId id) const;
 
     /// Gives each sample the label that `label_of` says; none: the sample is dropped, with what
     /// keep() drops then. It is asked metric by metric, of each thread by thread, of a thread's
@@ -259,6 +261,7 @@ private:
     std::uint64_t last_time_ns_ = 0;
     bool keeps_times_ = false;
     std::optional<std::uint64_t> taken_out_;
+    std::vector<std::uint64_t> taken_out_of_;  ///< By process: [id.value - 1].
     std::vector<trace::Attachment> attachments_;
     trace::ReadOutcome read_outcome_;
     SaidCounts said_;

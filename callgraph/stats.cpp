@@ -159,7 +159,10 @@ void fill_processes(Profile& profile, const Recording& recording,
         totals.ending = describe_ending(end.value_or(trace::ProcessEnd{}));
         totals.ended_badly = end && end->kind == trace::EndKind::signaled;
         const std::uint64_t by_kernel = end ? end->cpu_ns : 0;
-        totals.cpu_ns = by_kernel != 0 || !profile.is_time() ? by_kernel : weights[i + 1];
+        totals.cpu_ns = by_kernel != 0 || !profile.is_time()
+                            ? by_kernel
+                            : weights[i + 1] + recording.taken_out_of(
+                                                   ProcessId{static_cast<std::uint32_t>(i) + 1});
         kernel_cpu_ns += by_kernel;
         stats.unprofiled_cpu_ns += facts.source == trace::kNoSource ? by_kernel : 0;
         // One that ended before the recording begins spent nothing in it.
@@ -245,7 +248,8 @@ void fill_achieved_hz(Stats& stats, bool is_time) {
     if (stats.clock == "wall") {
         return;  // Of CPU time as well; but threads that wait have samples, too.
     }
-    std::uint64_t of_ns = is_time ? stats.sampled + stats.booked : 0;
+    // Samples are also taken of what sampling takes.
+    std::uint64_t of_ns = is_time ? stats.gross.value_or(stats.sampled + stats.booked) : 0;
     if (stats.process_cpu_ns) {
         of_ns = *stats.process_cpu_ns;
     }

@@ -88,6 +88,15 @@ TEST_F(Price, is_taken_out_where_the_samples_fell) {
     EXPECT_EQ(profile.stats.samples, 100U);
 }
 
+TEST_F(Price, is_part_of_the_time_that_samples_were_taken_of) {
+    end(40'000);
+    const Profile before = maker.profile();
+    maker.recording.take_out_sampling(40'000);
+    const Profile net = maker.profile();
+    EXPECT_EQ(net.stats.achieved_hz, before.stats.achieved_hz);
+    EXPECT_EQ(net.processes[0].cpu_ns, 10'050'000U) << "what the kernel would have counted";
+}
+
 TEST_F(Price, leaves_nothing_below_zero) {
     end(401'000);
     maker.recording.take_out_sampling(401'000);
