@@ -87,7 +87,8 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
 
 struct LoadedRecording {
     callgraph::Recording recording;
-    std::string restriction;
+    MetricId metric = trace::kSessionMetric;
+    Restriction restriction;
     Everybody everybody;  ///< Where events were asked for.
     ProgramEvents events;
 };
@@ -145,9 +146,12 @@ Result<LoadedRecording> load_chosen(const MappedFile& file, const std::string& n
         }
         loaded.events = std::move(said).finish();
     }
+    SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
+    loaded.metric = metric;
     if (has_labels) {
-        SAMPLE_TRY(text, label_samples(recording, loaded.events, choice.labels, read_again(file)));
-        loaded.restriction = std::move(text);
+        SAMPLE_TRY(restriction, label_samples(recording, loaded.events, choice.labels, metric,
+                                              read_again(file)));
+        loaded.restriction = std::move(restriction);
     }
     SAMPLE_TRY(selected, callgraph::select(std::move(recording), choice.selection));
     loaded.recording = std::move(selected);
@@ -180,12 +184,11 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     const auto cache = user_cache(choice.names_from);
     const NamingOptions naming = naming_from(choice.names_from, cache.get());
     callgraph::BuildOptions options;
-    SAMPLE_TRY(metric, find_metric(recording, choice.metric, name));
-    if (choice.net && metric != trace::kSessionMetric) {
+    if (choice.net && loaded.metric != trace::kSessionMetric) {
         return unexpected(ErrorCode::unsupported,
                           "--net is of CPU time: leave it out for --metric " + choice.metric);
     }
-    options.metric = metric;
+    options.metric = loaded.metric;
     options.further = wanted.metrics && choice.metric.empty();
     options.category = choice.category.value_or(callgraph::CategoryBy::thread);
     options.fold_inlined = choice.fold_inlined;
@@ -194,7 +197,8 @@ Result<callgraph::Profile> load_any(const std::string& path, const ProfileChoice
     options.by_line = choice.by_line || wanted.lines;
     callgraph::Profile profile =
         profile_of_recording(recording, symbolize_recording(recording, naming), options);
-    profile.restriction = std::move(loaded.restriction);
+    profile.restriction = std::move(loaded.restriction.words);
+    profile.chosen_ns = loaded.restriction.chosen_ns;
     if (wanted.markers) {
         SAMPLE_CHECK(add_program_events(profile, loaded, choice.labels.moments, file));
     }

@@ -304,6 +304,8 @@ struct Profile {
     std::vector<FurtherMetric> further;
     /// What was left out before all figures, and how much is left, for people; empty: nothing was.
     std::string restriction;
+    /// How long the moments are together that were chosen; none: the whole session.
+    std::optional<std::uint64_t> chosen_ns;
     std::string command_line;
     std::uint64_t start_unix_ms = 0;
     std::uint64_t end_unix_ms = 0;

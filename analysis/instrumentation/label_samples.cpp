@@ -226,24 +226,26 @@ private:
     std::map<std::uint32_t, std::string> names_;
 };
 
-std::uint64_t weight_of(const Recording& recording) {
+std::uint64_t weight_of(const Recording& recording, MetricId metric) {
     std::uint64_t sum = 0;
-    for (const callgraph::StackWeight& weight : recording.weights()) {
+    for (const callgraph::StackWeight& weight : recording.weights(metric)) {
         sum += weight.sampled + weight.booked;
     }
     return sum;
 }
 
-std::uint64_t booked_in(const Recording& recording) {
+std::uint64_t booked_in(const Recording& recording, MetricId metric) {
     std::uint64_t sum = 0;
-    for (const callgraph::StackWeight& weight : recording.weights()) {
+    for (const callgraph::StackWeight& weight : recording.weights(metric)) {
         sum += weight.booked;
     }
     return sum;
 }
 
-std::string weight_text(const Recording& recording, std::uint64_t weight) {
-    const std::string unit = recording.start() ? recording.start()->unit : "";
+std::string weight_text(const Recording& recording, MetricId metric, std::uint64_t weight) {
+    const std::string unit = metric.value <= recording.metrics().size()
+                                 ? recording.metrics()[metric.value - 1].unit
+                                 : "";
     return unit.empty() ? short_duration(weight) : grouped(weight) + " " + unit;
 }
 
@@ -333,8 +335,9 @@ std::string words_of_restriction(const LabelChoice& choice, const std::string& m
 
 }  // namespace
 
-Result<std::string> label_samples(Recording& recording, const ProgramEvents& events,
-                                  const LabelChoice& choice, const ReadAgain& read_again) {
+Result<Restriction> label_samples(Recording& recording, const ProgramEvents& events,
+                                  const LabelChoice& choice, MetricId metric,
+                                  const ReadAgain& read_again) {
     const std::uint64_t start_ns = recording.start() ? recording.start()->start_ns : 0;
     SAMPLE_TRY(chosen, choose_moments(choice.moments, events, start_ns));
     Labeller labeller{recording, choice, chosen.moments};
@@ -356,28 +359,36 @@ Result<std::string> label_samples(Recording& recording, const ProgramEvents& eve
         SAMPLE_TRY(frames, wanted_frames(events, choice));
         labeller.use_frames(*frames);
     }
-    const std::uint64_t whole = weight_of(recording);
-    const std::uint64_t booked = booked_in(recording);
-    recording.label([&](MetricId metric, ThreadId thread, const TimedWeight& sample) {
-        return labeller(metric, thread, sample);
+    const std::uint64_t whole = weight_of(recording, metric);
+    const std::uint64_t booked = booked_in(recording, metric);
+    recording.label([&](MetricId each, ThreadId thread, const TimedWeight& sample) {
+        return labeller(each, thread, sample);
     });
     recording.set_labels(std::move(labeller).take());
     if (!choice.is_restricted()) {
-        return std::string{};
+        return Restriction{};
     }
     const std::string words = words_of_restriction(choice, chosen.words);
-    const std::uint64_t left = weight_of(recording);
+    const std::uint64_t left = weight_of(recording, metric);
     if (left == 0) {
         return unexpected(ErrorCode::not_found, "no sample lies " + words +
                                                     ": leave one of --in-zone, --in-frames, "
                                                     "--between, --from and --to out");
     }
-    std::string said = fmt::format("{}: {} of {}, {}", words, weight_text(recording, left),
-                                   weight_text(recording, whole), percent_text(left, whole));
+    std::string said =
+        fmt::format("{}: {} of {}, {}", words, weight_text(recording, metric, left),
+                    weight_text(recording, metric, whole), percent_text(left, whole));
     if (booked != 0) {
-        said += fmt::format("; {} at no known moment are left out", weight_text(recording, booked));
+        said += fmt::format("; {} at no known moment are left out",
+                            weight_text(recording, metric, booked));
     }
-    return said;
+    Restriction restriction{std::move(said), std::nullopt};
+    if (!choice.moments.is_everything()) {
+        const std::uint64_t end_ns =
+            recording.end() ? recording.end()->end_ns : recording.last_time_ns();
+        restriction.chosen_ns = chosen.moments.length_ns({start_ns, end_ns});
+    }
+    return restriction;
 }
 
 }  // namespace sample::analysis

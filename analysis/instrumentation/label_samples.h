@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,17 +43,23 @@ struct LabelChoice {
     }
 };
 
+/// What samples were restricted to.
+struct Restriction {
+    std::string words;                       ///< For people; empty: they were not.
+    std::optional<std::uint64_t> chosen_ns;  ///< How long the chosen moments are; none: all.
+};
+
 /// Hands the same recording to a sink once more.
 using ReadAgain = std::function<Result<void>(trace::RecordSink&)>;
 
 /// Labels the samples of `recording`, which has kept their times and all its threads, and drops
 /// those that were not chosen. What a clock booked without a stack is in no zone and at no time of
-/// its own: it is dropped wherever anything is. Returns what it was restricted to, for people;
-/// empty if it was not. Reads again only for zones. Errors: not_found, if nothing is called so, or
-/// no sample is left; those of `read_again`.
-[[nodiscard]] Result<std::string> label_samples(callgraph::Recording& recording,
+/// its own: it is dropped wherever anything is. Returns what it was restricted to, in figures of
+/// `metric`. Reads again only for zones. Errors: not_found, if nothing is called so, or no sample
+/// of the metric is left; those of `read_again`.
+[[nodiscard]] Result<Restriction> label_samples(callgraph::Recording& recording,
                                                 const ProgramEvents& events,
-                                                const LabelChoice& choice,
+                                                const LabelChoice& choice, MetricId metric,
                                                 const ReadAgain& read_again);
 
 }  // namespace sample::analysis

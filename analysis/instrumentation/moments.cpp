@@ -149,6 +149,15 @@ bool Moments::has(std::uint64_t time_ns) const {
     return behind != spans_.begin() && time_ns < std::prev(behind)->end_ns;
 }
 
+std::uint64_t Moments::length_ns(const Span& between) const {
+    const Moments inside = in(Moments{std::vector<Span>{between}});
+    std::uint64_t sum = 0;
+    for (const Span& span : inside.spans()) {
+        sum += span.end_ns - span.begin_ns;
+    }
+    return sum;
+}
+
 Moments Moments::in(const Moments& other) const {
     std::vector<Span> common;
     auto left = spans_.begin();

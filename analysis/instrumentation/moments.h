@@ -46,6 +46,8 @@ public:
     [[nodiscard]] bool has(std::uint64_t time_ns) const;
     /// Those of both. O(spans of both).
     [[nodiscard]] Moments in(const Moments& other) const;
+    /// How long they are together between these two.
+    [[nodiscard]] std::uint64_t length_ns(const Span& between) const;
     /// Ascending, and apart from each other.
     [[nodiscard]] const std::vector<Span>& spans() const noexcept { return spans_; }
 

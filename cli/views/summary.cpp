@@ -219,11 +219,20 @@ private:
                    : ": the program had none of this event";
     }
 
+    /// Behind a count: what it is of, unless its unit says so.
+    [[nodiscard]] std::string of_what() const {
+        if (!profile_.event.empty()) {
+            return profile_.event == measure_.counted ? "" : " of " + printable(profile_.event);
+        }
+        const std::string& metric = profile_.metric.name;
+        return metric.empty() || metric == measure_.counted ? "" : " (" + printable(metric) + ")";
+    }
+
     void time() {
         const callgraph::Stats& stats = profile_.stats;
         std::string text = measure_.text(measure_.whole);
-        if (!measure_.is_time() && profile_.event != measure_.counted) {
-            text += " of " + printable(profile_.event);
+        if (!measure_.is_time()) {
+            text += of_what();
         }
         if (!stats.clock.empty()) {
             text += " of " + (stats.clock == "cpu" ? std::string{"CPU"} : stats.clock) + " time";

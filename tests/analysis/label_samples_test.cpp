@@ -43,8 +43,8 @@ public:
                 bool is_booking = false) {
         maker.recording.sample({thread, 1'000 + time, node, weight, is_booking});
     }
-    Result<std::string> choose(const LabelChoice& choice) {
-        return label_samples(maker.recording, events, choice,
+    Result<Restriction> choose(const LabelChoice& choice, MetricId metric = trace::kSessionMetric) {
+        return label_samples(maker.recording, events, choice, metric,
                              [this](trace::RecordSink& sink) -> Result<void> {
                                  for (const trace::ZoneSpec& spec : specs_) {
                                      sink.instrumentation(spec);
@@ -95,7 +95,7 @@ TEST(LabelSamples, keeps_those_inside_a_zone_and_says_how_many) {
     const auto said = game.choose({{}, {"physics"}});
     ASSERT_TRUE(said);
     // 20 to 50, and 120 to 160: an end is outside, a beginning inside.
-    EXPECT_EQ(*said,
+    EXPECT_EQ(said->words,
               "in zone 'physics': 70 ns of 207 ns, 33.8 %; 7 ns at no known moment are left out");
     EXPECT_EQ(drawing(game.maker.profile()),
               "main 70/0\n"
@@ -117,9 +117,39 @@ TEST(LabelSamples, keeps_what_fulfils_everything) {
     choice.moments.to_ns = 140;
     const auto said = game.choose(choice);
     ASSERT_TRUE(said);
-    EXPECT_EQ(*said,
+    EXPECT_EQ(said->words,
               "in zone 'physics', from 100 ns, to 140 ns: 20 ns of 207 ns, 9.7 %; 7 ns at no known "
               "moment are left out");
+    EXPECT_EQ(said->chosen_ns, 40U);
+}
+
+TEST(LabelSamples, says_how_long_the_chosen_moments_are_inside_the_session) {
+    Game open_end;
+    LabelChoice choice;
+    choice.moments.from_ns = 150;
+    EXPECT_EQ(open_end.choose(choice)->chosen_ns, 150U) << "the session ends at 300";
+    Game zones;
+    EXPECT_EQ(zones.choose({{}, {"physics"}})->chosen_ns, std::nullopt);
+}
+
+TEST(LabelSamples, judges_by_the_metric_that_is_shown) {
+    Game game;
+    game.maker.recording.record(trace::Metric{MetricId{2}, "allocated", "bytes", ""});
+    const NodeId main = game.maker.stack({"main"});
+    for (const std::uint64_t time : {30, 250}) {
+        game.maker.recording.sample({ThreadId{1}, 1'000 + time, main, 64, false, MetricId{2}});
+    }
+    LabelChoice late;
+    late.moments.from_ns = 240;
+    const auto said = game.choose(late, MetricId{2});
+    ASSERT_TRUE(said) << said.error().context;
+    EXPECT_EQ(said->words, "from 240 ns: 64 bytes of 128 bytes, 50.0 %");
+    Game without;
+    without.maker.recording.record(trace::Metric{MetricId{2}, "allocated", "bytes", ""});
+    late.moments.from_ns = 100;
+    const auto none = without.choose(late, MetricId{2});
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().context.find("no sample lies from 100 ns"), std::string::npos);
 }
 
 TEST(LabelSamples, puts_zones_above_their_code) {
@@ -128,7 +158,7 @@ TEST(LabelSamples, puts_zones_above_their_code) {
     choice.zones = true;
     const auto said = game.choose(choice);
     ASSERT_TRUE(said);
-    EXPECT_EQ(*said, "");
+    EXPECT_EQ(said->words, "");
     const callgraph::Profile profile = game.maker.profile();
     EXPECT_EQ(drawing(profile),
               "main 207/0\n"
@@ -181,7 +211,7 @@ TEST(LabelSamples, in_the_slowest_frames) {
     choice.moments.frames = FrameChoice{"", 50.0, {}};
     const auto said = game.choose(choice);
     ASSERT_TRUE(said);
-    EXPECT_EQ(*said,
+    EXPECT_EQ(said->words,
               "in 1 of 2 frames (main: the slowest 50 %): 100 ns of 207 ns, 48.3 %; 7 ns at no "
               "known moment are left out");
 }

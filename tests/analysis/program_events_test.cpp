@@ -173,6 +173,14 @@ TEST(Moments, are_joined_where_they_touch) {
     EXPECT_EQ(drawn(Moments{{{30, 40}, {10, 20}, {20, 25}, {5, 5}, {35, 50}}}), "10-25 30-50 ");
 }
 
+TEST(Moments, have_the_length_of_what_lies_between_two) {
+    const Moments moments{{{10, 20}, {30, 40}}};
+    EXPECT_EQ(moments.length_ns({0, 100}), 20U);
+    EXPECT_EQ(moments.length_ns({15, 35}), 10U);
+    EXPECT_EQ(Moments{}.length_ns({15, 35}), 20U);
+    EXPECT_EQ(moments.length_ns({50, 40}), 0U);
+}
+
 TEST(Moments, of_two_are_in_both) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         std::mt19937_64 random{seed};

@@ -204,6 +204,19 @@ TEST(SummaryView, counts_what_is_shown) {
     EXPECT_NE(chosen.find("stacks    <0.1 %"), std::string::npos) << chosen;
 }
 
+TEST(SummaryView, says_what_a_count_is_of) {
+    callgraph::Profile profile = made_up_profile();
+    profile.stats.clock.clear();
+    profile.metric = {"allocated", "bytes", ""};
+    EXPECT_NE(summary_view(profile, {kPipe}).find(" bytes (allocated) in 2 threads"),
+              std::string::npos);
+    profile.metric = {"bytes", "bytes", ""};
+    EXPECT_NE(summary_view(profile, {kPipe}).find(" bytes in 2 threads"), std::string::npos);
+    profile.event = "page-faults";
+    EXPECT_NE(summary_view(profile, {kPipe}).find(" bytes of page-faults in 2 threads"),
+              std::string::npos);
+}
+
 TEST(SummaryView, compares_net_time_with_net_time) {
     callgraph::Profile profile = made_up_profile();
     profile.is_net = true;
