@@ -26,7 +26,7 @@ constexpr std::size_t kColumnGap = 2;
 /// Where there is room for it, lines also say what both sides took.
 constexpr std::size_t kWide = 110;
 
-/// Two lines on one side: what it is, and how it was recorded.
+/// Lines on one side: what it is, how it was recorded, and what of it is compared.
 std::string side_text(const std::string& name, const DiffSide& side, const Terminal& terminal) {
     const callgraph::Profile& profile = side.profile;
     const callgraph::Stats& stats = profile.stats;
@@ -60,7 +60,11 @@ std::string side_text(const std::string& name, const DiffSide& side, const Termi
     if (session_ms(profile) != 0) {
         out += ", " + session_length(session_ms(profile));
     }
-    return out + "\n";
+    out += "\n";
+    if (!profile.restriction.empty()) {
+        out += "   only " + printable(profile.restriction) + "\n";
+    }
+    return out;
 }
 
 /// One line of a list: what is compared, and what it is called.

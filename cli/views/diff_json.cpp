@@ -82,21 +82,25 @@ private:
     [[nodiscard]] Json run(const DiffSide& side) const {
         const callgraph::Profile& profile = side.profile;
         const callgraph::Stats& stats = profile.stats;
-        return {{"file", side.file},
-                {"command", profile.command_line},
-                {"start_unix_ms", profile.start_unix_ms},
-                {"event", known(profile.event)},
-                {"clock", known(stats.clock)},
-                {"source", known(stats.source)},
-                {"requested_hz", known(stats.requested_hz)},
-                {"period", known(stats.period)},
-                {"wall_us", microseconds(stats.wall_ns)},
-                {measure_.key("total"), measure_.number(side.total())},
-                {"samples", or_null(stats.known_samples(side.samples()))},
-                {"lost", stats.lost},
-                {"whole", stats.whole},
-                {"scale", profile.scale},
-                {"net", profile.is_net}};
+        Json out = {{"file", side.file},
+                    {"command", profile.command_line},
+                    {"start_unix_ms", profile.start_unix_ms},
+                    {"event", known(profile.event)},
+                    {"clock", known(stats.clock)},
+                    {"source", known(stats.source)},
+                    {"requested_hz", known(stats.requested_hz)},
+                    {"period", known(stats.period)},
+                    {"wall_us", microseconds(stats.wall_ns)},
+                    {measure_.key("total"), measure_.number(side.total())},
+                    {"samples", or_null(stats.known_samples(side.samples()))},
+                    {"lost", stats.lost},
+                    {"whole", stats.whole},
+                    {"scale", profile.scale},
+                    {"net", profile.is_net}};
+        if (!profile.restriction.empty()) {
+            out["restriction"] = profile.restriction;
+        }
+        return out;
     }
 
     /// A difference or an end of its interval, in the unit of "a" and "b".

@@ -121,6 +121,9 @@ Json stats_members(const callgraph::Profile& profile) {
     Json out = figures(profile);
     out["scale"] = profile.scale;
     out["net"] = profile.is_net;
+    if (!profile.restriction.empty()) {
+        out["restriction"] = profile.restriction;
+    }
     out["command"] = profile.command_line;
     out["start_unix_ms"] = profile.start_unix_ms;
     out["end_unix_ms"] = profile.end_unix_ms;

@@ -74,7 +74,7 @@ void write_head(const Profile& profile, Stream& out) {
     const std::uint64_t length_ns = stats.wall_ns == 0 && has_length
                                         ? (profile.end_unix_ms - profile.start_unix_ms) * kNsPerMs
                                         : stats.wall_ns;
-    out.number(ProfileField::duration_nanos, length_ns);
+    out.number(ProfileField::duration_nanos, profile.chosen_ns.value_or(length_ns));
     const auto comment = [&out](const std::string& line) {
         out.number(ProfileField::comment, out.string(line));
     };

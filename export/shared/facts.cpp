@@ -44,6 +44,7 @@ void add_session(Facts& facts, const Profile& profile, std::size_t most_processe
     const Stats& stats = profile.stats;
     facts.add("command", profile.command_line);
     facts.add("session", stats.wall_ns == 0 ? "" : exact_duration(stats.wall_ns));
+    facts.add("only", profile.restriction);
     if (stats.process_cpu_ns) {
         facts.add("CPU time by the kernel", exact_duration(*stats.process_cpu_ns));
     }
@@ -202,6 +203,7 @@ std::string facts_json(const Profile& profile) {
     out["unit"] = profile.is_time() ? "nanoseconds" : profile.metric.unit;
     out["scale"] = profile.scale;
     out["net"] = profile.is_net;
+    out["restriction"] = known(profile.restriction);
     add_truth(out, profile);
     Json& processes = out["processes"] = Json::array();
     for (const callgraph::ProcessTotals& process : profile.processes) {

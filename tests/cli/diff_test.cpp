@@ -220,6 +220,18 @@ TEST(DiffView, says_which_run_cannot_be_judged) {
     EXPECT_NE(text.find("not judged: B2 does not say"), std::string::npos) << text;
 }
 
+TEST(DiffView, says_what_each_side_is_restricted_to) {
+    callgraph::Profile restricted = made_up_profile();
+    restricted.restriction = "from 1.200 s: 1 s of 2 s, 50.0 %";
+    const DiffReport report = report_of(restricted, made_up_profile());
+    const std::string text = diff_view(report, kPipe);
+    EXPECT_NE(text.find("\n   only from 1.200 s: 1 s of 2 s, 50.0 %\nB  "), std::string::npos)
+        << text;
+    const Json json = Json::parse(diff_json(report));
+    EXPECT_EQ(json["a"]["restriction"], restricted.restriction);
+    EXPECT_FALSE(json["b"].contains("restriction"));
+}
+
 TEST(DiffView, says_what_all_is_divided_by) {
     DiffVerbOptions options;
     options.normalize = true;

@@ -115,6 +115,13 @@ TEST(StatsView, shows_what_was_not_measured_as_a_dash) {
               std::string::npos);
 }
 
+TEST(StatsJson, says_what_a_report_is_restricted_to) {
+    callgraph::Profile profile = made_up_profile();
+    EXPECT_FALSE(Json::parse(as_json(stats_view, profile)).contains("restriction"));
+    profile.restriction = "in zone 'physics'";
+    EXPECT_EQ(Json::parse(as_json(stats_view, profile)).at("restriction"), profile.restriction);
+}
+
 TEST(StatsJson, has_every_field_of_the_contract) {
     const Json json = Json::parse(as_json(stats_view, made_up_profile()));
     for (const char* name : {"requested_hz",

@@ -325,6 +325,16 @@ TEST(Pprof, comments_tell_the_command_and_the_truth) {
     }
 }
 
+TEST(Pprof, restricted_figures_say_so) {
+    Profile profile = random_profile(1);
+    profile.restriction = "from 1.000 s, to 1.500 s: 0.4 s of 5 s, 8.0 %";
+    profile.chosen_ns = 500'000'000;
+    const PprofFile file = written(profile);
+    EXPECT_EQ(file.duration_nanos, 500'000'000);
+    EXPECT_NE(std::find(file.comments.begin(), file.comments.end(), "only: " + profile.restriction),
+              file.comments.end());
+}
+
 TEST(Pprof, scaled_figures_say_so) {
     const Profile profile = callgraph::average(random_profile(1), 25);
     EXPECT_EQ(profile.scale, 5);

@@ -97,6 +97,13 @@ TEST(Speedscope, says_where_functions_are_and_how_far_to_trust) {
     EXPECT_EQ(facts["modules"][1]["path"], "/usr/bin/app");
 }
 
+TEST(Speedscope, says_what_it_is_restricted_to) {
+    Profile profile = threads_profile();
+    EXPECT_TRUE(Json::parse(speedscope_text(profile))["sample"]["restriction"].is_null());
+    profile.restriction = "from 1.000 s";
+    EXPECT_EQ(Json::parse(speedscope_text(profile))["sample"]["restriction"], "from 1.000 s");
+}
+
 TEST(Speedscope, has_the_functions_totals_to_the_nanosecond) {
     expect_the_functions_totals(threads_profile());
 }
