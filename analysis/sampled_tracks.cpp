@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,7 +53,15 @@ public:
     }
 
 private:
-    using ProcessAndThread = std::pair<std::uint32_t, std::uint32_t>;
+    /// Ids as the kernel gave them, and the start since the session's: behind an exec the ids are
+    /// the same.
+    struct ThreadKey {
+        std::uint32_t pid = 0;
+        std::uint32_t tid = 0;
+        std::int64_t start_ns = 0;
+
+        auto operator<=>(const ThreadKey&) const = default;
+    };
 
     /// So that what waits in the writer stays little.
     void pause() {
@@ -61,7 +70,7 @@ private:
             static_cast<void>(writer_.flush());
         }
     }
-    ThreadId add_thread(const exports::Track& track);
+    ThreadId add_thread(const callgraph::Profile& profile, const exports::Track& track);
     trace::ZoneId zone_of(const callgraph::Profile& profile, NodeId node);
     void change(const callgraph::Profile& profile, const exports::StackChanges& changes,
                 ThreadId thread, std::int64_t time_ns);
@@ -74,8 +83,8 @@ private:
     std::vector<std::uint32_t> pids_;              ///< By ProcessId - 1.
     std::vector<trace::Thread> threads_;           ///< By ThreadId - 1.
     std::map<std::uint32_t, std::string> groups_;  ///< By ThreadId.
-    /// By pid and tid: those that have no track yet, the latest first.
-    std::map<ProcessAndThread, std::vector<ThreadId>> trackless_;
+    /// Those that have no track yet, the latest first.
+    std::map<ThreadKey, std::vector<ThreadId>> trackless_;
     std::uint32_t zones_ = 0;
     std::vector<std::string> names_;       ///< By function.
     std::vector<trace::ZoneId> zone_ids_;  ///< By function; the last is of what has no stack.
@@ -117,8 +126,9 @@ void Copy::instrumentation(const trace::Instrumentation& said) {
     pause();
 }
 
-ThreadId Copy::add_thread(const exports::Track& track) {
-    const auto found = trackless_.find({track.pid, track.tid});
+ThreadId Copy::add_thread(const callgraph::Profile& profile, const exports::Track& track) {
+    const auto found =
+        trackless_.find({track.pid, track.tid, profile.threads[*track.thread].start_ns});
     if (found == trackless_.end() || found->second.empty()) {
         return {};
     }
@@ -175,7 +185,9 @@ void Copy::change(const callgraph::Profile& profile, const exports::StackChanges
 void Copy::add_tracks(const callgraph::Profile& profile) {
     for (std::size_t i = threads_.size(); i-- > 0;) {
         const trace::Thread& thread = threads_[i];
-        trackless_[{pids_[thread.process.value - 1], thread.tid}].push_back(thread.id);
+        trackless_[{pids_[thread.process.value - 1], thread.tid,
+                    static_cast<std::int64_t>(thread.start_ns - start_ns_)}]
+            .push_back(thread.id);
     }
     names_ = exports::unique_names(profile);
     zone_ids_.resize(profile.functions.size() + 1);
@@ -186,7 +198,7 @@ void Copy::add_tracks(const callgraph::Profile& profile) {
         if (!track.thread || !slices.next(slice)) {
             continue;
         }
-        const ThreadId thread = add_thread(track);
+        const ThreadId thread = add_thread(profile, track);
         if (thread.is_none()) {
             continue;
         }

@@ -142,6 +142,50 @@ TEST_F(SampleProgram, says_what_makes_a_large_export_smaller) {
     EXPECT_EQ(folded.err, "");
 }
 
+/// A process that execs after 500 samples of 1 ms, and has 500 more: its ids stay.
+void record_an_exec(const std::string& path) {
+    trace::SessionStart session;
+    session.start_ns = 5'000'000'000;
+    session.period = 1'000'000;
+    session.requested_hz = 1000;
+    auto writer = trace::TestWriter::create(
+        Fd{::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)}, session);
+    ASSERT_TRUE(writer.has_value());
+    writer->record(trace::Module{ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/a", {}});
+    for (const std::uint32_t id : {1U, 2U}) {
+        const std::uint64_t start_ns = session.start_ns + (id - 1) * 500'000'000;
+        trace::Process process;
+        process.id = ProcessId{id};
+        process.pid = 100;
+        process.start_ns = start_ns;
+        process.executable = id == 1 ? "/bin/before" : "/bin/after";
+        writer->record(process);
+        writer->record(trace::Thread{ThreadId{id}, ProcessId{id}, 100, start_ns, "main"});
+        const NodeId node = writer->node(NodeId{}, ModuleId{1}, 0x1000 * std::uint64_t{id});
+        for (std::uint64_t i = 1; i <= 500; ++i) {
+            writer->sample({ThreadId{id}, start_ns + i * 1'000'000, node, 1'000'000});
+        }
+        trace::ProcessEnd end;
+        end.id = ProcessId{id};
+        end.kind = id == 1 ? trace::EndKind::replaced : trace::EndKind::exited;
+        writer->record(end);
+    }
+    ASSERT_TRUE(writer->finish({session.start_ns + 1'100'000'000, false, {}}).has_value());
+}
+
+TEST_F(SampleProgram, exports_timers_of_the_process_that_was_chosen_behind_an_exec) {
+    record_an_exec(path("exec.utrace"));
+    const Outcome outcome = run("export --format utrace --process after -o b.utrace exec.utrace");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto zones_of = [this](const std::string& process) {
+        return Json::parse(run("report --view zones --json --process " + process + " b.utrace").out)
+            .at("zones");
+    };
+    EXPECT_EQ(zones_of("before"), Json::array());
+    ASSERT_EQ(zones_of("after").size(), 1U);
+    EXPECT_EQ(zones_of("after").at(0).at("name"), "a+0x2000");
+}
+
 TEST_F(SampleProgram, chooses_threads_processes_and_modules) {
     record("a.utrace");
     const Outcome chosen = run("report --thread app --process 100 --module app a.utrace");
