@@ -4,6 +4,7 @@
 #include "trace/foreign_recording.h"
 #include "trace/instrumentation_reader.h"
 #include "trace/node_codec.h"
+#include "trace/sample_stream.h"
 #include "trace/standard_events.h"
 
 #include <optional>
@@ -67,6 +68,7 @@ private:
         return ids_.knows(id) ? id : ThreadId{};
     }
     Problem take(const SessionStart& session);
+    Problem take(const Metric& metric);
     Problem take(const StackNodes& nodes);
     Problem take(const SampleBatch& batch);
     template <class Any>
@@ -121,6 +123,16 @@ Problem RecordingAnalyzer::take(const SessionStart& session) {
     }
     has_session_ = true;
     sink_.record(session);
+    return std::nullopt;
+}
+
+/// Each takes memory of each thread.
+Problem RecordingAnalyzer::take(const Metric& metric) {
+    if (metric.id.value > SampleStream::kMostMetrics) {
+        return "more than " + std::to_string(SampleStream::kMostMetrics) +
+               " metrics, which is all that samples can be weighed by";
+    }
+    sink_.record(metric);
     return std::nullopt;
 }
 

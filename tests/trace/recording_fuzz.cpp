@@ -7,6 +7,7 @@
 #include "trace/message_text.h"
 #include "trace/packed.h"
 #include "trace/recording_reader.h"
+#include "trace/sample_stream.h"
 #include "trace/symbol_codec.h"
 
 #include <cstddef>
@@ -78,7 +79,9 @@ public:
 
 private:
     void check(const SessionStart& /*session*/) { require(!began_++); }
-    void check(const Metric& metric) { require(metric.id.value == ++metrics_); }
+    void check(const Metric& metric) {
+        require(metric.id.value == ++metrics_ && metrics_ <= SampleStream::kMostMetrics);
+    }
     void check(const Process& process) { require(process.id.value == ++processes_); }
     void check(const ProcessEnd& end) const { known(end.id.value, processes_); }
     void check(const UnprofiledProgram& /*program*/) const { require(began_ == 1); }

@@ -295,6 +295,22 @@ TEST(Recording, carries_several_metrics) {
     EXPECT_EQ(sums, (std::map<std::uint32_t, std::uint64_t>{{1, 100'000'000}, {2, 32'032'000}}));
 }
 
+TEST(Recording, ends_where_it_has_more_metrics_than_a_batch_can_name) {
+    const auto file = record(a_session(), [](TestWriter& writer) {
+        define_one_of_each(writer);
+        for (std::uint32_t id = 2; id <= 257; ++id) {
+            writer.record(Metric{MetricId{id}, "m", "", ""});
+        }
+    });
+    KeepingSink kept;
+    const auto outcome = read_recording(file, kept);
+    ASSERT_TRUE(outcome);
+    EXPECT_FALSE(outcome->whole);
+    EXPECT_NE(outcome->problem.find("more than 256 metrics"), std::string::npos)
+        << outcome->problem;
+    EXPECT_EQ(kept.metrics.size(), 255U) << "beside the session's own";
+}
+
 TEST(Tee, hands_everything_to_all_and_says_which_failed_first) {
     KeepingSink kept;
     RecordingWriter broken{Fd{}};
