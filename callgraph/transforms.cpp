@@ -75,6 +75,62 @@ private:
     TreeBuilder tree_;
 };
 
+/// The path to the node that a walk in preorder is at, with each function on it once: a call of one
+/// that is on it leads back to there, and what was called in between is on it no more.
+class FoldedPath {
+public:
+    explicit FoldedPath(const Profile& profile)
+        : profile_{profile},
+          latest_of_(profile.functions.size() + 1),
+          depth_of_(profile.nodes.size()) {}
+
+    /// Goes to the next node. Returns the node on the path that has its function; itself if it is
+    /// new there.
+    NodeId enter(NodeId id) {
+        const Node& node = profile_.node(id);
+        while (!steps_.empty() && steps_.back().id != node.parent) {
+            leave();
+        }
+        const std::size_t depth = steps_.empty() ? 0 : steps_.back().depth + 1;
+        const NodeId same = latest_of_[node.function.value];
+        const std::size_t its_depth = depth_of_[same.value];
+        if (!node.function.is_none() && !same.is_none() && its_depth < depth &&
+            path_[its_depth] == same) {
+            steps_.push_back({id, its_depth, false, {}, {}});
+            return same;
+        }
+        path_.resize(std::max(path_.size(), depth + 1));
+        steps_.push_back({id, depth, true, std::exchange(path_[depth], id),
+                          std::exchange(latest_of_[node.function.value], id)});
+        depth_of_[id.value] = depth;
+        return id;
+    }
+
+private:
+    struct Step {
+        NodeId id;
+        std::size_t depth = 0;
+        bool is_new = false;
+        NodeId replaced;  ///< What stood at `depth` before.
+        NodeId latest;    ///< What the function's was before.
+    };
+
+    void leave() {
+        const Step& step = steps_.back();
+        if (step.is_new) {
+            path_[step.depth] = step.replaced;
+            latest_of_[profile_.node(step.id).function.value] = step.latest;
+        }
+        steps_.pop_back();
+    }
+
+    const Profile& profile_;
+    std::vector<Step> steps_;            ///< From the root, as the profile has them.
+    std::vector<NodeId> path_;           ///< By depth; good up to that of the latest step.
+    std::vector<NodeId> latest_of_;      ///< By function: good if it is on the path; none: no node.
+    std::vector<std::size_t> depth_of_;  ///< By node.
+};
+
 /// Leaves out the subtrees of the nodes whose function `is_hidden`.
 Profile without(Profile profile, const std::function<bool(FunctionId)>& is_hidden) {
     Copy copy{profile};
@@ -192,19 +248,12 @@ Profile fold_inlined(Profile profile) {
 
 Profile fold_recursion(Profile profile) {
     Copy copy{profile};
-    std::vector<NodeId> stands_for(profile.nodes.size());  // What each node has become one with.
+    FoldedPath path{profile};
     for (const NodeId id : preorder(profile)) {
-        const Node& node = profile.node(id);
-        NodeId at = id.value == 0 ? id : stands_for[node.parent.value];
-        while (at.value != 0 &&
-               (node.function.is_none() || profile.node(at).function != node.function)) {
-            at = stands_for[profile.node(at).parent.value];
-        }
-        stands_for[id.value] = at.value == 0 ? id : at;
-        if (at.value == 0) {
-            copy.add(id);
+        if (const NodeId same = path.enter(id); same != id) {
+            copy.fold_into(id, same);
         } else {
-            copy.fold_into(id, at);
+            copy.add(id);
         }
         copy.move_self(id);
     }

@@ -34,7 +34,7 @@ namespace sample::callgraph {
 [[nodiscard]] Profile fold_inlined(Profile profile);
 
 /// With a function at most once on each path: a call of it by itself, or by what it calls, becomes
-/// one with the first, as does what is called then. O(nodes × distinct functions on a path).
+/// one with the first, as does what is called then.
 [[nodiscard]] Profile fold_recursion(Profile profile);
 
 /// The callgraph rooted at the functions that `name` names: the subtrees of every outermost such

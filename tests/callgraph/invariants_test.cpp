@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -110,7 +111,45 @@ void expect_consistent(const Profile& profile) {
     }
 }
 
+/// Own times by path, names with a blank between, and with `folds_recursion` what is below a
+/// function's first call moved there.
+std::map<std::string, std::uint64_t> selves_of(const Profile& profile, bool folds_recursion) {
+    std::map<std::string, std::uint64_t> selves;
+    for (const Node& leaf : profile.nodes) {
+        std::vector<FunctionId> upwards;
+        for (const Node* node = &leaf; !node->function.is_none();
+             node = &profile.node(node->parent)) {
+            upwards.push_back(node->function);
+        }
+        std::vector<std::string> path;
+        for (auto function = upwards.rbegin(); function != upwards.rend(); ++function) {
+            const std::string& name = profile.function(*function).name;
+            const auto before = std::find(path.begin(), path.end(), name);
+            if (folds_recursion && before != path.end()) {
+                path.erase(before + 1, path.end());
+            } else {
+                path.push_back(name);
+            }
+        }
+        std::string text;
+        for (const std::string& name : path) {
+            text += name + " ";
+        }
+        if (leaf.self != 0) {
+            selves[text] += leaf.self;
+        }
+    }
+    return selves;
+}
+
 class RandomProfile : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(RandomProfile, has_a_function_once_on_each_path_with_recursion_folded) {
+    const Profile profile = make_random(GetParam()).maker.profile();
+    const Profile folded = fold_recursion(profile);
+    expect_consistent(folded);
+    EXPECT_EQ(selves_of(folded, false), selves_of(profile, true));
+}
 
 TEST_P(RandomProfile, sums_up_to_the_recorded_weights) {
     const RandomRecording random = make_random(GetParam());

@@ -1,5 +1,6 @@
 #include "callgraph/transforms.h"
 
+#include "callgraph/tree.h"
 #include "recording_fixture.h"
 
 #include <gtest/gtest.h>
@@ -42,6 +43,25 @@ TEST(FoldRecursion, makes_one_node_of_what_has_not_returned_yet) {
               "    leaf 1/1\n");
     EXPECT_EQ(function_named(profile, "eval").total, 17U);
     EXPECT_EQ(profile.nodes[0].samples, 4U);
+}
+
+TEST(FoldRecursion, of_many_functions_that_call_each_other_ends) {
+    // Compared with all callers, each call is compared with hundreds of thousands.
+    constexpr std::uint32_t kDepth = 1'000'000;
+    Profile profile;
+    profile.functions.resize(kDepth);
+    profile.categories = {{"main", NodeId{1}}};
+    profile.nodes.resize(kDepth + 3);
+    for (std::uint32_t id = 1; id < profile.nodes.size(); ++id) {
+        profile.nodes[id].parent = NodeId{id - 1};
+        profile.nodes[id].function = FunctionId{id - 1};
+    }
+    profile.nodes.back().function = FunctionId{kDepth / 2};
+    profile.nodes.back().self = 1;
+    link_children(profile.nodes);
+    const Profile folded = fold_recursion(std::move(profile));
+    ASSERT_EQ(folded.nodes.size(), kDepth / 2 + 2) << "what the last call leads back from is gone";
+    EXPECT_EQ(folded.nodes.back().self, 1U);
 }
 
 TEST(HidePlugins, subtracts_the_topmost_plugin_nodes) {
