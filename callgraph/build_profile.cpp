@@ -4,6 +4,7 @@
 #include "callgraph/groups.h"
 #include "callgraph/stats.h"
 #include "callgraph/tree.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,6 +35,9 @@ public:
     void begin_zones(const std::vector<std::uint32_t>& zones) {
         TreeBuilder::Index base = category_;
         for (const std::uint32_t zone : zones) {
+            if (is_full()) {
+                break;
+            }
             base = tree_.child(base, functions_.zone(zone));
         }
         ++generation_;
@@ -44,6 +48,7 @@ public:
     /// where it was added.
     TreeBuilder::Index add(const StackWeight& weight, std::size_t metric) {
         const TreeBuilder::Index node = merge(weight.node);
+        cut_ += merged_[weight.node.value].generation == generation_ ? 0 : 1;
         if (metric == 0) {
             tree_.add_self(node, weight.sampled + weight.booked, weight.samples);
         } else {
@@ -51,6 +56,9 @@ public:
         }
         return node;
     }
+
+    /// How many stacks are cut short.
+    [[nodiscard]] std::size_t cut() const { return cut_; }
 
     /// Returns the node that each index became.
     std::vector<NodeId> finish(Profile& profile) && {
@@ -71,14 +79,20 @@ private:
         bool is_in_memory = false;     ///< Below an entry into memory management, or one.
     };
 
+    [[nodiscard]] bool is_full() const { return tree_.size() >= options_.most_nodes; }
+
+    /// In a full tree, what is not there yet is not looked for: its callers may be a great many.
     TreeBuilder::Index merge(NodeId stack) {
+        if (is_full() && merged_[stack.value].generation != generation_) {
+            return merged_[0].node;
+        }
         path_.clear();
         while (merged_[stack.value].generation != generation_) {
             path_.push_back(stack);
             stack = nodes_[stack.value - 1].parent;
         }
         Merged at = merged_[stack.value];
-        while (!path_.empty()) {
+        while (!path_.empty() && !is_full()) {
             at = descend(at, nodes_[path_.back().value - 1].address);
             merged_[path_.back().value] = at;
             path_.pop_back();
@@ -117,6 +131,7 @@ private:
     TreeBuilder tree_;
     TreeBuilder::Index category_ = 0;
     std::uint32_t generation_ = 0;
+    std::size_t cut_ = 0;
     std::vector<Merged> merged_;
     std::vector<NodeId> path_;
 };
@@ -223,6 +238,7 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
         }
         index_of_weight[index] = merger.add(weights.all()[index], weights.metric_of(index));
     }
+    const std::size_t cut = merger.cut();
     const std::vector<NodeId> became = std::move(merger).finish(profile);
     for (std::size_t metric = 0; metric < metrics.size(); ++metric) {
         std::vector<NodeId> node_of_weight;
@@ -237,6 +253,12 @@ Profile build_profile(const Recording& recording, const Symbols& symbols,
     }
     profile.by_line = options.by_line;
     fill_stats(profile, recording, options.metric);
+    if (cut != 0) {
+        profile.stats.notes.push_back(counted(cut, "stack") +
+                                      " cut short: this callgraph would have more than " +
+                                      grouped(options.most_nodes) +
+                                      " nodes; --thread, --process, --from and --to choose fewer");
+    }
     return profile;
 }
 

@@ -30,6 +30,8 @@ struct BuildOptions {
     /// What the tree is of, instead of the recording's weights of `metric`: others of its threads
     /// and stacks. Stats stay the recording's. No further metrics then.
     std::optional<std::span<const StackWeight>> weights = {};
+    /// Stacks that come when there are so many are cut short, and a note says how many.
+    std::size_t most_nodes = kMostNodes;
 };
 
 /// `symbols` says what each of Recording::addresses() is called, by the same index; pseudo modules'

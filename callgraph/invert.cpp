@@ -6,6 +6,7 @@
 // for, and its children are their parents, sorted out by function.
 #include "callgraph/transforms.h"
 #include "callgraph/tree.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -70,7 +71,7 @@ public:
           category_of_{category_names(profile)},
           caller_of_(profile.nodes.size(), kNone) {}
 
-    void grow(const std::vector<Frame>& frames, double least_percent) {
+    void grow(const std::vector<Frame>& frames, double least_percent, std::size_t most_nodes) {
         constexpr double kAll = 100.0;
         Node& root = nodes_.emplace_back();
         for (const Frame& frame : frames) {
@@ -83,11 +84,19 @@ public:
         while (!pending_.empty()) {
             const auto [id, stands_for] = std::move(pending_.back());
             pending_.pop_back();
-            if (nodes_[id.value].total >= least) {
+            if (nodes_[id.value].total < least) {
+                continue;
+            }
+            if (nodes_.size() < most_nodes) {
                 add_children(id, callers(stands_for));
+            } else {
+                ++cut_;
             }
         }
     }
+
+    /// How many nodes lack their callers for want of room.
+    [[nodiscard]] std::size_t cut() const { return cut_; }
 
     void finish(Profile& profile) && {
         profile.nodes = std::move(nodes_);
@@ -180,13 +189,21 @@ private:
     std::vector<Node> nodes_;
     std::vector<Category> categories_;
     std::vector<Pending> pending_;
+    std::size_t cut_ = 0;
 };
 
 }  // namespace
 
-Profile invert(Profile profile, const std::vector<FunctionId>& focused, double least_percent) {
+Profile invert(Profile profile, const std::vector<FunctionId>& focused, double least_percent,
+               std::size_t most_nodes) {
     InvertedTree tree{profile};
-    tree.grow(focused.empty() ? leaves(profile) : outermost(profile, focused), least_percent);
+    tree.grow(focused.empty() ? leaves(profile) : outermost(profile, focused), least_percent,
+              most_nodes);
+    if (tree.cut() != 0) {
+        profile.stats.notes.push_back("callers of " + counted(tree.cut(), "node") +
+                                      " left out: there would be more than " + grouped(most_nodes) +
+                                      " nodes; --focus and a greater --min choose fewer");
+    }
     std::move(tree).finish(profile);
     profile.further.clear();
     profile.timeline.reset();

@@ -57,6 +57,10 @@ struct Function {
     std::uint64_t self_samples = 0;  ///< Samples in which it was the leaf.
 };
 
+/// Where a tree ends that a small file asks for: some 3 GiB. A stack is there once in each
+/// category, and upside down once for each of its frames.
+inline constexpr std::size_t kMostNodes = std::size_t{1} << 24;
+
 /// Whether the code of a node's function was inlined into its caller.
 enum class Inlining : std::uint8_t {
     none,

@@ -9,6 +9,7 @@
 
 #include "callgraph/profile.h"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -49,10 +50,10 @@ namespace sample::callgraph {
 /// that function's total; if there are none, above its leaf, with the leaf's self time. A caller
 /// has the part of it that came through it as its total, and no self: that is the function's under
 /// the root. What lies below a node of less than `least_percent` of the root is left out: the whole
-/// may be as large as the profile times the depth of its stacks. Functions stay as they are;
-/// further metrics and timelines go.
+/// may be as large as the profile times the depth of its stacks. Where there are `most_nodes`, it
+/// grows no more, and a note says so. Functions stay as they are; further metrics and timelines go.
 [[nodiscard]] Profile invert(Profile profile, const std::vector<FunctionId>& focused,
-                             double least_percent);
+                             double least_percent, std::size_t most_nodes = kMostNodes);
 
 /// The functions that focus() takes for `name`, in their order.
 [[nodiscard]] std::vector<FunctionId> find_focused(const Profile& profile, std::string_view name);

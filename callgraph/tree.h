@@ -37,6 +37,8 @@ public:
         selves_.reserve(nodes);
     }
 
+    /// How many nodes there are, with the root.
+    [[nodiscard]] std::size_t size() const { return entries_.size(); }
     /// A new node under the root.
     Index add_category(std::string name);
     /// The node of `function` at `site.line` under `parent`, made if there is none. One that is

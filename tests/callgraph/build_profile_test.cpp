@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sample::callgraph {
 namespace {
@@ -334,6 +335,28 @@ TEST(Recording, lists_each_address_once) {
     maker.stack({"main", "main", "work"});
     maker.stack({"main", "work"});
     EXPECT_EQ(maker.recording.addresses().size(), 2U);
+}
+
+TEST(BuildProfile, cuts_stacks_short_where_it_has_as_many_nodes_as_it_may) {
+    RecordingMaker maker;
+    const NodeId stack = maker.stack({"a", "b", "c"});
+    const ThreadId main = maker.main_thread();
+    const ThreadId worker = maker.thread(ProcessId{1}, "worker", 101);
+    maker.sample(main, stack, 10);
+    maker.sample(worker, stack, 5);
+    maker.sample(worker, maker.stack({"d"}), 2);
+    maker.end();
+    BuildOptions options;
+    EXPECT_EQ(maker.profile(options).stats.notes, std::vector<std::string>{});
+    options.most_nodes = 7;
+    const Profile cut = maker.profile(options);
+    EXPECT_EQ(drawing(cut),
+              "main 10/0\n  a 10/0\n    b 10/0\n      c 10/10\n"
+              "worker 7/2\n  a 5/5\n")
+        << "the weights are all there";
+    EXPECT_EQ(cut.stats.notes,
+              std::vector<std::string>{"2 stacks cut short: this callgraph would have more than 7 "
+                                       "nodes; --thread, --process, --from and --to choose fewer"});
 }
 
 TEST(BuildProfile, is_of_the_metric_that_was_asked_for) {

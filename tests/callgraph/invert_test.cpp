@@ -88,6 +88,21 @@ TEST(Invert, ends_where_a_node_weighs_too_little) {
               "  rarely 10/0\n    main 10/0\n      main 10/0\n");
 }
 
+TEST(Invert, ends_where_it_has_as_many_nodes_as_it_may) {
+    RecordingMaker maker;
+    const ThreadId thread = maker.main_thread();
+    maker.sample(thread, maker.stack({"a", "b", "c", "d", "e", "f", "g", "h"}), 1);
+    const Profile whole = invert(maker.profile(), {}, 0);
+    EXPECT_EQ(whole.nodes.size(), 10U);
+    EXPECT_EQ(whole.stats.notes, maker.profile().stats.notes);
+    const Profile cut = invert(maker.profile(), {}, 0, 4);
+    EXPECT_EQ(drawing(cut), "h 1/1\n  g 1/0\n    f 1/0\n");
+    ASSERT_FALSE(cut.stats.notes.empty());
+    EXPECT_EQ(cut.stats.notes.back(),
+              "callers of 1 node left out: there would be more than 4 nodes; --focus and a greater "
+              "--min choose fewer");
+}
+
 TEST(Invert, marks_what_was_inlined_and_where) {
     RecordingMaker maker;
     const ThreadId thread = maker.main_thread();
