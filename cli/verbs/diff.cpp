@@ -62,12 +62,15 @@ Unexpected not_comparable(const DiffSide& one, const DiffSide& other) {
         one.file, counted_thing(one.profile), other.file, counted_thing(other.profile));
 }
 
-Result<DiffSide> load(const std::string& file, const DiffVerbOptions& options) {
+Result<DiffSide> load(const std::string& file, const DiffVerbOptions& options, bool memory) {
     analysis::ProfileChoice choice = options.choice;
     const std::optional<std::uint64_t> average_s = std::exchange(choice.average_s, {});
     // Compilers split and copy functions as they like, from build to build.
     choice.fold_parts = true;
-    SAMPLE_TRY(profile, analysis::load_profile(file, choice, {.times = true, .lines = false}));
+    analysis::Details wanted;
+    wanted.times = true;
+    wanted.memory = memory || options.normalize_by == callgraph::kMemoryName;
+    SAMPLE_TRY(profile, analysis::load_profile(file, choice, wanted));
     DiffSide side{file, std::move(profile)};
     if (average_s) {
         SAMPLE_CHECK(average(side, *average_s));
@@ -84,11 +87,12 @@ Result<DiffSide> load(const std::string& file, const DiffVerbOptions& options) {
     return side;
 }
 
+/// With `memory`, memory management is grouped, whatever was asked for.
 Result<std::vector<DiffSide>> load_all(const std::vector<std::string>& files,
-                                       const DiffVerbOptions& options) {
+                                       const DiffVerbOptions& options, bool memory = false) {
     std::vector<DiffSide> sides;
     for (const std::string& file : files) {
-        SAMPLE_TRY(side, load(file, options));
+        SAMPLE_TRY(side, load(file, options, memory));
         if (!sides.empty() && sides.front().profile.metric.unit != side.profile.metric.unit) {
             return not_comparable(sides.front(), side);
         }
@@ -139,14 +143,13 @@ bool groups_memory(const std::vector<DiffSide>& sides) {
 }
 
 /// Loads and compares. Errors: what cannot be loaded, or not compared at all.
-Result<DiffReport> compare(DiffVerbOptions options) {
+Result<DiffReport> compare(const DiffVerbOptions& options) {
     SAMPLE_TRY(a, load_all(options.before, options));
     SAMPLE_TRY(b, load_all(options.after, options));
     // As the JSON profile of a recording has it, whatever was asked for.
     if (!options.choice.group_memory && groups_memory(a) != groups_memory(b)) {
-        options.choice.group_memory = true;
-        SAMPLE_TRY(grouped_a, load_all(options.before, options));
-        SAMPLE_TRY(grouped_b, load_all(options.after, options));
+        SAMPLE_TRY(grouped_a, load_all(options.before, options, true));
+        SAMPLE_TRY(grouped_b, load_all(options.after, options, true));
         a = std::move(grouped_a);
         b = std::move(grouped_b);
     }

@@ -74,7 +74,9 @@ Result<int> run(const ReportOptions& options) {
     if (options.view >= View::zones) {
         return report_program_events(file, options, terminal);
     }
-    SAMPLE_TRY(profile, analysis::load_profile(file, choice_of(options, terminal)));
+    analysis::Details wanted;
+    wanted.memory = options.choice.focus == callgraph::kMemoryName;
+    SAMPLE_TRY(profile, analysis::load_profile(file, choice_of(options, terminal), wanted));
     // The list of functions is searched as a list: the functions on the paths to a match are none.
     if (options.view != View::functions) {
         SAMPLE_TRY(found, analysis::apply_search(std::move(profile), options.choice.search));

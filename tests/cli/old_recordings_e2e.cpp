@@ -118,6 +118,19 @@ std::map<std::string, std::uint64_t> timers_of(const std::string& file) {
     return totals;
 }
 
+TEST_F(OldRecordings, have_memory_management_wherever_it_is_named) {
+    const std::string file = " '" SAMPLE_OLD_RECORDINGS "/cpu.utrace'";
+    const auto total_of = [&](const std::string& view) -> Json {
+        const Outcome outcome =
+            run("report --json --focus '[memory]' --view " + view + " --min 0" + file);
+        return outcome.code == 0 ? Json::parse(outcome.out).at("total_us") : Json(outcome.err);
+    };
+    EXPECT_EQ(total_of("callers"), total_of("callgraph"));
+    const Outcome diff = run("diff --json --normalize-by '[memory]'" + file + file);
+    ASSERT_EQ(diff.code, 0) << diff.err;
+    EXPECT_EQ(Json::parse(diff.out).at("normalized_by"), "[memory]");
+}
+
 TEST_F(OldRecordings, are_exported_with_their_samples_as_timers) {
     constexpr double kNanoseconds = 1000;
     for (const std::string file : {"cpu.utrace", "wall.utrace"}) {
