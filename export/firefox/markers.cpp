@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -46,11 +47,15 @@ std::size_t track_of(const CounterTrack& counter, const Profile& profile,
     return first.value_or(0);
 }
 
+/// JSON has no numbers that are not finite; differences of two values are to be finite as well.
+bool has_steps(double value) {
+    return std::abs(value) <= std::numeric_limits<double>::max() / 2;
+}
+
 /// The profiler adds up the rows, and takes the first one for nothing: that is a row of its own.
 void write_counter_samples(Writer& out, const CounterTrack& counter) {
     std::vector<CounterTrack::Point> points = counter.points;
-    // JSON has no other numbers.
-    std::erase_if(points, [](const auto& point) { return !std::isfinite(point.value); });
+    std::erase_if(points, [](const auto& point) { return !has_steps(point.value); });
     const std::int64_t start =
         points.empty() ? 0 : std::min<std::int64_t>(points.front().time_ns, 0);
     points.insert(points.begin(), CounterTrack::Point{start, 0});

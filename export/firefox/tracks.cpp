@@ -79,13 +79,23 @@ bool sum_up(const Tables& tables, Track& track) {
 /// Names for processes and threads: a process id, and a thread's, may have been used twice.
 class Identities {
 public:
-    std::string pid(std::uint32_t pid, const std::string& process) {
-        std::vector<std::string>& programs = programs_[pid];
-        const auto found = std::find(programs.begin(), programs.end(), process);
-        const auto at = static_cast<std::size_t>(found - programs.begin());
-        if (found == programs.end()) {
-            programs.push_back(process);
+    explicit Identities(const Profile& profile) {
+        for (const callgraph::ProcessTotals& process : profile.processes) {
+            const std::string_view path = process.executable;
+            processes_.try_emplace({process.pid, path.substr(path.rfind('/') + 1)}, &process);
         }
+    }
+
+    /// The first that was called so; nullptr: it is not known.
+    [[nodiscard]] const callgraph::ProcessTotals* process(
+        const callgraph::ThreadTotals& thread) const {
+        const auto found = processes_.find({thread.pid, thread.process});
+        return found == processes_.end() ? nullptr : found->second;
+    }
+
+    std::string pid(std::uint32_t pid, const std::string& process) {
+        std::map<std::string, std::size_t>& programs = programs_[pid];
+        const std::size_t at = programs.try_emplace(process, programs.size()).first->second;
         const std::string text = std::to_string(pid);
         return at == 0 ? text : text + "." + std::to_string(at);
     }
@@ -97,7 +107,9 @@ public:
     }
 
 private:
-    std::map<std::uint32_t, std::vector<std::string>> programs_;
+    std::map<std::pair<std::uint32_t, std::string_view>, const callgraph::ProcessTotals*>
+        processes_;  ///< By id and file name.
+    std::map<std::uint32_t, std::map<std::string, std::size_t>> programs_;
     std::map<std::uint32_t, std::uint32_t> threads_;
 };
 
@@ -111,13 +123,9 @@ void fill_thread(Track& track, std::uint32_t index, Identities& identities) {
     track.tid = identities.tid(thread.tid);
     track.is_main = thread.pid == thread.tid;
     track.start_ns = thread.start_ns;
-    for (const callgraph::ProcessTotals& process : profile.processes) {
-        const std::string_view path = process.executable;
-        if (process.pid == thread.pid && path.ends_with(thread.process)) {
-            track.process_start_ns = process.start_ns;
-            track.process_end_ns = process.end_ns;
-            break;
-        }
+    if (const callgraph::ProcessTotals* const process = identities.process(thread)) {
+        track.process_start_ns = process->start_ns;
+        track.process_end_ns = process->end_ns;
     }
 }
 
@@ -231,7 +239,7 @@ std::string_view weight_type(const MetricView& view) {
 
 std::vector<Track> tracks_of(const Profile& profile, const Tables& tables) {
     std::vector<Track> tracks;
-    Identities identities;
+    Identities identities{profile};
     for (const MetricView& view : views_of(profile)) {
         const std::size_t first = tracks.size();
         if (view.timeline() != nullptr) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -126,6 +127,27 @@ TEST(Firefox, has_counters_of_their_processes_as_steps_from_nothing) {
     EXPECT_EQ(heap["samples"]["time"], json::parse("[-1,-1]"));
     const std::size_t thread = heap["mainThreadIndex"];
     EXPECT_EQ(document["threads"][thread]["processName"], profile.threads.back().process);
+}
+
+TEST(Firefox, has_no_steps_of_counters_that_no_number_holds) {
+    constexpr double kMost = std::numeric_limits<double>::max();
+    Profile profile = timed_profile();
+    profile.counters = {
+        {"wild", {{1, -kMost}, {2, kMost}, {3, -kMost / 2}, {4, kMost / 2}}, std::nullopt}};
+    const json document = exported(profile);
+    expect_valid(document);
+    EXPECT_EQ(document["counters"][0]["samples"]["count"],
+              (json{0, -kMost / 2, kMost / 2 + kMost / 2}));
+}
+
+TEST(Firefox, takes_a_process_by_its_whole_name) {
+    Profile profile = timed_profile();
+    callgraph::ProcessTotals before = profile.processes.front();
+    before.executable = "/usr/bin/my" + profile.threads.front().process;
+    before.start_ns = 7'000'000;
+    profile.processes.insert(profile.processes.begin(), before);
+    EXPECT_EQ(exported(profile)["threads"][0]["processStartupTime"],
+              exported(timed_profile())["threads"][0]["processStartupTime"]);
 }
 
 TEST(Firefox, tells_lines_inlining_and_categories_of_a_frame) {
