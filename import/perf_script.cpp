@@ -286,6 +286,15 @@ Result<callgraph::Profile> ScriptReader::read(std::string_view text) && {
     return std::move(*this).finish();
 }
 
+/// Such a line's count may be as wide as an address, and a name on it may look like one: no address
+/// has sixteen decimal digits.
+bool is_like_a_folded_stack(std::string_view line) {
+    constexpr std::size_t kAddressDigits = 16;
+    line = trimmed(line);
+    const std::string_view last = line.substr(line.find_last_of(" \t") + 1);
+    return to_number(last) && (last.size() >= kAddressDigits || line.find(';') < line.size());
+}
+
 }  // namespace
 
 Result<callgraph::Profile> read_perf_script(std::string_view text, const Options& options) {
@@ -304,7 +313,8 @@ bool is_perf_script(std::string_view text) {
         }
         const PerfHead head = perf_head_in_part(line);
         const bool has_ids_and_event = head.tid != 0 && !head.event.empty();
-        return head.has_frame || (has_ids_and_event && lines.peek().starts_with('\t'));
+        return (head.has_frame && !is_like_a_folded_stack(line)) ||
+               (has_ids_and_event && lines.peek().starts_with('\t'));
     }
     return false;
 }

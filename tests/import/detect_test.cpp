@@ -89,6 +89,14 @@ TEST(Detect, takes_folded_stacks_with_wrong_counts_for_folded_stacks) {
     expect_refusal("a;b -\n", {}, "text, but neither JSON nor");
 }
 
+TEST(Detect, takes_no_count_or_name_of_a_folded_stack_for_an_address) {
+    EXPECT_EQ(detected("main;work 1234567890123456\n"), Format::folded);
+    EXPECT_EQ(detected("main 1234567890123456\nmain;work 3\n"), Format::folded);
+    EXPECT_EQ(detected("main;f deadbeefdeadbeef 12\n"), Format::folded);
+    EXPECT_EQ(detected("            main ffffffff81000000 work\n"), Format::perf_script);
+    EXPECT_EQ(detected("            main     7f0012345678 Lcom/Work;::run\n"), Format::perf_script);
+}
+
 TEST(Detect, does_not_recurse_into_json) {
     expect_refusal(R"({"x":)" + std::string(1'000'000, '['), {}, "malformed JSON");
 }
