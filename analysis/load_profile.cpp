@@ -65,6 +65,12 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
             ErrorCode::unsupported,
             "--net needs a recording: what sampling took of " + path + " is not known");
     }
+    if (choice.names_from.asks_anew()) {
+        return unexpected(
+            ErrorCode::unsupported,
+            "--resymbolize, --debuginfod and --debug-dir need a recording: the names of " + path +
+                " are what the file says");
+    }
     if (!choice.labels.is_nothing()) {
         return unexpected(ErrorCode::unsupported,
                           "--in-zone, --in-frames, --between, --to, --by and --zones need a "
@@ -81,6 +87,12 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
         return unexpected(ErrorCode::unsupported,
                           "--lines needs lines: " + path + ", a profile in the format " +
                               std::string{imports::name_of(imported.format)} + ", has none");
+    }
+    if ((choice.group_memory || choice.hide_memory) && !profile.memory) {
+        return unexpected(ErrorCode::unsupported,
+                          "--group memory and --hide memory need a recording, or a file that tells "
+                          "memory management apart: leave them out for " +
+                              path);
     }
     return choice.fold_inlined ? callgraph::fold_inlined(std::move(profile)) : std::move(profile);
 }

@@ -29,6 +29,11 @@ struct NameSources {
     bool use_cache = true;      ///< Names that were found before.
     bool asks_servers = false;  ///< Those of DEBUGINFOD_URLS, too, for names anew.
     std::vector<std::string> debug_folders = {};  ///< Where separate debug files are, too.
+
+    /// Whether names other than those of the file are wanted.
+    [[nodiscard]] bool asks_anew() const {
+        return resymbolize || asks_servers || !debug_folders.empty();
+    }
 };
 
 struct NamingOptions {

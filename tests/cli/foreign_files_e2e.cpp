@@ -40,6 +40,21 @@ TEST_F(SampleProgram, shows_foreign_files_in_every_view) {
     write("a.folded", "main;f 2\n");
     EXPECT_NE(run("report --lines a.folded").err.find("--lines needs lines: a.folded"),
               std::string::npos);
+    for (const std::string option : {"--group memory", "--hide memory"}) {
+        const Outcome outcome = run("report " + option + " a.folded");
+        EXPECT_EQ(outcome.code, 1) << option;
+        EXPECT_NE(
+            outcome.err.find("need a recording, or a file that tells memory management apart"),
+            std::string::npos)
+            << outcome.err;
+    }
+    for (const std::string option : {"--resymbolize", "--debug-dir /usr/lib/debug"}) {
+        const Outcome outcome = run("report " + option + " a.folded");
+        EXPECT_EQ(outcome.code, 1) << option;
+        EXPECT_NE(outcome.err.find("the names of a.folded are what the file says"),
+                  std::string::npos)
+            << outcome.err;
+    }
     EXPECT_NE(run("report --category module a.folded").err.find("--category needs a recording"),
               std::string::npos);
     EXPECT_NE(run("annotate f a.folded").err.find("a.folded is no recording of sample"),
