@@ -155,7 +155,7 @@ std::string tree_view(const callgraph::Profile& profile, const ViewOptions& opti
                       double min_percent, const char* relation) {
     using callgraph::Node;
     const std::vector<Line> lines =
-        lines_of(profile, threshold(profile, options, min_percent), !options.json);
+        lines_of(profile, threshold(root_total(profile), options, min_percent), !options.json);
     const auto line = values_of(lines);
     const auto node = [&](auto get) {
         return line(

@@ -34,7 +34,7 @@ void sort_by(const callgraph::Profile& profile, SortKey key, std::vector<Functio
 }  // namespace
 
 std::string functions_view(const callgraph::Profile& profile, const ViewOptions& options) {
-    const std::uint64_t least = threshold(profile, options, 0.0);
+    const std::uint64_t least = threshold(root_total(profile), options, 0.0);
     std::vector<FunctionId> ids = callgraph::find_functions(profile, options.search);
     std::erase_if(ids, [&](FunctionId id) { return profile.function(id).total < least; });
     const std::size_t hidden = profile.functions.size() - ids.size();

@@ -405,11 +405,9 @@ Style heat(double percent) noexcept {
     return percent < kFaint ? Style::dim : Style::plain;
 }
 
-std::uint64_t threshold(const callgraph::Profile& profile, const ViewOptions& options,
-                        double default_percent) {
+std::uint64_t threshold(std::uint64_t whole, const ViewOptions& options, double default_percent) {
     const double percent = options.min_percent.value_or(default_percent);
-    return static_cast<std::uint64_t>(
-        std::ceil(static_cast<double>(root_total(profile)) * percent / 100.0));
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(whole) * percent / 100.0));
 }
 
 }  // namespace sample::cli

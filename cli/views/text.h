@@ -146,7 +146,7 @@ struct Measure {
 [[nodiscard]] Style heat(double percent) noexcept;
 
 /// Least weight that is shown.
-[[nodiscard]] std::uint64_t threshold(const callgraph::Profile& profile, const ViewOptions& options,
+[[nodiscard]] std::uint64_t threshold(std::uint64_t whole, const ViewOptions& options,
                                       double default_percent);
 
 }  // namespace sample::cli

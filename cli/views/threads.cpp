@@ -3,6 +3,8 @@
 #include "cli/views/views.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace sample::cli {
@@ -18,6 +20,9 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     for (const ThreadTotals& thread : threads) {
         all += thread.total;
     }
+    const std::size_t known_threads = threads.size();
+    const std::uint64_t least = threshold(all, options, 0.0);
+    std::erase_if(threads, [least](const ThreadTotals& thread) { return thread.total < least; });
     const auto thread = values_of(threads);
     // An import may not know them.
     const auto pid = thread([](const ThreadTotals& of) { return known(of.pid); });
@@ -25,7 +30,8 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     const bool is_time = profile.is_time();
     const std::string& clock = profile.stats.clock;
     Table table;
-    table.measure = measure_of(profile);
+    table.measure = measure_of(profile, options.unit);
+    table.measure.whole = all;
     table.rows = threads.size();
     table.columns = {
         {"name", "thread", Kind::word, thread(&ThreadTotals::name)},
@@ -39,7 +45,8 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
          : clock.empty() ? "time"
                          : clock,
          Kind::weight, thread(&ThreadTotals::total)},
-        {"", "share", Kind::share, thread(&ThreadTotals::total), all},
+        {"", options.unit == Unit::weight ? "share" : "", Kind::share, thread(&ThreadTotals::total),
+         all},
         {"samples", "samples", Kind::count, thread([&](const ThreadTotals& of) {
              return or_null(profile.stats.known_samples(of.samples));
          })},
@@ -48,11 +55,14 @@ std::string threads_view(const callgraph::Profile& profile, const ViewOptions& o
     table.name = [&](std::size_t row, std::size_t /*room*/) {
         return printable(threads[row].process);
     };
-    table.empty = "no threads: the file does not name them";
-    return print(profile, options, "threads", table,
-                 is_part(profile)
-                     ? "whole recording: --focus, --hide and --search choose no threads\n"
-                     : "");
+    table.empty = profile.threads.empty() ? "no threads: the file does not name them" : "";
+    std::string below =
+        is_part(profile) ? "whole recording: --focus, --hide and --search choose no threads\n" : "";
+    if (threads.size() != known_threads) {
+        below +=
+            counted(known_threads - threads.size(), "thread") + " not shown because of --min\n";
+    }
+    return print(profile, options, "threads", table, std::move(below));
 }
 
 }  // namespace sample::cli

@@ -82,7 +82,7 @@ TEST(ThreadsView, says_which_time_it_shows) {
 }
 
 TEST(ThreadsView, lists_by_cpu_time) {
-    EXPECT_EQ(threads_view(made_up_profile(), options_of(kPipe)), R"(./app --fast  00:00:01.100
+    EXPECT_EQ(threads_view(made_up_profile(), {kPipe}), R"(./app --fast  00:00:01.100
 
     cpu ms   share    samples incomplete      pid      tid  thread  process
    900.000  90.0 %       9000          4      100      100  app     app
@@ -94,6 +94,26 @@ TEST(ThreadsView, lists_by_cpu_time) {
     callgraph::Profile waits = made_up_profile();
     waits.stats.clock = "wall";
     EXPECT_EQ(Json::parse(as_json(threads_view, waits)).at("threads").at(1).at("wall_us"), 100'000);
+}
+
+TEST(ThreadsView, heeds_unit_and_min) {
+    ViewOptions options = options_of(kPipe);
+    options.unit = Unit::percent;
+    options.min_percent = 20;
+    const std::string expected = R"(./app --fast  00:00:01.100
+
+     cpu %    samples incomplete      pid      tid  thread  process
+    90.000       9000          4      100      100  app     app
+
+1 thread not shown because of --min
+)";
+    EXPECT_EQ(threads_view(made_up_profile(), options), expected);
+    options.min_percent = 0;
+    EXPECT_NE(threads_view(made_up_profile(), options).find("    10.000       1000"),
+              std::string::npos);
+    options.min_percent = 20;
+    EXPECT_EQ(Json::parse(as_json(threads_view, made_up_profile(), options)).at("threads").size(),
+              1U);
 }
 
 TEST(ThreadsView, does_not_make_up_ids_that_an_import_lacks) {
