@@ -24,7 +24,9 @@ namespace sample::cli {
 namespace {
 
 /// Makes it forget what it has got. Not one that anybody sends to all.
-const int kForget = SIGRTMAX;
+int forget_signal() {
+    return SIGRTMAX;
+}
 
 /// Where the command line of this process lies; nothing if that is not known.
 /// Source: proc(5), /proc/PID/stat, arg_start and arg_end.
@@ -65,7 +67,7 @@ bool is_pending(pid_t pid, int signal) {
     sigset_t forget{};
     sigset_t all{};
     ::sigemptyset(&forget);
-    ::sigaddset(&forget, kForget);
+    ::sigaddset(&forget, forget_signal());
     ::sigfillset(&all);
     for (;;) {
         ::sigwaitinfo(&forget, nullptr);
@@ -108,7 +110,7 @@ bool Bystander::has_got(int signal) const {
     constexpr int kMostLooks = 20;
     for (int look = 0; look < kMostLooks && process_.is_open(); ++look) {
         if (is_pending(pid_, signal)) {
-            ::syscall(SYS_pidfd_send_signal, process_.get(), kForget, nullptr, 0);
+            ::syscall(SYS_pidfd_send_signal, process_.get(), forget_signal(), nullptr, 0);
             return true;
         }
         ::nanosleep(&kBetweenLooks, nullptr);

@@ -116,6 +116,21 @@ void let_go_of_descriptors(const LaunchedCommand& command, const RecordOptions& 
     }
 }
 
+/// With what is asked and told while it runs. All of it outlives the session.
+collector::SessionOptions session_options_of(const RecordOptions& options, const std::string& path,
+                                             const RecordSignals& signals, Parts* parts,
+                                             const Countdown& countdown) {
+    collector::SessionOptions session = session_options_of(options);
+    session.command_line = fmt::format("{}", fmt::join(options.command, " "));
+    session.stop_fd = signals.stop_fd();
+    session.recording = std::filesystem::absolute(path).string();
+    session.current_part = Parts::opener(parts);
+    session.on_cancel = [&countdown] { countdown.clear(); };
+    session.on_second = [&countdown](std::chrono::nanoseconds left) { countdown.show(left); };
+    session.on_trouble = [](const std::string& text) { print_error(text); };
+    return session;
+}
+
 /// The recording is over; the command may go on, with what is sent to us.
 int end_behind(RecordSignals& signals) {
     const std::optional<int> status = signals.outlast_command();
@@ -142,16 +157,8 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
     }
     auto& [live, parts, copy] = *meanwhile;
     const Countdown countdown{!options.quiet};
-    collector::SessionOptions session_options = session_options_of(options);
-    session_options.command_line = fmt::format("{}", fmt::join(options.command, " "));
-    session_options.stop_fd = signals.stop_fd();
-    session_options.recording = std::filesystem::absolute(prepared->path).string();
-    session_options.current_part = Parts::opener(parts.get());
-    session_options.on_cancel = [&] { countdown.clear(); };
-    session_options.on_second = [&](std::chrono::nanoseconds left) { countdown.show(left); };
-    session_options.on_trouble = [](const std::string& text) { print_error(text); };
     auto session = create_session(
-        std::move(session_options),
+        session_options_of(options, prepared->path, signals, parts.get(), countdown),
         copy->beside(LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared))));
     if (!session) {
         recording.discard();

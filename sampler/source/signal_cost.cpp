@@ -329,7 +329,7 @@ std::optional<SignalCost> measure_signal_cost(Source source, std::uint32_t frequ
     }
     const auto distance = signal_cost_of(gaps.distances());
     return distance && distance->ns > period_ns + period_ns / kPeriodTolerance ? distance
-                                                                           : std::nullopt;
+                                                                               : std::nullopt;
 }
 
 }  // namespace sample::source

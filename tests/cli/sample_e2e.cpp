@@ -102,7 +102,7 @@ TEST_F(SampleProgram, applies_the_choice_of_what_to_show) {
 TEST_F(SampleProgram, refuses_choices_that_a_view_of_what_was_said_cannot_heed) {
     record("a.utrace");
     for (const std::string view : {"zones", "frames", "counters", "events", "log", "memory"}) {
-        for (const std::string words :
+        for (const char* words :
              {"--focus main", "--category thread", "--fold recursion", "--hide memory", "--lines",
               "--average 1s", "--net", "--module app", "--in-zone load", "--by zone"}) {
             const Outcome outcome = run("report --view " + view + " " + words + " a.utrace");
@@ -265,9 +265,10 @@ TEST_F(SampleProgram, is_quiet_when_its_reader_has_gone) {
     record("a.utrace");
     // One without a reader, at descriptor 3.
     std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe(ends.data()), 0);
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     ::close(ends[0]);
     ASSERT_EQ(::dup2(ends[1], 3), 3);
+    ::close(ends[1]);
     for (const char* words :
          {"report", "export --format utrace", "export --format folded", "export --format html"}) {
         const Outcome outcome = run(std::string{words} + " a.utrace >&3");

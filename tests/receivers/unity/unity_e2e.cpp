@@ -18,10 +18,10 @@ namespace {
 using Lines = std::vector<std::string>;
 using Words = std::vector<std::string>;
 
-const std::string kPlugins = UNITY_TEST_PLUGINS "/";
-const std::string kProgram = UNITY_TEST_PROGRAMS "/unity_program";
-const std::string kTinyHost = UNITY_TEST_PROGRAMS "/unity_tiny_host";
-const std::string kPlayerPlugin = UNITY_PLAYER_PLUGIN;
+const std::string plugins = UNITY_TEST_PLUGINS "/";
+const std::string program = UNITY_TEST_PROGRAMS "/unity_program";
+const std::string tiny_host = UNITY_TEST_PROGRAMS "/unity_tiny_host";
+const std::string player_plugin = UNITY_PLAYER_PLUGIN;
 
 Lines lines_of(const std::string& text) {
     Lines lines;
@@ -35,7 +35,7 @@ Lines lines_of(const std::string& text) {
 /// A folder of the test's own, with what `sample` made of one command in it.
 class Recorded {
 public:
-    explicit Recorded(const Words& options, const Words& command = {kProgram}) {
+    explicit Recorded(const Words& options, const Words& command = {program}) {
         Words words{SAMPLE_BUILT_BIN, "-o", recording_.string(), "--force", "--quiet",
                     "--freq",         "off"};
         words.insert(words.end(), options.begin(), options.end());
@@ -91,7 +91,7 @@ private:
 class UnityPlugin : public testing::TestWithParam<const char*> {
 protected:
     static std::string plugin(const std::string& name) {
-        return kPlugins + name + "-" + GetParam() + ".so";
+        return plugins + name + "-" + GetParam() + ".so";
     }
 };
 
@@ -245,7 +245,7 @@ TEST_P(UnityPlugin, that_leaves_callbacks_is_said) {
 
 TEST(UnityPlayer, what_a_player_says_is_recorded_by_the_plugin) {
     for (const char* version : {"v2", "v1"}) {
-        const Recorded recorded{{"--trace", "default"}, {kTinyHost, kPlayerPlugin, version}};
+        const Recorded recorded{{"--trace", "default"}, {tiny_host, player_plugin, version}};
         const bool has_flows = version == std::string{"v2"};
         EXPECT_EQ(recorded.outcome.out,
                   has_flows ? "registered 10\nleft 0\n" : "registered 9\nleft 0\n");
@@ -262,13 +262,13 @@ TEST(UnityPlayer, what_a_player_says_is_recorded_by_the_plugin) {
 }
 
 TEST(UnityPlayer, plugin_registers_nothing_without_the_agent) {
-    const Outcome outcome = run({kTinyHost, kPlayerPlugin});
+    const Outcome outcome = run({tiny_host, player_plugin});
     EXPECT_EQ(outcome.out, "registered 0\nleft 0\n");
     EXPECT_EQ(outcome.exit_code, 0);
 }
 
 TEST(UnityPlayer, plugin_works_in_our_own_host) {
-    const Recorded recorded{{"--unity-plugin", kPlayerPlugin}};
+    const Recorded recorded{{"--unity-plugin", player_plugin}};
     const auto zones = recorded.zones();
     EXPECT_EQ(zones.at("outer"), 1);  // The program's own.
     EXPECT_EQ(zones.at("Scripts: outer"), 1);
@@ -277,10 +277,10 @@ TEST(UnityPlayer, plugin_works_in_our_own_host) {
 }
 
 TEST(UnityHostAlone, loads_plugins_without_an_agent) {
-    const Outcome outcome = run(
-        {kProgram}, {.settings = {{"LD_PRELOAD", UNITY_HOST},
-                                  {"SAMPLE_UNITY_PLUGIN",
-                                   kPlugins + "says_cpp-gcc.so:" + kPlugins + "says_c-gcc.so"}}});
+    const Outcome outcome =
+        run({program}, {.settings = {{"LD_PRELOAD", UNITY_HOST},
+                                     {"SAMPLE_UNITY_PLUGIN",
+                                      plugins + "says_cpp-gcc.so:" + plugins + "says_c-gcc.so"}}});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(lines_of(outcome.out),
               (Lines{"available 1", "same marker 1", "available 1", "C unloaded", "C++ unloaded"}));
@@ -288,18 +288,17 @@ TEST(UnityHostAlone, loads_plugins_without_an_agent) {
 
 TEST(UnityHostAlone, says_which_plugin_cannot_be_loaded) {
     const Outcome outcome =
-        run({kProgram},
+        run({program},
             {.settings = {{"LD_PRELOAD", UNITY_HOST}, {"SAMPLE_UNITY_PLUGIN", "/nowhere.so"}}});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.err.find("cannot load the plug-in /nowhere.so"), std::string::npos);
 }
 
 TEST(UnityOptions, refuse_what_cannot_be) {
-    const Outcome missing =
-        run({SAMPLE_BUILT_BIN, "--unity-plugin", "/nowhere.so", "--", kProgram});
+    const Outcome missing = run({SAMPLE_BUILT_BIN, "--unity-plugin", "/nowhere.so", "--", program});
     EXPECT_EQ(missing.exit_code, 2);
     EXPECT_NE(missing.err.find("No such file"), std::string::npos);
-    const Outcome release = run({SAMPLE_BUILT_BIN, "--unity-release", "--", kProgram});
+    const Outcome release = run({SAMPLE_BUILT_BIN, "--unity-release", "--", program});
     EXPECT_EQ(release.exit_code, 2);
     EXPECT_NE(release.err.find("add --unity-plugin"), std::string::npos);
 }

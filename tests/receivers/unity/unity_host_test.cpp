@@ -23,12 +23,12 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const std::string kLends = UNITY_TEST_PLUGINS "/lends-gcc.so";
+const std::string lends = UNITY_TEST_PLUGINS "/lends-gcc.so";
 
 IUnityInterfaces& interfaces() {
     static IUnityInterfaces* const lent = [] {
-        EXPECT_EQ(sample_unity_load(kLends.c_str()), 0);
-        void* const plugin = dlopen(kLends.c_str(), RTLD_NOW | RTLD_NOLOAD);
+        EXPECT_EQ(sample_unity_load(lends.c_str()), 0);
+        void* const plugin = dlopen(lends.c_str(), RTLD_NOW | RTLD_NOLOAD);
         return *static_cast<IUnityInterfaces**>(dlsym(plugin, "lent_interfaces"));
     }();
     return *lent;
