@@ -88,7 +88,7 @@ Result<callgraph::Profile> load_foreign(const Content& content, const ProfileCho
                           "--lines needs lines: " + path + ", a profile in the format " +
                               std::string{imports::name_of(imported.format)} + ", has none");
     }
-    if ((choice.group_memory || choice.hide_memory) && !profile.memory) {
+    if ((choice.group_memory || choice.hide_memory) && !imports::tells_memory(imported.format)) {
         return unexpected(ErrorCode::unsupported,
                           "--group memory and --hide memory need a recording, or a file that tells "
                           "memory management apart: leave them out for " +

@@ -180,6 +180,10 @@ std::string_view name_of(Format format) {
     return kFormatNames[static_cast<std::size_t>(format)].second;
 }
 
+bool tells_memory(Format format) {
+    return format == Format::json || format == Format::luau || format == Format::cpuprofile;
+}
+
 std::string format_names() {
     std::string list;
     for (const auto& [format, name] : kFormatNames) {

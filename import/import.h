@@ -25,6 +25,8 @@ enum class Format : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(Format format);
+/// Whether its files may tell memory management apart.
+[[nodiscard]] bool tells_memory(Format format);
 /// "json, speedscope, …": for messages.
 [[nodiscard]] std::string format_names();
 /// Errors: invalid_argument, listing the formats.

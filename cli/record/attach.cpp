@@ -228,7 +228,7 @@ int conclude(const ModuleSources& sources, const attach::OutsideOutcome& outcome
 /// With --inject the process has one afterwards.
 Result<std::optional<Sleeper>> find_or_make_sleeper(const AttachOptions& asked, int stop_fd) {
     SAMPLE_TRY(sleeper, find_sleeper(asked, stop_fd));
-    if (!asked.injects || sleeper) {
+    if (!asked.injects || sleeper || has_stopped(stop_fd)) {
         return std::move(sleeper);
     }
     SAMPLE_TRY(pids, find_targets(asked, stop_fd));
@@ -254,6 +254,9 @@ Result<int> run(const AttachOptions& asked) {
     RecordOptions options = asked.record;
     const Countdown countdown{!options.quiet};
     SAMPLE_TRY(sleeper, find_or_make_sleeper(asked, signals.fd()));
+    if (has_stopped(signals.fd())) {
+        return refuse("nothing was recorded: attach was ended before it had begun");
+    }
     if (sleeper && options.live_port) {
         return refuse(
             "process {} carries an agent that sleeps, whose own collector serves no live data: "

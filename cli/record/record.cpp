@@ -132,8 +132,9 @@ collector::SessionOptions session_options_of(const RecordOptions& options, const
 }
 
 /// The recording is over; the command may go on, with what is sent to us.
-int end_behind(RecordSignals& signals) {
-    const std::optional<int> status = signals.outlast_command();
+int end_behind(const LaunchedCommand& command, const RecordSignals& signals) {
+    const std::optional<int> status =
+        outlast(command.pid(), RecordSignals::kOfACommand, signals.interrupts());
     return status ? end_like(*status) : kExitFailure;
 }
 
@@ -162,7 +163,7 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         copy->beside(LiveData::beside(live.get(), Parts::sink(parts.get(), *prepared))));
     if (!session) {
         recording.discard();
-        signals.end();
+        signals.command_goes_on();
         command.give_up();
         return run_unprofiled(options.command, session.error());
     }
@@ -184,12 +185,12 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         recording.discard();
         session->reset();
         live.reset();
-        return end_behind(signals);
+        return end_behind(command, signals);
     }
     conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
     live.reset();
-    return end_behind(signals);
+    return end_behind(command, signals);
 }
 
 /// By the environment that the command gets.

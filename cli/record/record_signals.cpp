@@ -53,13 +53,12 @@ bool descends_from(pid_t pid, pid_t ancestor) {
 
 }  // namespace
 
-void pass_on(pid_t command, int signal, int code, pid_t sender, const Bystander* bystander) {
+void pass_on(pid_t command, int signal, int code, pid_t sender) {
     // A terminal sends the keys' signals to the whole group, but its end to the session's leader.
     const bool is_ours_alone =
         code == SI_KERNEL ? signal == SIGHUP && ::getsid(0) == ::getpid()
                           // The command knows of its group, but not of us: it has it already.
-                          : !descends_from(sender, command) &&
-                                !(bystander != nullptr && bystander->has_got(signal));
+                          : !descends_from(sender, command);
     if (is_ours_alone) {
         ::kill(command, signal);
     }
@@ -85,8 +84,7 @@ int end_like(int status) {
     end_by(WTERMSIG(status));
 }
 
-std::optional<int> outlast(pid_t command, std::span<const int> signals, int interrupts,
-                           const Bystander* bystander) {
+std::optional<int> outlast(pid_t command, std::span<const int> signals, int interrupts) {
     constexpr int kMostInterrupts = 2;
     sigset_t ours{};
     ::sigemptyset(&ours);
@@ -113,7 +111,7 @@ std::optional<int> outlast(pid_t command, std::span<const int> signals, int inte
         if (signal <= 0 || signal == SIGCHLD) {
             continue;
         }
-        pass_on(command, signal, info.si_code, info.si_pid, bystander);
+        pass_on(command, signal, info.si_code, info.si_pid);
         interrupts += signal == SIGINT || signal == SIGQUIT ? 1 : 0;
         if (interrupts > kMostInterrupts) {
             end_by(signal);
@@ -134,9 +132,6 @@ RecordSignals::RecordSignals(std::initializer_list<int> signals, pid_t command, 
         ::sigaddset(&ours_, SIGCHLD);
     }
     ::pthread_sigmask(SIG_BLOCK, &ours_, &before_);
-    if (passes_on_) {
-        bystander_.emplace();
-    }
     try {
         if (stop_.is_open()) {
             thread_ = std::thread{[this] { watch(); }};
@@ -171,7 +166,7 @@ void RecordSignals::take(int signal, const siginfo_t& info) {
         return;
     }
     if (passes_on_) {
-        pass_on(command_, signal, info.si_code, info.si_pid, bystander_ ? &*bystander_ : nullptr);
+        pass_on(command_, signal, info.si_code, info.si_pid);
     }
     if (signal == SIGINT || signal == SIGQUIT) {
         ++interrupts_;
@@ -215,15 +210,6 @@ void RecordSignals::command_goes_on() {
         thread_.join();
     }
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
-
-std::optional<int> RecordSignals::outlast_command() {
-    return outlast(command_, kOfACommand, interrupts_, bystander_ ? &*bystander_ : nullptr);
-}
-
-void RecordSignals::end() {
-    command_goes_on();
-    bystander_.reset();
 }
 
 }  // namespace sample::cli

@@ -2,9 +2,8 @@
 //
 //   Ctrl-C, Ctrl-\    the terminal sends them to the command, too: the first one is the command's,
 //                     the second ends the profiling, later ones are ours as usual
-//   SIGTERM, SIGHUP   sent to us alone: passed on to the command, which has it already where it was
-//                     sent to all (bystander.h); likewise a terminal's end, where we lead the
-//                     session
+//   SIGTERM, SIGHUP   sent to us alone by timeout, a supervisor, …: passed on to the command;
+//                     likewise a terminal's end, where we lead the session
 //   SIGCHLD           as process 1, of a container say, we are the parent of whoever lost his
 //
 // A thread of its own takes them, so that each works whatever the others wait for: a disk, a pipe
@@ -15,7 +14,6 @@
 // left to do has ten seconds; then the signal ends us.
 #pragma once
 
-#include "cli/record/bystander.h"
 #include "core/fd.h"
 
 #include <sys/types.h>
@@ -36,15 +34,14 @@ namespace sample::cli {
 [[nodiscard]] int end_like(int status);
 
 /// Passes a signal that has come to us, with siginfo_t's `code` and `sender`, on to the command,
-/// unless that has got it, too. Async-signal-safe without a bystander.
-void pass_on(pid_t command, int signal, int code, pid_t sender,
-             const Bystander* bystander = nullptr);
+/// unless that has got it, too. Async-signal-safe.
+void pass_on(pid_t command, int signal, int code, pid_t sender);
 
 /// Waits for the child `command`, passes on what is sent to us of `signals`, and reaps what else
 /// ends. The third Ctrl-C ends us; there were `interrupts` before. Returns the command's wait
 /// status; none: there is no such child.
 [[nodiscard]] std::optional<int> outlast(pid_t command, std::span<const int> signals,
-                                         int interrupts, const Bystander* bystander = nullptr);
+                                         int interrupts);
 
 class RecordSignals {
 public:
@@ -64,10 +61,8 @@ public:
     /// The profiling is over, the command may not be: from here on signals end us, as they would
     /// anybody, until outlast().
     void command_goes_on();
-    /// Behind that: outlast() the command.
-    [[nodiscard]] std::optional<int> outlast_command();
-    /// Nothing of it stays: for who becomes the command.
-    void end();
+    /// Behind that: how often Ctrl-C came.
+    [[nodiscard]] int interrupts() const { return interrupts_; }
 
 private:
     void watch();
@@ -81,7 +76,6 @@ private:
     bool passes_on_;
     Fd command_end_;  ///< A pidfd.
     Fd stop_;
-    std::optional<Bystander> bystander_;
     int interrupts_ = 0;
     int ending_ = 0;                    ///< The signal after which all is to end; 0: none yet.
     std::atomic<bool> is_over_{false};  ///< The thread is to end.

@@ -19,6 +19,7 @@
 #include <future>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace sample::cli {
@@ -65,7 +66,8 @@ bool is_regular_file(const std::string& path) {
 
 /// Its new name, beside it.
 Result<std::string> move_aside(const std::string& path) {
-    std::string aside = path + ".XXXXXX";
+    constexpr std::size_t kMostOfTheName = 240;  // NAME_MAX, less what is added
+    std::string aside = path.substr(0, path.rfind('/') + 1 + kMostOfTheName) + ".XXXXXX";
     const Fd place{::mkostemp(aside.data(), O_CLOEXEC)};
     if (place.is_open() && ::rename(path.c_str(), aside.c_str()) == 0) {
         return aside;
@@ -134,9 +136,14 @@ bool NewRecording::is_replaced() const {
 }
 
 void NewRecording::keep() {
-    if (!older.empty()) {
-        ::unlink(older.c_str());
-        older.clear();
+    if (older.empty()) {
+        return;
+    }
+    const auto remove = [path = std::exchange(older, {})] { ::unlink(path.c_str()); };
+    try {
+        std::thread{remove}.detach();
+    } catch (const std::system_error&) {  // no thread to be had
+        remove();
     }
 }
 

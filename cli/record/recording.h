@@ -35,7 +35,7 @@ struct NewRecording {
 
     /// Whether another file has its name by now.
     [[nodiscard]] bool is_replaced() const;
-    /// The session runs: removes the older file.
+    /// The session runs: removes the older file, beside, as a disk takes its time for a large one.
     void keep();
     /// Removes the file that was made, and nothing that has its name by now. The older one gets
     /// its name back.

@@ -11,10 +11,8 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
 namespace sample::cli {
@@ -22,39 +20,13 @@ namespace {
 
 constexpr int kLookMs = 100;
 
-/// How long the session samples on without us: whoever kills us cannot stop it.
-constexpr std::chrono::milliseconds kLease{10'000};
-
-/// What it is still to sample for, of `time`, if it was asked for any.
-class TimeLeft {
-public:
-    explicit TimeLeft(std::optional<std::chrono::nanoseconds> time) {
-        if (time) {
-            end_ = Clock::now() + *time;
-        }
-    }
-    [[nodiscard]] std::chrono::milliseconds lease() const {
-        return end_ ? std::min(kLease,
-                               std::chrono::ceil<std::chrono::milliseconds>(*end_ - Clock::now()))
-                    : kLease;
-    }
-
-private:
-    using Clock = std::chrono::steady_clock;
-    std::optional<Clock::time_point> end_;
-};
-
 /// Until the session samples no more; false: it has ended.
-bool await_stop(Sleeper& sleeper, const TimeLeft& time, int stop_fd) {
+bool await_stop(Sleeper& sleeper, int stop_fd) {
     pollfd stop{stop_fd, POLLIN, 0};
     while (::poll(&stop, 1, kLookMs) <= 0) {
         const auto status = sleeper.session.ask("status");
         if (!status || value_of(*status, "state") != "running") {
             return status.has_value();
-        }
-        const std::chrono::milliseconds lease = time.lease();
-        if (std::atoll(value_of(*status, "left_ms").c_str()) < (lease - kLease / 10).count()) {
-            static_cast<void>(sleeper.session.ask(fmt::format("time {}ms", lease.count())));
         }
     }
     return sleeper.session.ask("stop").has_value();
@@ -112,9 +84,13 @@ Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options,
     SAMPLE_TRY(prepared, prepare_recording(options, program_of(sleeper.pid), sleeper.pid));
     // It may go with the session.
     const Fd recording = open_session_file(sleeper);
-    const TimeLeft time{options.time};
-    const auto started = sleeper.session.ask(
-        fmt::format("start freq={} time={}ms", options.frequency_hz, time.lease().count()));
+    // Whoever kills us cannot stop it.
+    std::string request = fmt::format("start bound=1 freq={}", options.frequency_hz);
+    if (options.time) {
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*options.time);
+        request += fmt::format(" time={}ms", ms.count());
+    }
+    const auto started = sleeper.session.ask(request);
     if (!started) {
         prepared.file.discard();
         return unexpected(started.error());
@@ -125,7 +101,7 @@ Result<PreparedRecording> record_woken(Sleeper& sleeper, RecordOptions& options,
             "process {} carries an agent that slept; it was woken, and samples from inside",
             sleeper.pid));
     }
-    const bool goes_on = await_stop(sleeper, time, stop_fd);
+    const bool goes_on = await_stop(sleeper, stop_fd);
     if (const auto copied =
             copy_recording(sleeper, goes_on, stop_fd, recording, prepared.file.fd.get());
         !copied) {

@@ -1,5 +1,6 @@
 #include "export/firefox/tracks.h"
 
+#include "core/text.h"
 #include "export/firefox/markers.h"
 #include "export/shared/facts.h"
 #include "export/shared/json.h"
@@ -9,6 +10,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sample::exports::firefox {
 
@@ -81,16 +83,24 @@ class Identities {
 public:
     explicit Identities(const Profile& profile) {
         for (const callgraph::ProcessTotals& process : profile.processes) {
-            const std::string_view path = process.executable;
-            processes_.try_emplace({process.pid, path.substr(path.rfind('/') + 1)}, &process);
+            processes_[process.pid].push_back(&process);
         }
     }
 
-    /// The first that was called so; nullptr: it is not known.
+    /// The first of its id that is called so, or the only one, which may have another name than its
+    /// file; nullptr: it is not known.
     [[nodiscard]] const callgraph::ProcessTotals* process(
         const callgraph::ThreadTotals& thread) const {
-        const auto found = processes_.find({thread.pid, thread.process});
-        return found == processes_.end() ? nullptr : found->second;
+        const auto found = processes_.find(thread.pid);
+        if (found == processes_.end()) {
+            return nullptr;
+        }
+        for (const callgraph::ProcessTotals* const each : found->second) {
+            if (file_name(each->executable) == thread.process) {
+                return each;
+            }
+        }
+        return found->second.size() == 1 ? found->second.front() : nullptr;
     }
 
     std::string pid(std::uint32_t pid, const std::string& process) {
@@ -107,8 +117,7 @@ public:
     }
 
 private:
-    std::map<std::pair<std::uint32_t, std::string_view>, const callgraph::ProcessTotals*>
-        processes_;  ///< By id and file name.
+    std::map<std::uint32_t, std::vector<const callgraph::ProcessTotals*>> processes_;
     std::map<std::uint32_t, std::map<std::string, std::size_t>> programs_;
     std::map<std::uint32_t, std::uint32_t> threads_;
 };

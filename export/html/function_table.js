@@ -32,7 +32,7 @@ class FunctionTable {
       this.limit *= 4;
       this.show();
       if (this.elements.more.hidden) { // and loses the focus
-        this.body.rows[shown].querySelector("button").focus();
+        this.body.rows[shown]?.querySelector("button").focus();
       }
     });
     this.sortBy(0);
@@ -88,11 +88,10 @@ class FunctionTable {
     this.show();
   }
 
-  // Lists all functions, at least as far as the marked one. -1: none is marked.
+  // Lists all functions, and behind those that there is room for the marked one. -1: none is marked.
   setMarked(index) {
     this.marked = index;
     this.matches = null;
-    this.limit = Math.max(this.limit, this.order.indexOf(index) + 1);
     this.show();
   }
 
@@ -101,7 +100,7 @@ class FunctionTable {
     let found = 0;
     for (const index of this.order) {
       if (this.matches === null || this.matches.functions[index]) {
-        if (++found <= this.limit) {
+        if (++found <= this.limit || index === this.marked) {
           rows.push(this.row(index));
         }
       }

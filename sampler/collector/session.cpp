@@ -96,6 +96,10 @@ bool Session::keep_time(std::uint64_t now_ns) {
             follow(*postponed);
         }
     }
+    if (pollfd starter{starter_.get(), POLLIN, 0};
+        starter_.is_open() && ::poll(&starter, 1, 0) > 0) {
+        set_state(State::stopped);
+    }
     if (!countdown_ || now_ns < start_ns_) {
         return true;
     }
@@ -303,7 +307,8 @@ std::string Session::why_empty() const {
         return welcome_.why_root_is_not();
     }
     if (doorkeeper_->has_met_anybody()) {
-        return "the agent could not be set up in it; what it said is above";
+        return "the agent could not be set up in it: what it said is above, or nothing, if this "
+               "machine kept sample from answering it in time";
     }
     if (resident_bytes_of(::getpid(), "/libsample.so").value_or(0) != 0) {
         return "another session records this sample: leave one of the two out";

@@ -135,6 +135,7 @@ private:
         std::uint64_t told_second = ~std::uint64_t{0};
     };
     std::optional<Countdown> countdown_;
+    Fd starter_;  ///< The pidfd of a process with which sampling is to stop.
     std::uint64_t off_since_ns_ = 0;
     std::uint64_t off_ns_ = 0;  ///< So long sampling was off, before.
     std::uint32_t stops_ = 0;

@@ -8,6 +8,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -156,6 +157,9 @@ void Session::change_state(const ControlCommand& command) {
                 set_countdown(*command.time);
             }
             set_state(State::running);
+            starter_.reset(command.is_bound
+                               ? static_cast<int>(::syscall(SYS_pidfd_open, command.peer, 0))
+                               : -1);
             break;
         case ControlVerb::resume:
             set_state(State::running);
@@ -214,6 +218,7 @@ std::string Session::answer_about(const ControlCommand& command) {
 void Session::set_state(State state) {
     if (state == State::stopped) {
         cancel_countdown();
+        starter_.reset();
     }
     const bool was_on = state_ == State::running;
     const bool is_on = state == State::running;

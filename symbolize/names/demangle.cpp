@@ -18,7 +18,7 @@ namespace {
 /// itself it reads no C++ name above 1 KiB, however flat, and D names of any length.
 constexpr std::size_t kLongestNested = std::size_t{4} << 10;
 constexpr std::size_t kMostTypeReferences = 16;
-constexpr std::size_t kMostUnfoldedDName = std::size_t{1} << 20;
+constexpr std::size_t kMostUnfoldedDName = std::size_t{32} << 20;
 constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);

@@ -263,19 +263,19 @@ TEST_F(SampleProgram, says_that_there_is_no_standard_output) {
 
 TEST_F(SampleProgram, is_quiet_when_its_reader_has_gone) {
     record("a.utrace");
-    // One without a reader, at descriptor 3.
+    // One without a reader, which the shell inherits.
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     ::close(ends[0]);
-    ASSERT_EQ(::dup2(ends[1], 3), 3);
+    const Fd output{::fcntl(ends[1], F_DUPFD, 3)};
     ::close(ends[1]);
     for (const char* words :
          {"report", "export --format utrace", "export --format folded", "export --format html"}) {
-        const Outcome outcome = run(std::string{words} + " a.utrace >&3");
+        const Outcome outcome =
+            run(std::string{words} + " a.utrace >&" + std::to_string(output.get()));
         EXPECT_EQ(outcome.code, 0) << words;
         EXPECT_EQ(outcome.err, "") << words;
     }
-    ::close(3);
 }
 
 TEST_F(SampleProgram, shows_a_recording_without_its_end) {

@@ -103,7 +103,8 @@ until [ $({0} sessions | grep -c sleep) = 4 ]; do sleep 0.1; done
 kill -STOP $silent
 {0} attach --quiet -o {1} {2} &
 attach=$!
-until [ $((0x0$(sed -n 's/^SigBlk:.//p' /proc/$attach/status) & 1 << 14)) != 0 ]; do sleep 0.01; done
+while [ $((0x0$(sed -n 's/^SigBlk:.//p' /proc/$attach/status) & 1 << 14)) = 0 ] &&
+    kill -0 $attach; do sleep 0.01; done
 kill -TERM $attach
 for i in $(seq 300); do [ -e /proc/$attach ] && sleep 0.1 || break; done
 kill -0 $attach 2>/dev/null && echo waits

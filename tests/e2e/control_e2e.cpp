@@ -136,7 +136,7 @@ using ControlledSession = Controlled<Session>;
 TEST_F(ControlledSession, an_agent_whose_waker_is_killed_sleeps_again) {
     const Outcome outcome = record_parts({"--start", "off"}, R"(
 state() { rm -f "$TOLD"; control status; head -n1 "$TOLD"; }
-attach -f 10k --time 1h $! &
+attach -f 10k --time 10m $! &
 until state | grep -q '^running'; do sleep 0.05; done
 enough first
 kill -KILL $(cat /proc/$!/task/$!/children)

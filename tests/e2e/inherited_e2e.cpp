@@ -55,24 +55,6 @@ TEST_F(Inherited, what_the_whole_group_is_sent_is_the_commands) {
     }
 }
 
-// As timeout does it, and as a supervisor does that ends a cgroup.
-TEST_F(Inherited, what_somebody_sends_to_all_is_the_commands_once) {
-    for (const char* all : {"-- -$group", "$group $(cat /proc/$group/task/*/children)"}) {
-        const Outcome outcome = shell(fmt::format(
-            R"(export got=$PWD/got
-setsid $record bash -c 'trap "echo got it; touch $got" TERM; touch ready
-for i in $(seq 900); do sleep 0.1 & wait $!; [ -e "$got" ] && break; done
-for i in 1 2 3 4 5; do sleep 0.1 & wait $!; done; exit 5' &
-group=$!
-until [ -e ready ]; do sleep 0.05; done
-kill -TERM {0}; wait $group; ended=$?; rm ready "$got"; exit $ended)",
-            all));
-        EXPECT_EQ(outcome.exit_code, 5) << outcome.err;
-        EXPECT_EQ(outcome.out, "got it\n") << all;
-        expect_whole();
-    }
-}
-
 TEST_F(Inherited, a_signal_to_sample_alone_is_the_commands) {
     for (const char* name : {"TERM", "HUP", "ABRT", "SEGV", "TRAP", "XCPU"}) {
         const Outcome outcome = shell(fmt::format(

@@ -120,6 +120,9 @@ TEST(Patience, lasts_while_the_kernel_keeps_the_collector_as_far_as_asked) {
     const Patience asked{kept.pid(), kLongNs, Patience::kQuietNs, kAll * Patience::kSliceNs};
     EXPECT_EQ(waits_for(asked, kManyWaits), kManyWaits);
     EXPECT_LE(waits_for(asked, 2 * kAll), kAll + 25);
+    Patience of_a_parent{0, kLongNs};
+    of_a_parent.set_collector(kept.pid(), kAll * Patience::kSliceNs);
+    EXPECT_EQ(waits_for(of_a_parent, kManyWaits), kManyWaits);
 }
 
 TEST(Patience, is_short_where_the_collector_is_not_known) {

@@ -106,7 +106,7 @@ TEST(Demangle, gives_up_on_d_types_that_double_again_and_again) {
 
 TEST(Demangle, leaves_long_d_names_that_refer_back_to_types) {
     const std::string module = "_D500" + std::string(500, 'm');
-    const std::string name = module + doubled_d_type(12).substr(2);
+    const std::string name = module + doubled_d_type(16).substr(2);
     EXPECT_EQ(demangle(name), name);
 }
 

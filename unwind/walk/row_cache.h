@@ -12,9 +12,9 @@
 // that a processor need not wait for one frame to begin with the next.
 //
 // A key is a pc mixed with the generation of the module table, and with whether it is a frame's pc
-// itself, so rows of an unloaded module are
-// never met again and need no flush. Storage is the caller's: zeroed, a power of two of entries,
-// 32 bytes each; 16,384 entries are 512 KiB. Async-signal-safe. Thread-safe.
+// itself, so rows of an unloaded module are never met again and need no flush. Storage is the
+// caller's: zeroed, a power of two of entries, 32 bytes each; 16,384 entries are 512 KiB.
+// Async-signal-safe. Thread-safe.
 #pragma once
 
 #include "unwind/cfi/row.h"

@@ -39,7 +39,8 @@ bool is_trusted(int socket, Patience& patience) noexcept {
                     as_argument(&size)) != 0) {
         return false;
     }
-    patience.set_collector(listener.pid);
+    const bool has_started_us = listener.pid == raw_syscall(SYS_getppid);
+    patience.set_collector(listener.pid, has_started_us ? Patience::kMostForADiskNs : 0);
     return listener.uid == 0 || listener.uid == static_cast<uid_t>(raw_syscall(SYS_geteuid));
 }
 

@@ -4,7 +4,8 @@
 // The collector may be stopped, or wait for a disk that does not answer: the program must not. On a
 // busy machine it only has no processor for a while: then one of its threads is ready to run, or
 // its CPU clock has moved. And the kernel may keep it for a while (a disk, a grace period of RCU):
-// who needs what it writes may let that count as doing something. The kernel tells all this to
+// who needs what it writes, and the program that it has started and without which there is no
+// recording, may let that count as doing something. The kernel tells all this to
 // anybody, and no process of the session can forge it. The 60 ms are counted in short waits, which
 // a busy machine makes longer, too.
 //
@@ -23,6 +24,8 @@ public:
     /// What one wait should last.
     static constexpr long kSliceNs = 5'000'000;
     static constexpr std::uint64_t kQuietNs = 60'000'000;
+    /// For a collector whom the kernel keeps, where a recording depends on it.
+    static constexpr std::uint64_t kMostForADiskNs = 2'000'000'000;
 
     /// `collector` 0: not known; then all that passes counts as quiet. `most_ns`: in all, whatever
     /// the collector does. `in_kernel_ns`: so long at most its waits inside the kernel count as
@@ -34,8 +37,11 @@ public:
           quiet_ns_{quiet_ns},
           in_kernel_left_ns_{in_kernel_ns} {}
 
-    /// The listener's, as soon as it is known; 0 if it cannot be.
-    void set_collector(int pid) noexcept { collector_ = pid; }
+    /// The listener's, as soon as it is known; 0 if it cannot be. `in_kernel_ns`: as above, more.
+    void set_collector(int pid, std::uint64_t in_kernel_ns) noexcept {
+        collector_ = pid;
+        in_kernel_left_ns_ += in_kernel_ns;
+    }
 
     /// To be asked whenever a wait has brought nothing. False: give up.
     [[nodiscard]] bool goes_on() noexcept;

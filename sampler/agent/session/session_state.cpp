@@ -33,7 +33,6 @@ constinit control::Secret g_secret{};
 constexpr std::uint64_t kSignLastsNs = 20'000'000;
 constexpr std::uint64_t kMostForASignNs = 2'000'000'000;
 
-constexpr std::uint64_t kMostForADiskNs = 2'000'000'000;
 /// At 10 kHz there is a signal in so long.
 constexpr std::uint64_t kAtAnInterruptionNs = 100'000;
 
@@ -153,7 +152,7 @@ bool wait_for(std::atomic<std::uint32_t>& ack, std::uint32_t wanted, std::uint64
     const auto collector = static_cast<int>(g_collector_pid);
     const bool by_loop = by == AnsweredBy::session;
     const std::uint64_t quiet_ns = by_loop ? most_ns : Patience::kQuietNs;
-    const std::uint64_t in_kernel_ns = by == AnsweredBy::recording ? kMostForADiskNs : 0;
+    const std::uint64_t in_kernel_ns = by == AnsweredBy::recording ? Patience::kMostForADiskNs : 0;
     Patience patience{collector, most_ns, quiet_ns, in_kernel_ns};
     // A filter that forbids joining may forbid to look at the collector: then waits are counted.
     const bool may_look = may_join();

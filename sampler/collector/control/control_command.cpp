@@ -102,6 +102,10 @@ Result<void> take(ControlCommand& command, const Word& verb, std::string_view wo
     if (key == "time" && verb.takes_time) {
         return take_time(command, value);
     }
+    if (word == "bound=1" && verb.verb == ControlVerb::start) {
+        command.is_bound = true;
+        return {};
+    }
     if (key == "pid" && verb.verb == ControlVerb::status) {
         const auto parsed =
             std::from_chars(value.data(), value.data() + value.size(), command.about);

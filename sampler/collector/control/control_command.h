@@ -37,6 +37,7 @@ struct ControlCommand {
     std::optional<std::chrono::nanoseconds> time;
     std::string channels;      ///< That are to be on, separated by commas.
     std::string token;         ///< Of a shared session; empty: the command line's user.
+    bool is_bound = false;     ///< start: until whoever has said it ends.
     pid_t about = 0;           ///< status: whether this process belongs to the session.
     pid_t peer = 0;            ///< Who has said it.
     std::uint64_t client = 0;  ///< ControlService's number of who waits for the answer.
