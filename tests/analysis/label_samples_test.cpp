@@ -136,7 +136,7 @@ TEST(LabelSamples, judges_by_the_metric_that_is_shown) {
     Game game;
     game.maker.recording.record(trace::Metric{MetricId{2}, "allocated", "bytes", ""});
     const NodeId main = game.maker.stack({"main"});
-    for (const std::uint64_t time : {30, 250}) {
+    for (const std::uint64_t time : {std::uint64_t{30}, std::uint64_t{250}}) {
         game.maker.recording.sample({ThreadId{1}, 1'000 + time, main, 64, false, MetricId{2}});
     }
     LabelChoice late;
