@@ -94,6 +94,11 @@ Result<void> SessionClient::say(std::string_view line) {
     return {};
 }
 
+/// True as well if no more of it will come.
+bool SessionClient::has_answer() {
+    return !receive() || heard_.size() > kMostReplyBytes || heard_.find('\n') != std::string::npos;
+}
+
 Result<ControlReply> SessionClient::hear() {
     std::size_t end = 0;
     while ((end = heard_.find('\n')) == std::string::npos) {
@@ -185,7 +190,7 @@ std::vector<FoundSession> ask_sessions(uid_t uid, std::string_view line, int sto
         }
         for (std::size_t i = 0; i < sessions.size(); ++i) {
             pollfd& answer = fds[i + 1];
-            if (answer.revents == 0) {
+            if (answer.revents == 0 || !sessions[i].client.has_answer()) {
                 continue;
             }
             if (auto reply = sessions[i].client.hear()) {

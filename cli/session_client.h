@@ -26,8 +26,10 @@ public:
 
     /// Errors: what the session says; system.
     [[nodiscard]] Result<ControlReply> ask(std::string_view line);
-    /// The two halves of that. fd() is readable once something was answered.
+    /// The two halves of that. fd() is readable once something was answered, and hear() waits for
+    /// nothing once has_answer(), which reads what is there.
     [[nodiscard]] Result<void> say(std::string_view line);
+    [[nodiscard]] bool has_answer();
     [[nodiscard]] Result<ControlReply> hear();
     [[nodiscard]] int fd() const { return socket_.get(); }
     /// What follows the line that ask() has read, `bytes` bytes, to `fd`. Errors: system;

@@ -1,6 +1,7 @@
 #include "sampler/collector/control/control_socket.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -73,15 +74,18 @@ bool is_gone(pid_t pid) {
     return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
+/// Waits for nobody: not open, with EAGAIN, if so many wait for the session already that there is
+/// no room. What it returns blocks.
 Fd connect(const std::string& path) {
     sockaddr_un address{};
-    Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     if (!set_path(address, path)) {
         errno = ENAMETOOLONG;
         return {};
     }
     if (!fd.is_open() ||
-        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::fcntl(fd.get(), F_SETFL, 0) != 0) {
         return {};
     }
     return fd;
