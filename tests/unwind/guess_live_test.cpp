@@ -41,6 +41,21 @@ guess_with_frame:
     pop %r12
     pop %rbx
     ret
+    .type guess_with_saved_bp, @function
+guess_with_saved_bp:
+    endbr64
+    xor %eax, %eax
+    push %r12
+    lea -24(%rdx, %rcx, 8), %r12
+    push %rbp
+    push %rbx
+    mov $1, %ebp
+    int3
+    nop
+    pop %rbx
+    pop %rbp
+    pop %r12
+    ret
     .type guess_with_stale_words, @function
 guess_with_stale_words:
     push %rbx
@@ -75,6 +90,7 @@ guess_calls_back:
 extern "C" {
 void guess_at_entry();
 void guess_with_frame();
+void guess_with_saved_bp();
 void guess_with_stale_words();
 void guess_calls_back(void (*function)());
 void guess_in_library();
@@ -162,6 +178,20 @@ SAMPLE_FRAME void calls_a_frame() {
 
 TEST_F(GuessLive, passes_saved_registers_and_words_that_are_no_return_addresses) {
     calls_a_frame();
+    expect_stack(1, 1);
+}
+
+/// Its own caller is found by rbp, as its frame's size is known only at run time.
+SAMPLE_FRAME void calls_with_a_frame_pointer() {
+    void* bytes = alloca(g_above.frames.capacity() % 8 + 16);
+    asm volatile("" : : "r"(bytes) : "memory");
+    SAMPLE_WALK_HERE(g_above, *g_tables);
+    guess_with_saved_bp();
+    g_sink = g_sink + 1;
+}
+
+TEST_F(GuessLive, takes_the_frame_pointer_that_assembly_has_pushed) {
+    calls_with_a_frame_pointer();
     expect_stack(1, 1);
 }
 

@@ -106,8 +106,9 @@ struct Call {
     std::uint64_t target = 0;
 };
 
-/// The length of `call *operand` without prefixes, by its ModRM byte and the one behind.
-inline unsigned computed_call_bytes(unsigned modrm, unsigned sib) noexcept {
+/// The length of an instruction of one byte and an operand, as `call *operand` is, without
+/// prefixes, by its ModRM byte and the one behind.
+inline unsigned operand_end(unsigned modrm, unsigned sib) noexcept {
     const unsigned mod = modrm >> 6;
     const unsigned rm = modrm & 7;
     if (mod == 3) {
@@ -133,7 +134,7 @@ Call call_before(const Bytes& code, std::uint64_t end) noexcept {
         constexpr std::uint8_t kRelativeSlot = 0x15;
         const std::uint8_t modrm = code.byte(end - length + 1);
         if (code.byte(end - length) == kGroup5 && (modrm & kOperation) == kCall &&
-            length == computed_call_bytes(modrm, code.byte(end - length + 2))) {
+            length == operand_end(modrm, code.byte(end - length + 2))) {
             return modrm == kRelativeSlot ? Call{CallKind::slot, code.relative(end - 4)}
                                           : Call{CallKind::computed, 0};
         }

@@ -5,6 +5,8 @@
 #include "unwind/walk/guess.h"
 #include "unwind/walk/step.h"
 
+#include <algorithm>
+
 namespace sample::unwind {
 
 namespace {
@@ -63,8 +65,12 @@ private:
         // A leaf may not have a frame yet: then rbp is its caller's.
         const Range range{has_pointer ? frame_.registers.value.bp() : UINT64_MAX,
                           !has_pointer || frame_.leaf};
-        if (frame_.module != nullptr && scan(hint, range, out)) {
+        const Evidence found = frame_.module != nullptr ? scan(hint, range, out) : Evidence{};
+        if (found.kind != Evidence::Kind::none) {
             hint = GuessHint::scanned(out.sp - 8 - frame_.registers.value.sp());
+            if (found.kind == Evidence::Kind::proved) {
+                take_saved_bp(found.target, out);
+            }
             return true;
         }
         if (!has_pointer) {
@@ -116,13 +122,15 @@ private:
 
     /// Up the stack to the first frame that was called rightly by a computed call; before that the
     /// proved word whose call leads nearest to the pc: no function begins in between.
-    bool scan(GuessHint hint, Range range, Candidate& out) noexcept {
+    Evidence scan(GuessHint hint, Range range, Candidate& out) noexcept {
         const std::uint64_t sp = frame_.registers.value.sp();
         Candidate found;
         if (hint.is_scanned() && sp + hint.offset() < range.end &&
-            frame_.take(sp + hint.offset(), out) &&
-            evidence_at(out).kind == Evidence::Kind::proved) {
-            return true;
+            frame_.take(sp + hint.offset(), out)) {
+            const Evidence evidence = evidence_at(out);
+            if (evidence.kind == Evidence::Kind::proved) {
+                return evidence;
+            }
         }
         std::uint64_t nearest = 0;
         for (unsigned word = 0; word < kScannedWords; ++word) {
@@ -137,10 +145,50 @@ private:
             } else if (evidence.kind == Evidence::Kind::weak && range.weak_too && nearest == 0 &&
                        is_called_rightly(found)) {
                 out = found;
-                return true;
+                return evidence;
             }
         }
-        return nearest != 0;
+        return nearest != 0 ? Evidence{Evidence::Kind::proved, nearest} : Evidence{};
+    }
+
+    /// Where the function, which begins at `begin`, pushes rbp among its first instructions, that
+    /// is the caller's.
+    void take_saved_bp(std::uint64_t begin, Candidate& caller) noexcept {
+        constexpr std::uint32_t kEndbr64 = 0xfa1e0ff3;
+        constexpr std::uint8_t kPushBp = 0x55;
+        constexpr std::uint64_t kLongestStart = 64;
+        const Code code{*frame_.module};
+        const std::uint64_t end = std::min(frame_.registers.value.pc(), begin + kLongestStart);
+        std::uint64_t slot = caller.sp - 8;
+        for (std::uint64_t at = begin; at < end && slot > frame_.registers.value.sp();) {
+            const auto bytes = code.at<std::uint32_t>(at);
+            const unsigned rex = (bytes & 0xf0) == 0x40 ? 1 : 0;
+            const std::uint32_t operation = bytes >> (8 * rex);
+            if ((operation & 0xf8) == 0x50) {  // push
+                slot -= 8;
+                if (bytes % 256 == kPushBp) {
+                    std::uint64_t saved = 0;
+                    caller.bp = frame_.memory.read(slot, saved) ? saved : caller.bp;
+                    return;
+                }
+                at += rex + 1;
+            } else if (bytes == kEndbr64) {
+                at += 4;
+            } else if (const unsigned length = computing_bytes(operation); length != 0) {
+                at += rex + length;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The length of xor, test, mov or lea, which may stand between pushes; 0: it is none of these.
+    static unsigned computing_bytes(std::uint32_t operation) noexcept {
+        const std::uint32_t what = operation & 0xff;
+        return what == 0x31 || what == 0x33 || what == 0x85 || what == 0x89 || what == 0x8b ||
+                       what == 0x8d
+                   ? operand_end(operation >> 8 & 0xff, operation >> 16 & 0xff)
+                   : 0;
     }
 
     /// What the call before a return address says.

@@ -80,11 +80,11 @@ enum class GuessResult : std::uint8_t {
 };
 
 /// Moves `frame` to its caller; then pc, rsp and rbp are known (rbp is taken to be unchanged where
-/// no frame pointer says otherwise). `module` is the one that it lies in, or null; `leaf`: it was
-/// interrupted, so that it need not have made a call. `hint` becomes what was found. None:
-/// `frame` is unchanged. Reads code and unwind tables of modules in the
-/// table, and the stack. A few microseconds at worst (of a walk: StackMemory::kMaxScanned words),
-/// some 20 ns a frame where the hint was right. Async-signal-safe.
+/// neither a frame pointer nor the function's first instructions say otherwise). `module` is the
+/// one that it lies in, or null; `leaf`: it was interrupted, so that it need not have made a call.
+/// `hint` becomes what was found. None: `frame` is unchanged. Reads code and unwind tables of
+/// modules in the table, and the stack. A few microseconds at worst (of a walk:
+/// StackMemory::kMaxScanned words), some 20 ns a frame where the hint was right. Async-signal-safe.
 template <class Arch>
 [[nodiscard]] GuessResult guess_caller(const ModuleTable& modules, const Module* module, bool leaf,
                                        GuessHint& hint, BasicKnownRegisters<Arch>& frame,
