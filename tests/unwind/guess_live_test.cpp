@@ -18,6 +18,13 @@ guess_at_entry:
     int3
     nop
     ret
+    .type guess_jumps_on, @function
+guess_jumps_on:
+    .cfi_startproc
+    nop
+    jmp *%rdi
+    .cfi_endproc
+    .size guess_jumps_on, . - guess_jumps_on
     .type guess_with_frame, @function
 guess_with_frame:
     push %rbx
@@ -89,6 +96,7 @@ guess_calls_back:
 
 extern "C" {
 void guess_at_entry();
+void guess_jumps_on(void (*function)());
 void guess_with_frame();
 void guess_with_saved_bp();
 void guess_with_stale_words();
@@ -168,6 +176,17 @@ TEST_F(GuessLive, finds_the_caller_of_a_function_that_was_just_called) {
     calls_directly();
     // The call before the word at rsp leads to this function, which has made no frame.
     expect_stack(2, 0);
+}
+
+SAMPLE_FRAME void calls_what_jumps_on() {
+    SAMPLE_WALK_HERE(g_above, *g_tables);
+    guess_jumps_on(guess_at_entry);
+    g_sink = g_sink + 1;
+}
+
+TEST_F(GuessLive, finds_the_caller_of_a_function_that_has_jumped_on) {
+    calls_what_jumps_on();
+    expect_stack(1, 1);
 }
 
 SAMPLE_FRAME void calls_a_frame() {

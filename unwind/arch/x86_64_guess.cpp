@@ -19,10 +19,13 @@ constexpr std::uint64_t kShortFunctionBytes = 128;
 
 constexpr std::uint64_t kFunctionBytes = 65536;
 
+// The registers that a function must keep.
+constexpr unsigned kMostPushed = 6;
+
 /// What speaks for a return address.
 struct Evidence {
     enum class Kind : std::uint8_t {
-        none,    ///< Nothing, or something against it.
+        none,    ///< Nothing; with a target: a call that leads elsewhere.
         weak,    ///< A call that may have led anywhere.
         proved,  ///< A call to code without rules, shortly before the callee's pc.
     };
@@ -133,6 +136,7 @@ private:
             }
         }
         std::uint64_t nearest = 0;
+        bool is_first = true;  // of the words behind a call: only its frame's rbp is looked for
         for (unsigned word = 0; word < kScannedWords; ++word) {
             const std::uint64_t slot = sp + std::uint64_t{8} * word;
             if (slot >= range.end || !frame_.take(slot, found)) {
@@ -142,11 +146,14 @@ private:
             if (evidence.kind == Evidence::Kind::proved && evidence.target > nearest) {
                 nearest = evidence.target;
                 out = found;
-            } else if (evidence.kind == Evidence::Kind::weak && range.weak_too && nearest == 0 &&
-                       is_called_rightly(found)) {
+            } else if (nearest == 0 && range.weak_too &&
+                       (evidence.kind == Evidence::Kind::weak ||
+                        (word == 0 && frame_.leaf && may_jump_here(evidence.target))) &&
+                       is_called_rightly(found, is_first ? kMostPushed : 0)) {
                 out = found;
-                return evidence;
+                return {Evidence::Kind::weak, evidence.target};
             }
+            is_first = is_first && evidence.kind == Evidence::Kind::none && evidence.target == 0;
         }
         return nearest != 0 ? Evidence{Evidence::Kind::proved, nearest} : Evidence{};
     }
@@ -193,11 +200,7 @@ private:
 
     /// What the call before a return address says.
     Evidence evidence_at(const Candidate& frame) noexcept {
-        const Module* caller = is_user_address(frame.pc) ? frame_.module_at(frame.pc - 1) : nullptr;
-        if (caller == nullptr) {
-            return {};
-        }
-        const Call call = resolve(call_before(Code{*caller}, frame.pc));
+        const Call call = call_at(frame.pc);
         if (call.kind == CallKind::none) {
             return {};
         }
@@ -210,32 +213,81 @@ private:
         if (callee == nullptr || !callee->code.contains(target) ||
             (has_rule(*callee, target) &&
              (callee != frame_.module || distance >= kShortFunctionBytes))) {
-            return {};
+            return {Evidence::Kind::none, target};
         }
         // Code made at run time is jumped to by stubs, which have no rules either; so is other code
         // by what picks it at run time.
-        const bool leads_here = callee == frame_.module && distance < kFunctionBytes;
-        return {leads_here ? Evidence::Kind::proved : Evidence::Kind::weak, target};
+        return {leads_here(call) ? Evidence::Kind::proved : Evidence::Kind::weak, target};
     }
 
-    /// Whether the frame at a return address, by its rule, was called by a call to its function.
-    bool is_called_rightly(const Candidate& frame) noexcept {
-        const Module* const found_module = frame_.module_at(frame.pc - 1);
-        if (found_module == nullptr) {
+    /// Whether the function at `begin`, which has rules, may end by a jump to the frame's.
+    bool may_jump_here(std::uint64_t begin) noexcept {
+        constexpr std::uint64_t kMostBytes = 4096;
+        constexpr std::uint8_t kGroup5 = 0xff;
+        constexpr std::uint8_t kOperation = 0x38;
+        constexpr std::uint8_t kJump = 0x20;
+        constexpr std::uint8_t kJumpRelative = 0xe9;
+        const Module* const callee = begin != 0 ? frame_.module_at(begin) : nullptr;
+        cfi::Fde fde;
+        if (callee == nullptr || cfi::find_fde(callee->local_tables(), begin + callee->image_delta,
+                                               fde) != cfi::Found::yes) {
             return false;
         }
-        const Module& module = *found_module;
-        const std::uint64_t pc = frame.pc - 1 + module.image_delta;
+        const Code code{*callee};
+        const std::uint64_t end = std::min(fde.pc_end - callee->image_delta, begin + kMostBytes);
+        for (std::uint64_t at = begin; at < end; ++at) {
+            const std::uint8_t byte = code.byte(at);
+            if ((byte == kGroup5 && (code.byte(at + 1) & kOperation) == kJump) ||
+                (byte == kJumpRelative && code.relative(at + 1) - begin >= end - begin &&
+                 leads_here(resolve({CallKind::direct, code.relative(at + 1)})))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Whether the frame's pc is shortly behind where that leads, in the same module.
+    [[nodiscard]] bool leads_here(const Call& call) const noexcept {
+        return call.kind == CallKind::direct && frame_.module != nullptr &&
+               frame_.module->code.contains(call.target) &&
+               frame_.registers.value.pc() - call.target < kFunctionBytes;
+    }
+
+    /// Whether the frame at a return address, by its rule, was called by a call to its function:
+    /// with the rbp that it has, or one of the `pushed` words below, which then becomes its own.
+    bool is_called_rightly(Candidate& frame, unsigned pushed) noexcept {
+        const Module* const module = frame_.module_at(frame.pc - 1);
+        if (module == nullptr) {
+            return false;
+        }
+        const std::uint64_t pc = frame.pc - 1 + module->image_delta;
         cfi::FrameRules found;
         cfi::Fde fde;
-        if (cfi::find_rules(module.local_tables(), pc, found) != cfi::Found::yes ||
-            cfi::find_fde(module.local_tables(), pc, fde) != cfi::Found::yes) {
+        if (cfi::find_rules(module->local_tables(), pc, found) != cfi::Found::yes ||
+            cfi::find_fde(module->local_tables(), pc, fde) != cfi::Found::yes) {
             return false;
         }
         const Row row = cfi::pack_rules(found, pc);
-        if (row.kind() == RowKind::root) {
+        const std::uint64_t function = fde.pc_begin - module->image_delta;
+        if (row.kind() == RowKind::root || is_called_rightly(row, function, frame)) {
             return true;
         }
+        if (row.kind() == RowKind::cfa_sp) {
+            return false;
+        }
+        Candidate other = frame;
+        std::uint64_t slot = frame.sp - 8;
+        while (pushed-- > 0 && slot > frame_.registers.value.sp()) {
+            slot -= 8;
+            if (frame_.memory.read(slot, other.bp) && other.bp > frame.sp &&
+                is_called_rightly(row, function, other)) {
+                frame = other;
+                return true;
+            }
+        }
+        return false;
+    }
+    bool is_called_rightly(Row row, std::uint64_t function, const Candidate& frame) noexcept {
         KnownRegisters caller_frame;
         caller_frame.set(Registers::kPc, frame.pc);
         caller_frame.set(Registers::kSp, frame.sp);
@@ -244,14 +296,15 @@ private:
             step_by_row(row, caller_frame, frame_.memory) != Step::taken) {
             return false;
         }
-        const std::uint64_t above = caller_frame.value.pc();
-        const Module* caller = is_user_address(above) ? frame_.module_at(above - 1) : nullptr;
-        if (caller == nullptr) {
-            return false;
-        }
-        const Call call = resolve(call_before(Code{*caller}, above));
+        const Call call = call_at(caller_frame.value.pc());
         return call.kind == CallKind::computed ||
-               (call.kind == CallKind::direct && call.target == fde.pc_begin - module.image_delta);
+               (call.kind == CallKind::direct && call.target == function);
+    }
+
+    /// The call before a return address; none: it can't be one.
+    Call call_at(std::uint64_t address) noexcept {
+        const Module* caller = is_user_address(address) ? frame_.module_at(address - 1) : nullptr;
+        return caller != nullptr ? resolve(call_before(Code{*caller}, address)) : Call{};
     }
 
     /// The same call past slots and PLT stubs: direct, or computed if a slot can't be read.

@@ -25,7 +25,10 @@
 // 2. Of the words from rsp up (to where rbp points, if it may be a frame pointer), the proved one
 //    whose call leads nearest to the pc; or, if that comes first and rbp can't be the frame's own
 //    pointer, one by weak evidence whose own frame was, by its rule, called rightly: by a computed
-//    call, or one to the function that it lies in.
+//    call, or one to the function that it lies in. At a leaf, where rsp points, that may also be a
+//    call to a function with rules that can end by a jump to here. The caller's rbp is what the
+//    function pushes among its first instructions, or the pushed word by which it was called
+//    rightly.
 // 3. rbp may be a frame pointer: it points up the stack, to a larger one or none, and the return
 //    address is weak, or lies outside of all modules, in code made at run time.
 //
@@ -44,7 +47,7 @@
 namespace sample::unwind {
 
 /// Words above rsp that are scanned for a return address.
-inline constexpr unsigned kScannedWords = 256;
+inline constexpr unsigned kScannedWords = 288;
 
 /// How the caller was found the last time from the same pc: what is tried first, as evidence is the
 /// same, and dear to look for. Packed into a row of kind `none`.
