@@ -72,12 +72,12 @@ AttachedProcess::AttachedProcess(collector::ProcessIdentity identity, Surroundin
 
 bool AttachedProcess::add_mapping(const collector::Mapping& mapping, std::uint64_t time_ns) {
     const ActingAs its_user{account_.addresses().rights(pid())};
-    const CodeImage* const image = around_.images.find(pid(), mapping);
+    const std::shared_ptr<const CodeImage> image = around_.images.find(pid(), mapping);
     if (image == nullptr) {
         return false;
     }
     const auto bias = image->facts.bias_of_mapping(mapping.start, mapping.offset);
-    if (!bias || !code_.add(*image, *bias)) {
+    if (!bias || !code_.add(image, *bias)) {
         return false;
     }
     const unwind::AddressRange span = image->elf.module_at(*bias).span;
@@ -106,7 +106,7 @@ void AttachedProcess::read_mappings() {
 void AttachedProcess::inherit(const CodeMap& parent) {
     const std::uint64_t now = collector::monotonic_ns();
     for (const CodeMap::Loaded& loaded : parent.loaded()) {
-        if (!code_.add(*loaded.image, loaded.bias)) {
+        if (!code_.add(loaded.image, loaded.bias)) {
             continue;
         }
         trace::Module module;

@@ -56,25 +56,25 @@ Fd open_code(pid_t pid, const Mapping& mapping) {
                           : open_regular(mapping.path);
 }
 
-std::unique_ptr<CodeImage> load(const Fd& file, const std::string& name, bool is_vdso) {
+std::shared_ptr<const CodeImage> load(const Fd& file, const std::string& name, bool is_vdso) {
     const std::string path = "/proc/self/fd/" + std::to_string(file.get());
     const MappedReading reading;
     auto elf = unwind::ElfImage::map(path);
     if (!elf || reading.is_broken()) {
         return nullptr;
     }
-    return std::make_unique<CodeImage>(
+    return std::make_shared<CodeImage>(
         CodeImage{name, collector::read_elf_facts(path), std::move(*elf), is_vdso});
 }
 
 }  // namespace
 
-const CodeImage* CodeImages::find(pid_t pid, const Mapping& mapping) {
+std::shared_ptr<const CodeImage> CodeImages::find(pid_t pid, const Mapping& mapping) {
     if (mapping.path == "[vdso]") {
         if (vdso_ == nullptr) {
             vdso_ = load(copy_of_vdso(), mapping.path, true);
         }
-        return vdso_.get();
+        return vdso_;
     }
     if (mapping.path.empty() || mapping.path[0] != '/' || mapping.path.starts_with("//")) {
         return nullptr;
@@ -92,7 +92,13 @@ const CodeImage* CodeImages::find(pid_t pid, const Mapping& mapping) {
     if (found == images_.end()) {
         found = images_.emplace(key, load(file, mapping.path, false)).first;
     }
-    return found->second.get();
+    return found->second;
+}
+
+void CodeImages::forget_unused() {
+    if (images_.size() > kMostKept) {
+        std::erase_if(images_, [](const auto& each) { return each.second.use_count() <= 1; });
+    }
 }
 
 }  // namespace sample::attach

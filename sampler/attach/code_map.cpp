@@ -1,6 +1,7 @@
 #include "sampler/attach/code_map.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sample::attach {
 namespace {
@@ -12,10 +13,10 @@ std::uint64_t next_generation() {
 
 }  // namespace
 
-bool CodeMap::add(const CodeImage& image, std::uint64_t bias) {
-    const unwind::Module module = image.elf.module_at(bias);
+bool CodeMap::add(std::shared_ptr<const CodeImage> image, std::uint64_t bias) {
+    const unwind::Module module = image->elf.module_at(bias);
     const bool is_known = std::any_of(loaded_.begin(), loaded_.end(), [&](const Loaded& other) {
-        return other.image == &image && other.module.span == module.span;
+        return other.image == image && other.module.span == module.span;
     });
     if (is_known) {
         return false;
@@ -28,7 +29,7 @@ bool CodeMap::add(const CodeImage& image, std::uint64_t bias) {
                                         [](const Loaded& other, std::uint64_t address) {
                                             return other.module.span.begin < address;
                                         });
-    loaded_.insert(place, Loaded{&image, bias, module});
+    loaded_.insert(place, Loaded{std::move(image), bias, module});
     table_.reset();
     return true;
 }

@@ -5,12 +5,14 @@
 #include "unwind/walk/module_table.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace sample::attach {
 
-/// Copies share nothing but images: a forked child starts as a copy. Not thread-safe.
+/// Holds the images that it has. Copies share nothing else: a forked child starts as a copy. Not
+/// thread-safe.
 class CodeMap {
 public:
     CodeMap() = default;
@@ -19,10 +21,10 @@ public:
     ~CodeMap() = default;
 
     /// `image` is mapped at `bias`; what lay there before is gone. False: it was there already.
-    bool add(const CodeImage& image, std::uint64_t bias);
+    bool add(std::shared_ptr<const CodeImage> image, std::uint64_t bias);
 
     struct Loaded {
-        const CodeImage* image;
+        std::shared_ptr<const CodeImage> image;
         std::uint64_t bias;
         unwind::Module module;
     };

@@ -96,6 +96,7 @@ OutsideOutcome OutsideSession::run() {
         }
         drain(collector::monotonic_ns() - kSettleNs);
         housekeeping(is_second);
+        around_.images.forget_unused();
         recorder_.flush(trace::FlushMode::worthwhile);
         over_ = over_ || recorder_.failure().has_value() || wait();
     }

@@ -83,20 +83,20 @@ SafePlaces::SafePlaces(pid_t pid, int memory, std::uint64_t libc)
       stack_(kStackBytes.back()) {
     const ActingAs its_user{lesser_rights_in(collector::status_of(pid), nullptr)};
     for (const collector::Mapping& mapping : collector::mappings_of(pid)) {
-        const CodeImage* const image = mapping.executable ? images_.find(pid, mapping) : nullptr;
+        const auto image = mapping.executable ? images_.find(pid, mapping) : nullptr;
         const auto bias = image == nullptr
                               ? std::nullopt
                               : image->facts.bias_of_mapping(mapping.start, mapping.offset);
         if (!bias) {
             continue;
         }
-        code_.add(*image, *bias);
+        code_.add(image, *bias);
         const bool is_libc = libc >= mapping.start && libc < mapping.end;
         if (is_libc) {
-            libc_ = image;
+            libc_ = image.get();
         } else if (image->is_vdso || file_name(image->path).starts_with("ld-") ||
                    may_have_malloc(pid, mapping)) {
-            avoided_.insert(image);
+            avoided_.insert(image.get());
         }
     }
 }
@@ -137,7 +137,7 @@ const CodeImage* SafePlaces::image_at(std::uint64_t pc) const {
     const auto found = std::find_if(loaded.begin(), loaded.end(), [pc](const auto& each) {
         return pc >= each.module.span.begin && pc < each.module.span.end;
     });
-    return found == loaded.end() ? nullptr : found->image;
+    return found == loaded.end() ? nullptr : found->image.get();
 }
 
 bool SafePlaces::is_safe(const HeldThread& thread) {

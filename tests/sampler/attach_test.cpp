@@ -10,7 +10,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -341,11 +345,11 @@ TEST(CodeMap, finds_the_modules_of_a_process) {
     CodeImages images;
     CodeMap map;
     for (const collector::Mapping& mapping : own_code()) {
-        if (const CodeImage* const image = images.find(getpid(), mapping); image != nullptr) {
+        if (const auto image = images.find(getpid(), mapping); image != nullptr) {
             const auto bias = image->facts.bias_of_mapping(mapping.start, mapping.offset);
             ASSERT_TRUE(bias) << mapping.path;
-            EXPECT_TRUE(map.add(*image, *bias)) << mapping.path;
-            EXPECT_FALSE(map.add(*image, *bias)) << mapping.path;
+            EXPECT_TRUE(map.add(image, *bias)) << mapping.path;
+            EXPECT_FALSE(map.add(image, *bias)) << mapping.path;
         }
     }
     const auto here = reinterpret_cast<std::uint64_t>(&own_code);
@@ -362,19 +366,62 @@ TEST(CodeMap, forgets_what_lay_there_before) {
     CodeImages images;
     CodeMap map;
     const std::vector<collector::Mapping> code = own_code();
-    std::vector<const CodeImage*> files;
+    std::vector<std::shared_ptr<const CodeImage>> files;
     for (const collector::Mapping& mapping : code) {
-        const CodeImage* const image = images.find(getpid(), mapping);
+        const auto image = images.find(getpid(), mapping);
         if (image != nullptr && !image->is_vdso) {
             files.push_back(image);
         }
     }
     ASSERT_GE(files.size(), 2U);
     constexpr std::uint64_t kSomewhere = std::uint64_t{1} << 40U;
-    EXPECT_TRUE(map.add(*files[0], kSomewhere));
-    EXPECT_TRUE(map.add(*files[1], kSomewhere));
+    EXPECT_TRUE(map.add(files[0], kSomewhere));
+    EXPECT_TRUE(map.add(files[1], kSomewhere));
     ASSERT_EQ(map.loaded().size(), 1U);
     EXPECT_EQ(map.loaded()[0].image, files[1]);
+}
+
+/// How many files of a folder this process has mapped.
+std::size_t mapped_files_of(const std::filesystem::path& folder) {
+    std::set<std::string> files;
+    for (const collector::Mapping& mapping : collector::mappings_of(getpid())) {
+        if (mapping.path.starts_with(folder.string() + "/")) {
+            files.insert(mapping.path);
+        }
+    }
+    return files.size();
+}
+
+TEST(CodeImages, keep_only_so_many_files_that_nobody_runs) {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("sample-images-" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    const std::vector<collector::Mapping> code = own_code();
+    const auto small = std::find_if(code.begin(), code.end(), [](const collector::Mapping& each) {
+        return each.path == "[vdso]";
+    });
+    ASSERT_NE(small, code.end());
+    CodeImages images;
+    CodeMap map;
+    const auto run = [&](const std::string& name) {
+        collector::Mapping mapping;
+        mapping.path = folder / name;
+        std::ofstream{mapping.path, std::ios::binary}.write(
+            reinterpret_cast<const char*>(small->start),
+            static_cast<std::streamsize>(small->end - small->start));
+        return images.find(getpid(), mapping);
+    };
+    EXPECT_TRUE(map.add(run("in use"), 0));
+    for (std::size_t i = 1; i < CodeImages::kMostKept; ++i) {
+        EXPECT_NE(run(std::to_string(i)), nullptr);
+    }
+    images.forget_unused();
+    EXPECT_EQ(mapped_files_of(folder), CodeImages::kMostKept);
+    EXPECT_NE(run("one more"), nullptr);
+    images.forget_unused();
+    EXPECT_EQ(mapped_files_of(folder), 1U);
+    EXPECT_EQ(map.loaded()[0].image->path, folder / "in use");
+    std::filesystem::remove_all(folder);
 }
 
 TEST(TargetProcess, refuses_itself) {
