@@ -163,9 +163,9 @@ void note_unprofiled_time(std::vector<std::string>& notes, const Recording& reco
     if (programs.size() > kMost) {
         list += ", and " + std::to_string(programs.size() - kMost) + " more";
     }
-    notes.push_back(
-        short_duration(stats.unprofiled_cpu_ns) +
-        " of CPU time have no stack, being of programs that were not profiled: " + list);
+    notes.push_back(short_duration(stats.unprofiled_cpu_ns) +
+                    " of CPU time have no stack, being of programs that were not profiled: " +
+                    list + "; sample attach PID and sample record -a see them from outside");
 }
 
 void note_unprofiled(std::vector<std::string>& notes, const Recording& recording) {

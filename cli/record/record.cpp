@@ -264,7 +264,8 @@ Result<int> run(const RecordOptions& options) {
         return kExitUsage;
     }
     if (!check->cannot_profile.empty()) {
-        print_error(check->cannot_profile + "; it runs unprofiled");
+        print_error(check->cannot_profile +
+                    "; it runs unprofiled: sample attach PID records it from outside");
         return run_unprofiled(options.command);
     }
     const auto preload = prepare_preload(options, check->runtime);

@@ -339,7 +339,8 @@ TEST(Stats, the_time_of_programs_without_an_agent_is_told_by_program) {
     EXPECT_EQ(profile.stats.unprofiled_cpu_ns, 8'000'000'000U);
     EXPECT_TRUE(has_note(profile,
                          "8.000 s of CPU time have no stack, being of programs that were not "
-                         "profiled: compile 7.000 s (2 processes), asm 1.000 s (1 process)"));
+                         "profiled: compile 7.000 s (2 processes), asm 1.000 s (1 process); sample "
+                         "attach PID and sample record -a see them from outside"));
 }
 
 TEST(Stats, what_the_recorder_said_at_the_end_comes_first_line_by_line) {
