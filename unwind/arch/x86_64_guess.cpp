@@ -254,7 +254,8 @@ private:
     }
 
     /// Whether the frame at a return address, by its rule, was called by a call to its function:
-    /// with the rbp that it has, or one of the `pushed` words below, which then becomes its own.
+    /// with the rbp that it has, or one of the `pushed` words below that leads further up the
+    /// stack, which then becomes its own.
     bool is_called_rightly(Candidate& frame, unsigned pushed) noexcept {
         const Module* const module = frame_.module_at(frame.pc - 1);
         if (module == nullptr) {
@@ -280,6 +281,7 @@ private:
         while (pushed-- > 0 && slot > frame_.registers.value.sp()) {
             slot -= 8;
             if (frame_.memory.read(slot, other.bp) && other.bp > frame.sp &&
+                frame_.memory.verified().contains(other.bp) &&
                 is_called_rightly(row, function, other)) {
                 frame = other;
                 return true;
