@@ -142,6 +142,13 @@ TEST_F(Calls, rights_and_namespaces_change_by_number_as_without_us) {
     }
 }
 
+TEST_F(Calls, who_spawns_a_child_has_its_number_before_a_signal_comes) {
+    for (const char* source : kSources) {
+        SCOPED_TRACE(source);
+        expect_same({target("spawns"), file(".")}, source);
+    }
+}
+
 TEST_F(Calls, programs_and_children_may_be_started_on_a_small_stack) {
     for (const char* bytes : {"4096", "8192", "65536"}) {
         SCOPED_TRACE(bytes);

@@ -189,16 +189,16 @@ template <class Look, class Call>
 int start_child(Look look, pid_t* pid, Strings envp, Call spawn) noexcept {
     return start_program(false, false, look, envp,
                          [&](SpareStack& spare, control::Unprofiled& target, Strings with) {
-                             pid_t child = 0;
+                             // In the caller's variable before a handler of SIGCHLD runs.
+                             pid_t own = 0;
+                             pid_t* const child = pid != nullptr ? pid : &own;
                              // The child inherits them.
                              const ShownDispositions shown = show_program_dispositions();
-                             const int result = spawn(&child, with);
+                             const int result = spawn(child, with);
                              restore_own_dispositions(shown);
-                             if (result == 0) {
-                                 spare.run([&] { announce(target, child); });
-                                 if (pid != nullptr) {
-                                     *pid = child;
-                                 }
+                             // Which may have forgotten it already.
+                             if (const pid_t told = result == 0 ? *child : 0; told > 0) {
+                                 spare.run([&] { announce(target, told); });
                              }
                              return result;
                          });
