@@ -66,6 +66,7 @@ TEST_P(SmallStacks, handlers_have_the_masks_and_flags_that_were_set) {
 
 TEST_P(SmallStacks, handlers_may_be_left_by_a_jump) {
     expect_same_places("jump", true);
+    expect_same_places("left", false);
 }
 
 TEST_P(SmallStacks, children_have_stacks_and_handlers_of_their_own) {

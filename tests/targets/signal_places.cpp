@@ -16,6 +16,8 @@
 //   inside      sigaltstack inside a handler, and after it
 //   autodisarm  SS_AUTODISARM
 //   jump        leaves handlers on the alternate stack by siglongjmp
+//   left        a handler leaves sigsuspend by siglongjmp; then another one, which interrupts a
+//               read, has the thread's own mask
 //   child       a forked child and a vfork child set stacks and handlers
 //   threads     a thousand threads with alternate stacks and handlers of their own
 //   none        threads that work on 2 KiB between words that must not change, where there is no
@@ -33,6 +35,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -533,6 +536,51 @@ void jump() {
     }
 }
 
+// -- left
+
+int hup_and_alarm = -1;
+
+void keep_mask(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    hup_and_alarm = sigismember(&now, SIGHUP) + 2 * sigismember(&now, SIGALRM);
+}
+
+void left() {
+    set_stack(alternate.data(), alternate.size());
+    handle(SIGUSR2, leave, SA_SIGINFO);
+    handle(SIGALRM, keep_mask, SA_SIGINFO | SA_ONSTACK);
+    int ends[2] = {-1, -1};
+    if (pipe(ends) != 0) {
+        std::perror("pipe");
+    }
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGUSR2);
+    sigaddset(&both, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &both, nullptr);
+    raise(SIGUSR2);
+    if (sigsetjmp(target, 1) == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        for (;;) {
+            sigsuspend(&none);
+        }
+    }
+    const itimerval often{{0, 20'000}, {0, 20'000}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    ssize_t result = 0;
+    do {
+        char byte = 0;
+        errno = 0;
+        result = read(ends[0], &byte, 1);
+    } while (hup_and_alarm < 0 && errno == EINTR);
+    const itimerval never{};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    std::printf("read: %zd %d, masks %d\n", result, errno == EINTR ? 1 : 0, hup_and_alarm);
+    show_mask("after");
+}
+
 // -- child
 
 void in_child(const char* who) {
@@ -741,6 +789,8 @@ void run(std::string_view mode) {
         on_usual_stack(autodisarm_here);
     } else if (mode == "jump") {
         jump();
+    } else if (mode == "left") {
+        left();
     } else if (mode == "child") {
         on_usual_stack(child);
     } else if (mode == "threads") {

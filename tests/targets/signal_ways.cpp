@@ -11,6 +11,9 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -20,6 +23,7 @@
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
+#include <limits>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -167,6 +171,85 @@ void by_number_waits() {
     close(static_cast<int>(fd));
 }
 
+/// What libc leaves to the kernel to read.
+void from_nowhere_by_name() {
+    auto* const nowhere = reinterpret_cast<sigset_t*>(16);
+    const timespec none{};
+    tell("sigsuspend from nowhere", sigsuspend(nowhere));
+    tell("sigtimedwait from nowhere", sigtimedwait(nowhere, nullptr, &none));
+    tell("sigwaitinfo from nowhere", sigwaitinfo(nowhere, nullptr));
+    int number = 0;
+    tell("sigwait from nowhere", sigwait(nowhere, &number));
+    tell("signalfd from nowhere", signalfd(-1, nowhere, 0));
+    tell("ppoll from nowhere", ppoll(nullptr, 0, &none, nowhere));
+    tell("pselect from nowhere", pselect(0, nullptr, nullptr, nullptr, &none, nowhere));
+    const int polled = epoll_create1(EPOLL_CLOEXEC);
+    epoll_event event{};
+    tell("epoll_pwait from nowhere", epoll_pwait(polled, &event, 1, 0, nowhere));
+    tell("epoll_pwait2 from nowhere", epoll_pwait2(polled, &event, 1, &none, nowhere));
+    // As much as the kernel reads, and no more.
+    constexpr std::size_t kPage = 4096;
+    auto* const pages = static_cast<char*>(
+        mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(pages + kPage, kPage, PROT_NONE);
+    auto* const last = reinterpret_cast<sigset_t*>(pages + kPage - kSetBytes);
+    const std::uint64_t word = bit(own) | bit(SIGHUP);
+    std::memcpy(last, &word, sizeof word);
+    tell("ppoll at the end", ppoll(nullptr, 0, &none, last));
+    tell("epoll_pwait at the end", epoll_pwait(polled, &event, 1, 0, last));
+    tell("sigtimedwait at the end", sigtimedwait(last, nullptr, &none));
+    munmap(pages, 2 * kPage);
+    close(polled);
+}
+
+/// How often this thread has given a processor up.
+long sleeps() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+void timeouts() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, own);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    tell("timeout from nowhere",
+         sigtimedwait(&set, nullptr, reinterpret_cast<const timespec*>(16)));
+    const timespec invalid{0, 2'000'000'000};
+    tell("no such timeout", sigtimedwait(&set, nullptr, &invalid));
+    const timespec negative{-1, 0};
+    tell("no such time", sigtimedwait(&set, nullptr, &negative));
+    const timespec none{};
+    constexpr int kTimes = 20;
+    const long before = sleeps();
+    for (int time = 0; time < kTimes; ++time) {
+        sigtimedwait(&set, nullptr, &none);
+    }
+    const bool has_slept = sleeps() - before >= kTimes;
+    tell("no time", sigtimedwait(&set, nullptr, &none));
+    tell("sleeps each time", has_slept ? 1 : 0);
+    itimerval later{};
+    later.it_value.tv_usec = 100'000;
+    setitimer(ITIMER_REAL, &later, nullptr);
+    const timespec endless{std::numeric_limits<time_t>::max(), 0};
+    tell("endless", sigtimedwait(&set, nullptr, &endless) == SIGALRM);
+    // From another process, while this one waits.
+    std::fflush(stdout);
+    const pid_t process = getpid();
+    const pid_t sender = fork();
+    if (sender == 0) {
+        usleep(50'000);
+        kill(process, own);
+        _exit(0);
+    }
+    siginfo_t info{};
+    tell("of another process", sigwaitinfo(&set, &info) == own && info.si_pid == sender);
+    waitpid(sender, nullptr, 0);
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
 void by_system_v_names() {
     set_handler(own, count);
     tell("sighold", sighold(own));
@@ -299,6 +382,8 @@ int main(int argc, char** argv) {
     by_number_actions();
     by_number_masks();
     by_number_waits();
+    from_nowhere_by_name();
+    timeouts();
     by_system_v_names();
     by_bsd_names();
     inheritance(argv[0]);

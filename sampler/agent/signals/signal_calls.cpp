@@ -1,6 +1,7 @@
 #include "sampler/agent/signals/signal_calls.h"
 
 #include "core/kernel_clock.h"
+#include "sampler/agent/processes/readable.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/capture.h"
@@ -11,9 +12,9 @@ namespace sample::agent {
 namespace {
 
 constexpr long kWaitSliceNs = 20'000'000;
+constexpr long kSecondNs = 1'000'000'000;
 
 timespec now_monotonic() noexcept {
-    constexpr std::uint64_t kSecondNs = 1'000'000'000;
     const std::uint64_t now = read_kernel_clock_ns(CLOCK_MONOTONIC);
     return {static_cast<time_t>(now / kSecondNs), static_cast<long>(now % kSecondNs)};
 }
@@ -22,14 +23,19 @@ bool is_before(const timespec& a, const timespec& b) noexcept {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-timespec add(timespec a, const timespec& b) noexcept {
-    a.tv_sec += b.tv_sec;
-    a.tv_nsec += b.tv_nsec;
-    if (a.tv_nsec >= 1'000'000'000) {
-        ++a.tv_sec;
-        a.tv_nsec -= 1'000'000'000;
+timespec subtract(timespec a, const timespec& b) noexcept {
+    a.tv_sec -= b.tv_sec;
+    a.tv_nsec -= b.tv_nsec;
+    if (a.tv_nsec < 0) {
+        --a.tv_sec;
+        a.tv_nsec += kSecondNs;
     }
     return a;
+}
+
+/// As the kernel judges.
+bool is_valid(const timespec& timeout) noexcept {
+    return timeout.tv_sec >= 0 && timeout.tv_nsec >= 0 && timeout.tv_nsec < kSecondNs;
 }
 
 int exchange_own_action(const struct sigaction* action, struct sigaction* old,
@@ -119,6 +125,15 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* old
     return result;
 }
 
+bool leads_nowhere(const sigset_t* set) noexcept {
+    constexpr std::uint64_t kPage = 4096;
+    const auto at = reinterpret_cast<std::uint64_t>(set);
+    // Mostly it is a variable of the caller's, on the page that is in use here.
+    const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+    return set != nullptr && own_signal() != 0 && at / kPage != here / kPage &&
+           !Readable{}.object(set, sizeof set->__val[0]);
+}
+
 void note_mask_held(int signal, bool held) noexcept {
     // A vfork child has actions of its own, but its parent's view.
     if (program_view().mask_held(signal) != held && is_owner()) {
@@ -135,8 +150,11 @@ void add_pending(sigset_t& set) noexcept {
 
 int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* timeout,
                    WaitCall* real) noexcept {
-    const timespec end = timeout != nullptr ? add(now_monotonic(), *timeout) : timespec{};
-    for (;;) {
+    if (timeout != nullptr && !is_valid(*timeout)) {
+        return real(others, info, timeout);
+    }
+    const timespec begin = timeout != nullptr ? now_monotonic() : timespec{};
+    for (int failure = 0;;) {
         siginfo_t own_info{};
         if (program_view().take_pending(&own_info)) {
             if (info != nullptr) {
@@ -144,15 +162,23 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
             }
             return own_signal();
         }
-        const timespec slice{0, kWaitSliceNs};
-        const int result = real(others, info, &slice);
-        if (result >= 0 || errno != EAGAIN) {
-            return result;
-        }
-        if (timeout != nullptr && !is_before(now_monotonic(), end)) {
-            errno = EAGAIN;
+        if (failure != 0) {
+            errno = failure;
             return -1;
         }
+        timespec slice{0, kWaitSliceNs};
+        bool is_last = false;
+        if (timeout != nullptr) {
+            const timespec left = subtract(*timeout, subtract(now_monotonic(), begin));
+            is_last = is_before(left, slice);
+            slice = !is_last ? slice : is_before(left, {}) ? timespec{} : left;
+        }
+        const int result = real(others, info, &slice);
+        if (result >= 0) {
+            return result;
+        }
+        // One of ours may have come meanwhile, and have ended the wait.
+        failure = errno != EAGAIN || is_last ? errno : 0;
     }
 }
 

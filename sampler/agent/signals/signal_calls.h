@@ -29,7 +29,8 @@ public:
         held_ = sigismember(set, own) == 1;
         const bool is_wanted = use == Use::whole_mask && is_left_unsampled();
         if (held_ != is_wanted) {
-            copy_ = *set;
+            // Of libc's set the kernel reads no more, and a caller may have no more.
+            copy_ = set_of(mask_of(*set));
             if (is_wanted) {
                 sigaddset(&copy_, own);
             } else {
@@ -49,6 +50,10 @@ private:
     sigset_t copy_{};
     bool held_ = false;
 };
+
+/// There is a signal of ours, and nothing that can be read at `set`: the kernel is to say so.
+/// Async-signal-safe.
+[[nodiscard]] bool leads_nowhere(const sigset_t* set) noexcept;
 
 using MaskCall = int(int, const sigset_t*, sigset_t*);
 int change_mask(int how, const sigset_t* set, sigset_t* old, MaskCall* real) noexcept;
@@ -86,6 +91,9 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
 /// made once more, and handles it.
 template <class Call>
 [[gnu::always_inline]] inline auto wait_under(const sigset_t* set, Call call) {
+    if (leads_nowhere(set)) {
+        return call(set);
+    }
     const WithoutOwn cleaned{set, WithoutOwn::Use::whole_mask};
     const bool opens_own = set != nullptr && own_signal() != 0 && !cleaned.held() &&
                            program_blocks_own_signal() && !is_left_unsampled();
@@ -97,6 +105,7 @@ template <class Call>
         }
         result = call(cleaned.get());
         while (set != nullptr && was_interrupted(result) && is_one_unhandled(*cleaned.get())) {
+            temporary.note_again();
             result = call(cleaned.get());
         }
     }

@@ -370,16 +370,27 @@ sighandler_t program_handler(int signal, sighandler_t shown) noexcept {
     return action.sa_handler;
 }
 
-TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame, bool opens_own) noexcept {
-    if (set != nullptr) {
-        t_temporary_mask.mask = mask_of(*set);
-        t_temporary_mask.opens_own = opens_own;
-        std::atomic_signal_fence(std::memory_order_release);
-        t_temporary_mask.sp = reinterpret_cast<std::uint64_t>(frame);
-    }
+TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame, bool opens_own) noexcept
+    : set_{set}, frame_{frame}, opens_own_{opens_own} {
+    note_again();
 }
 
 TemporaryMask::~TemporaryMask() {
+    forget();
+}
+
+void TemporaryMask::note_again() const noexcept {
+    // Nobody but the relay and our own handler asks for it.
+    if (set_ == nullptr || !g_relays.load(std::memory_order_relaxed)) {
+        return;
+    }
+    t_temporary_mask.mask = mask_of(*set_);
+    t_temporary_mask.opens_own = opens_own_;
+    std::atomic_signal_fence(std::memory_order_release);
+    t_temporary_mask.sp = reinterpret_cast<std::uint64_t>(frame_);
+}
+
+void TemporaryMask::forget() noexcept {
     t_temporary_mask.sp = 0;
 }
 

@@ -51,6 +51,16 @@ public:
     ~TemporaryMask();
     TemporaryMask(const TemporaryMask&) = delete;
     TemporaryMask& operator=(const TemporaryMask&) = delete;
+
+    /// Before the call is made once more: a handler that has met it may have forgotten the note.
+    void note_again() const noexcept;
+    /// The calling thread jumps: out of the call, or inside of a handler that has ended it.
+    static void forget() noexcept;
+
+private:
+    const sigset_t* set_;
+    const void* frame_;
+    bool opens_own_;
 };
 
 /// Where a signal has met a call that waits under a mask which opens ours.

@@ -18,6 +18,7 @@
 // Source: glibc signal/sigblock.c and its neighbours; sigset(3), sigpause(3), sigvec(3).
 #include "sampler/agent/signals/signals.h"
 
+#include "sampler/agent/processes/readable.h"
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signal_calls.h"
 #include "sampler/agent/signals/signal_relay.h"
@@ -112,6 +113,7 @@ int pause_without(int signal) noexcept {
     if (target->__mask_was_saved != 0 && own_signal() != 0) {
         note_jump();
     }
+    TemporaryMask::forget();
     capture::InterruptibleReader::give_up();
     real.get()(target, value);
     __builtin_unreachable();
@@ -202,8 +204,11 @@ SAMPLE_WRAPPER int __sigsuspend(const sigset_t* set) {
 }
 
 SAMPLE_WRAPPER int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+    if (agent::leads_nowhere(set)) {
+        return agent::g_sigtimedwait.get()(set, info, timeout);
+    }
     const agent::WithoutOwn cleaned{set};
-    if (!cleaned.held()) {
+    if (!cleaned.held() || (timeout != nullptr && !agent::Readable{}.object(timeout))) {
         return agent::g_sigtimedwait.get()(set, info, timeout);
     }
     return agent::wait_in_slices(cleaned.get(), info, timeout, agent::g_sigtimedwait.get());
@@ -214,6 +219,9 @@ SAMPLE_WRAPPER int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
 }
 
 SAMPLE_WRAPPER int sigwait(const sigset_t* set, int* number) {
+    if (agent::leads_nowhere(set)) {
+        return agent::g_sigwait.get()(set, number);
+    }
     const agent::WithoutOwn cleaned{set};
     if (!cleaned.held()) {
         return agent::g_sigwait.get()(set, number);
@@ -232,6 +240,9 @@ SAMPLE_WRAPPER int sigwait(const sigset_t* set, int* number) {
 }
 
 SAMPLE_WRAPPER int signalfd(int fd, const sigset_t* set, int flags) noexcept {
+    if (agent::leads_nowhere(set)) {
+        return agent::g_signalfd.get()(fd, set, flags);
+    }
     const agent::WithoutOwn cleaned{set};
     return agent::g_signalfd.get()(fd, cleaned.get(), flags);
 }
