@@ -217,15 +217,9 @@ bool is_go_code(std::uint64_t address) noexcept {
         _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) {
         return false;
     }
-    ElfW(Ehdr) head;
-    memcpy(&head, found.dlfo_map_start, sizeof head);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
-        return false;
-    }
-    const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(
-        static_cast<const char*>(found.dlfo_map_start) + head.e_phoff);
-    return !find_note({headers, head.e_phnum}, found.dlfo_link_map->l_addr, "Go", kGoBuildId)
-                .empty();
+    const auto headers =
+        unwind::mapped_headers(reinterpret_cast<std::uint64_t>(found.dlfo_map_start));
+    return !find_note(headers, found.dlfo_link_map->l_addr, "Go", kGoBuildId).empty();
 }
 
 }  // namespace sample::agent

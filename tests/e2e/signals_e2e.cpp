@@ -2,8 +2,53 @@
 // for ours; nothing that they print and no way in which they end is different.
 #include "each_source.h"
 
+#include <elf.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
 namespace sample::e2e {
 namespace {
+
+/// A copy of a program, but that its program headers lie at its end, in a last segment of their
+/// own, as tools leave them that change programs (LIEF).
+void move_headers(const std::string& from, const std::string& to) {
+    constexpr std::uint64_t kPage = 4096;
+    std::ifstream in{from, std::ios::binary};
+    std::string bytes{std::istreambuf_iterator<char>{in}, {}};
+    Elf64_Ehdr head;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    std::vector<Elf64_Phdr> headers(head.e_phnum);
+    const std::size_t headers_bytes = headers.size() * sizeof(Elf64_Phdr);
+    std::memcpy(headers.data(), bytes.data() + head.e_phoff, headers_bytes);
+    bytes.resize((bytes.size() + kPage - 1) / kPage * kPage);
+    head.e_phoff = bytes.size();
+    std::uint64_t end = 0;
+    for (const Elf64_Phdr& header : headers) {
+        end = header.p_type == PT_LOAD ? header.p_vaddr + header.p_memsz : end;
+    }
+    end = (end + kPage - 1) / kPage * kPage;
+    bool has_segment = false;
+    for (Elf64_Phdr& header : headers) {
+        const bool is_segment = header.p_type == PT_NOTE && !has_segment;  // in the place of a note
+        if (is_segment || header.p_type == PT_PHDR) {
+            header.p_type = is_segment ? PT_LOAD : PT_PHDR;
+            header.p_flags = PF_R;
+            header.p_offset = head.e_phoff;
+            header.p_vaddr = header.p_paddr = end;
+            header.p_filesz = header.p_memsz = headers_bytes;
+            header.p_align = kPage;
+            has_segment = has_segment || is_segment;
+        }
+    }
+    std::memcpy(bytes.data(), &head, sizeof head);
+    bytes.append(reinterpret_cast<const char*>(headers.data()), headers_bytes);
+    std::ofstream{to, std::ios::binary} << bytes;
+    std::filesystem::permissions(to, std::filesystem::perms{0755});
+}
 
 class Signals : public EachSource {
 protected:
@@ -94,6 +139,16 @@ TEST_P(Signals, an_alternate_stack_that_is_too_small_for_us_is_left_alone) {
         expect_same({target("altstack"), "around", bytes, "0.2"});
         EXPECT_GT(recorded().total_us("work_on_usual_stack"), 0);
     }
+}
+
+TEST_P(Signals, handlers_of_a_program_whose_headers_were_moved_run) {
+    move_headers(target("signal_user"), file("moved"));
+    const Outcome bare = run_here({file("moved"), "crash"});
+    if (bare.out.empty()) {
+        GTEST_SKIP() << "this kernel tells the loader another place of such headers";
+    }
+    expect_same({file("moved"), "crash"});
+    expect_sampled();
 }
 
 SAMPLE_FOR_EACH_SOURCE(Signals);
