@@ -26,8 +26,12 @@ TEST_P(Unreadable, tables_of_a_library_whose_file_was_cut_end_the_stack) {
 }
 
 TEST_P(Unreadable, pages_of_a_stack_that_was_left_end_the_stack) {
-    expect_same({target("lost_stack"), "300000000"});
-    EXPECT_GT(ended_stacks(), 0);
+    for (const Words& words : {Words{}, Words{"default"}}) {
+        Words command{target("lost_stack"), "300000000"};
+        command.insert(command.end(), words.begin(), words.end());
+        expect_same(command);
+        EXPECT_GT(ended_stacks(), 0);
+    }
 }
 
 SAMPLE_FOR_EACH_SOURCE(Unreadable);

@@ -1,7 +1,10 @@
 // A thread that has left its stack for another one, and has made the old one unreadable, while rbp
 // still points there.
 //
-//     lost_stack TURNS
+//     lost_stack TURNS [default]
+//
+// `default`: the old stack is libc's, of a size that has been made the default since the start, and
+// the new one lies right below.
 #include "work.h"
 
 #include <pthread.h>
@@ -49,7 +52,29 @@ static void on_new_stack() {
     _exit(0);
 }
 
+/// The thread's own one, and a new one below it.
+static void find_stacks() {
+    pthread_attr_t attributes;
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    pthread_attr_destroy(&attributes);
+    constexpr std::size_t kGuardBytes = 4096;
+    old_stack = static_cast<char*>(low);
+    void* const below = old_stack - kGuardBytes - kStackBytes;
+    new_stack = static_cast<char*>(mmap(below, kStackBytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
+    if (new_stack == MAP_FAILED) {
+        std::perror("mmap");
+        _exit(2);
+    }
+}
+
 static void* leave_stack(void* /*unused*/) {
+    if (new_stack == nullptr) {
+        find_stacks();
+    }
     static ucontext_t here;
     static ucontext_t there;
     getcontext(&there);
@@ -61,10 +86,20 @@ static void* leave_stack(void* /*unused*/) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        return targets::usage("TURNS");
+    if (argc < 2) {
+        return targets::usage("TURNS [default]");
     }
     turns = targets::number(argv[1]);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (argc > 2) {
+        pthread_attr_setstacksize(&attributes, kStackBytes);
+        pthread_setattr_default_np(&attributes);
+        pthread_t thread{};
+        pthread_create(&thread, nullptr, leave_stack, nullptr);
+        pthread_join(thread, nullptr);
+        return 2;
+    }
     void* const both =
         mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (both == MAP_FAILED) {
@@ -72,8 +107,6 @@ int main(int argc, char** argv) {
     }
     new_stack = static_cast<char*>(both);
     old_stack = new_stack + kStackBytes;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, old_stack, kStackBytes);
     pthread_t thread{};
     if (pthread_create(&thread, &attributes, leave_stack, nullptr) != 0) {

@@ -61,7 +61,6 @@ constinit capture::Bitmap g_free_starts =
 enum class EndKey : int { none, being_made, made, given_up };
 constinit std::atomic<EndKey> g_end_key_state{EndKey::none};
 pthread_key_t g_end_key;
-constinit std::atomic<std::size_t> g_default_stack_bytes{0};
 
 ThreadStart* claim_start() noexcept {
     const std::uint32_t index = capture::claim_bit(g_free_starts);
@@ -154,11 +153,21 @@ ThreadStart* prepare_start(void* argument) noexcept {
     ThreadStart* entry = claim_start();
     if (entry != nullptr) {
         entry->argument = argument;
-        entry->stack_bytes = g_default_stack_bytes.load(std::memory_order_relaxed);
         entry->blocks_own_signal = program_blocks_own_signal();
         entry->memory_tag = instrument::memory_tag();
     }
     return entry;
+}
+
+/// Of a thread that is made without attributes now.
+std::size_t default_stack_bytes() noexcept {
+    pthread_attr_t attributes;
+    std::size_t bytes = 0;
+    if (pthread_attr_init(&attributes) == 0) {
+        pthread_attr_getstacksize(&attributes, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    return bytes;
 }
 
 /// What the thread's attributes say of its stack and of its mask.
@@ -182,13 +191,6 @@ void set_up_threads() noexcept {
         !g_end_key_state.compare_exchange_strong(none, EndKey::being_made)) {
         return;
     }
-    pthread_attr_t defaults;
-    if (pthread_getattr_default_np(&defaults) == 0) {
-        std::size_t bytes = 0;
-        pthread_attr_getstacksize(&defaults, &bytes);
-        g_default_stack_bytes.store(bytes, std::memory_order_relaxed);
-        pthread_attr_destroy(&defaults);
-    }
     if (g_pthread_key_create.get()(&g_end_key, on_thread_end) == 0) {
         g_end_key_state.store(EndKey::made, std::memory_order_release);
     }
@@ -210,6 +212,8 @@ SAMPLE_WRAPPER int pthread_create(pthread_t* thread, const pthread_attr_t* attri
     entry->start = start;
     if (attributes != nullptr) {
         agent::apply_attributes(*entry, *attributes);
+    } else {
+        entry->stack_bytes = agent::default_stack_bytes();
     }
     const int result = real(thread, attributes, agent::run_thread, entry);
     if (result != 0) {
@@ -225,6 +229,7 @@ SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argumen
         return real(thread, start, argument);
     }
     entry->c11_start = start;
+    entry->stack_bytes = agent::default_stack_bytes();
     const int result = real(thread, agent::run_c11_thread, entry);
     if (result != thrd_success) {
         agent::free_start(entry);
