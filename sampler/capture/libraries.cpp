@@ -109,14 +109,15 @@ std::span<const std::uint8_t> build_id_at(std::uint64_t start, std::uint64_t end
 
 }  // namespace
 
-LibraryReader::LibraryReader() noexcept : index_{index_by(this)} {
+LibraryReader::LibraryReader(Of thread) noexcept : index_{index_by(this)} {
     // Sequentially consistent with close_library_guard(): either it sees this reader, or this sees
     // the unload.
     std::atomic<std::uint64_t>& counts = g_counters[index_].counts;
     counts.fetch_add(kInside + kReads, std::memory_order_seq_cst);
     const std::uint32_t unloads = g_unloads.load(std::memory_order_seq_cst);
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it must come second.
-    allowed_ = unloads == 0 || (has_thread_locals() && unloads == t_unloads);
+    allowed_ =
+        unloads == 0 || (thread == Of::program && has_thread_locals() && unloads == t_unloads);
     if (!allowed_) {
         counts.fetch_sub(kReads, std::memory_order_release);
     } else if (unloads != 0) {

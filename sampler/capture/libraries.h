@@ -24,7 +24,10 @@ namespace sample::capture {
 /// before.
 class LibraryReader {
 public:
-    LibraryReader() noexcept;
+    /// Whose thread reads: one of ours runs no library, and has no thread-local storage of its own.
+    enum class Of : std::uint8_t { program, ours };
+
+    explicit LibraryReader(Of thread = Of::program) noexcept;
     ~LibraryReader();
     LibraryReader(const LibraryReader&) = delete;
     LibraryReader& operator=(const LibraryReader&) = delete;

@@ -149,7 +149,7 @@ ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noe
         return nullptr;
     }
     const std::uint32_t tid = current_tid();
-    const bool is_own = t_thread.state == nullptr && !is_observer;
+    const bool is_own = !is_observer && t_thread.state == nullptr;
     const std::uint64_t spent =
         std::max(early_cpu_ns(tid), is_own ? t_thread.slotless_ns : std::uint64_t{0});
     thread->slot = slot;

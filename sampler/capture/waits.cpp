@@ -70,7 +70,7 @@ unwind::WalkResult walk_waiting(const unwind::ModuleTable& modules,
 unwind::StopReason report_wait(Area& area, ThreadState& thread, const WaitSighting& seen,
                                const unwind::Registers& registers, unwind::StackMemory& memory,
                                std::span<FrameAddress> frames) noexcept {
-    const LibraryReader reader;
+    const LibraryReader reader{LibraryReader::Of::ours};
     const unwind::ModuleTable modules = readable_modules(reader.allowed());
     const unwind::WalkResult walked = walk_waiting(modules, registers, memory, frames);
     const std::span<const FrameAddress> found = frames.first(walked.depth);

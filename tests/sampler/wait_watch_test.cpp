@@ -90,6 +90,15 @@ TEST_F(Waiting, is_seen_in_its_stack) {
     }));
 }
 
+// The thread that looks has the thread-local storage of whoever made it, who may be unloading.
+TEST_F(Waiting, is_seen_without_libraries_while_the_looking_threads_maker_unloads_one) {
+    capture::begin_unload(modules.table(), capture::Unloader::this_thread);
+    look(true);
+    capture::end_unload(nullptr);
+    EXPECT_EQ(kinds(), std::vector{WaitKind::stack});
+    EXPECT_NE(sink.waits.at(0).record.stop & capture::kStopUnnamed, 0U);
+}
+
 TEST_F(Waiting, is_taken_once) {
     look(true);
     for (int i = 0; i < 20; ++i) {
