@@ -213,6 +213,24 @@ TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
     }
 }
 
+TEST_F(Processes, a_static_program_is_listed_wherever_path_leads_to_it) {
+    // The empty folder at the end is the current one; a folder is no program.
+    std::filesystem::copy_file(target("hello_static"), file("still"));
+    std::filesystem::create_directories(file("folders/still"));
+    const Words command{target("children"), "spawnp", "kept", "still"};
+    for (const std::string& path : {std::string{"/nowhere:"}, "folders:" + file(".").string()}) {
+        SCOPED_TRACE(path);
+        Words words{"--quiet", "--force", "-o", recording(), "--", "env", "PATH=" + path};
+        words.insert(words.end(), command.begin(), command.end());
+        const Outcome outcome = sample(words);
+        EXPECT_EQ(told(outcome.out, "status"), 7) << outcome.err;
+        const Recording seen{recording()};
+        const auto& listed = seen.stats()["unprofiled"];
+        ASSERT_EQ(listed.size(), 1U) << listed;
+        EXPECT_TRUE(listed[0]["executable"].get<std::string>().ends_with("still")) << listed;
+    }
+}
+
 TEST_F(Processes, a_setuid_program_is_listed_as_not_profiled) {
     const std::string program = file("setuid_program");
     std::filesystem::copy_file(target("exit_code"), program);

@@ -312,10 +312,11 @@ bool search_path(const char* file, char (&path)[kMaxPathBytes]) noexcept {
     }
     const char* variable = getenv("PATH");
     std::string_view folders{variable == nullptr ? "/bin:/usr/bin" : variable};
-    while (!folders.empty()) {
+    for (bool is_last = false; !is_last;) {
         const std::size_t end = folders.find(':');
         const std::string_view folder = folders.substr(0, end);
-        folders.remove_prefix(end == std::string_view::npos ? folders.size() : end + 1);
+        is_last = end == std::string_view::npos;
+        folders.remove_prefix(is_last ? folders.size() : end + 1);
         if (folder.size() + length + 2 > sizeof path) {
             continue;
         }
@@ -325,7 +326,10 @@ bool search_path(const char* file, char (&path)[kMaxPathBytes]) noexcept {
             path[at++] = '/';
         }
         memcpy(path + at, file, length + 1);
-        if (raw_syscall(SYS_access, as_argument(path), X_OK) == 0) {
+        struct stat info = {};
+        if (raw_syscall(SYS_access, as_argument(path), X_OK) == 0 &&
+            raw_syscall(SYS_newfstatat, AT_FDCWD, as_argument(path), as_argument(&info), 0) == 0 &&
+            S_ISREG(info.st_mode)) {
             return true;
         }
     }
