@@ -213,6 +213,18 @@ TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
     }
 }
 
+TEST_F(Processes, children_that_are_turned_away_say_nothing) {
+    // The collector has descriptors for some of them.
+    const Outcome outcome = run_here(
+        {"sh", "-c",
+         "ulimit -n 64; exec \"$0\" --quiet -o \"$1\" -- sh -c 'i=0; while [ $i -lt 80 ]; do "
+         "(sleep 1; :) & i=$((i+1)); done; wait; echo over'",
+         sample_path(), recording()});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out, "over\n");
+    EXPECT_EQ(outcome.err, "");
+}
+
 TEST_F(Processes, a_static_program_is_listed_wherever_path_leads_to_it) {
     // The empty folder at the end is the current one; a folder is no program.
     std::filesystem::copy_file(target("hello_static"), file("still"));

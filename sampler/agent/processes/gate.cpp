@@ -228,7 +228,7 @@ void in_forked_child() noexcept {
     SpareStack spare;
     // A handler that forks on a small stack of its own mostly execs then: that image joins.
     if (spare.uses_callers_stack() || !is_on_alternate_stack()) {
-        spare.run_with_signals([] { say_problem(join_session(JoinKind::after_fork)); });
+        spare.run_with_signals([] { static_cast<void>(join_session(JoinKind::after_fork)); });
     }
 }
 

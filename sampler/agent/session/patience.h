@@ -43,6 +43,8 @@ public:
         in_kernel_left_ns_ += in_kernel_ns;
     }
 
+    [[nodiscard]] int collector() const noexcept { return collector_; }
+
     /// To be asked whenever a wait has brought nothing. False: give up.
     [[nodiscard]] bool goes_on() noexcept;
 

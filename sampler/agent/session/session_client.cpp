@@ -334,6 +334,13 @@ void introduce_in(control::Hello& hello, JoinKind kind) noexcept {
     hello.run_by_loader = is_run_by_loader() ? getauxval(AT_PHDR) : 0;
 }
 
+/// Whether `sample` has started it, and a person waits for it. Whatever another process of the
+/// session has open as its standard error is not for us to write to.
+bool is_command(const control::Hello& hello, const Patience& patience) noexcept {
+    return hello.forked == 0 && hello.parent_pid != 0 &&
+           hello.parent_pid == static_cast<std::uint32_t>(patience.collector());
+}
+
 }  // namespace
 
 void stand_in_for_area() noexcept {
@@ -393,6 +400,9 @@ const char* join_session(JoinKind kind, const char* session) noexcept {
         introduce_in(hello, kind);
         problem = converse(socket, hello, patience);
         close_descriptor(socket);
+    }
+    if (hello.starts_session == 0 && !is_loaded_late() && !is_command(hello, patience)) {
+        problem = nullptr;
     }
     g_is_unpublished = hello.starts_session != 0 && session_name()[0] != '\0';
     return problem;

@@ -16,9 +16,9 @@ enum class JoinKind { fresh_image, after_fork };
 
 /// Joins `session`, or, where that is null, the one that the environment names (or, after a fork,
 /// the parent's). Without one, and if the library was preloaded by hand, starts a collector. On
-/// failure the program runs on unprofiled. Returns what a person must know, or null. After it
-/// returns the process holds no descriptor of ours. Uses system calls only: safe in a forked child
-/// of a threaded program.
+/// failure the program runs on unprofiled. Returns what a person must know, or null: of the
+/// command's children nothing. After it returns the process holds no descriptor of ours. Uses
+/// system calls only: safe in a forked child of a threaded program.
 [[nodiscard]] const char* join_session(JoinKind kind, const char* session = nullptr) noexcept;
 
 /// To standard error, in one line; of null, nothing. Async-signal-safe.
