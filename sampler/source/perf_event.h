@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
+#include <cerrno>
 #include <cstdint>
 
 namespace sample::source {
@@ -42,8 +43,8 @@ inline int open_event(const PerfRequest& request, int tid) noexcept {
     attr.disabled = 1;
     attr.exclude_kernel = request.exclude_kernel ? 1 : 0;
     attr.exclude_hv = 1;
+    attr.remove_on_exec = 1;  // its signals are nothing to the next image
     if (request.sigtrap) {
-        attr.remove_on_exec = 1;
         attr.sigtrap = 1;
         attr.sig_data = request.cookie;
         attr.inherit = request.inherits ? 1 : 0;
@@ -51,8 +52,16 @@ inline int open_event(const PerfRequest& request, int tid) noexcept {
     } else {
         attr.wakeup_events = 1;
     }
-    return static_cast<int>(capture::raw_syscall(SYS_perf_event_open, capture::as_argument(&attr),
-                                                 tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    const auto open = [&] {
+        return capture::raw_syscall(SYS_perf_event_open, capture::as_argument(&attr), tid, -1, -1,
+                                    PERF_FLAG_FD_CLOEXEC);
+    };
+    long fd = open();
+    if (fd == -EINVAL && !request.sigtrap) {
+        attr.remove_on_exec = 0;  // before Linux 5.13
+        fd = open();
+    }
+    return static_cast<int>(fd);
 }
 
 /// Makes every expiry of `fd` send `signal` to the thread `tid`. 0, or a negative errno.

@@ -142,6 +142,15 @@ TEST_F(Calls, rights_and_namespaces_change_by_number_as_without_us) {
     }
 }
 
+TEST_F(Calls, a_new_image_without_the_agent_meets_no_signal_of_ours) {
+    for (const char* source : {"sigtrap", "perf", "thread", "timer", "wall"}) {
+        SCOPED_TRACE(source);
+        expect_same({"sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec \"$0\"",
+                     target("met_signals_static")},
+                    source);
+    }
+}
+
 TEST_F(Calls, who_spawns_a_child_has_its_number_before_a_signal_comes) {
     for (const char* source : kSources) {
         SCOPED_TRACE(source);
