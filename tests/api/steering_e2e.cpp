@@ -118,6 +118,8 @@ TEST_F(Steering, brings_the_agent_into_a_program_that_runs) {
     for (const char* call : {"load", "again", "status", "stop", "start"}) {
         EXPECT_EQ(told(outcome.out, call), 0) << call << "\n" << outcome.out;
     }
+    EXPECT_EQ(told(outcome.out, "same_stack"), 1) << outcome.out;
+    EXPECT_EQ(told(outcome.out, "handled"), 1) << outcome.out;
     const Recording seen = whole_recording();
     EXPECT_EQ(seen.text_stat("source"), "thread");
     EXPECT_GT(seen.total_us("seen_work"), 0);

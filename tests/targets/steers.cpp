@@ -227,8 +227,26 @@ void use_signal(const std::string& way) {
     }
 }
 
+/// More than any stack of the agent's.
+constexpr std::size_t kHandlerBytes = std::size_t{128} * 1024;
+
+void use_alternate_stack(int /*signal*/) {
+    volatile char room[kHandlerBytes];
+    for (std::size_t at = 0; at < sizeof room; at += 512) {
+        room[at] = 1;
+    }
+    g_signals.fetch_add(room[0] != 0 ? 1 : 0);
+}
+
 int load(const char* agent, const std::string& way) {
     use_signal(way);
+    static char memory[2 * kHandlerBytes];
+    const stack_t alternate{memory, 0, sizeof memory};
+    ::sigaltstack(&alternate, nullptr);
+    struct sigaction action {};
+    action.sa_handler = use_alternate_stack;
+    action.sa_flags = SA_ONSTACK;
+    ::sigaction(SIGUSR1, &action, nullptr);
     std::thread early{[] { thread_work(); }};
     tell("load", sample::profiler::load_agent(agent));
     tell("again", sample::profiler::load_agent(agent));
@@ -242,6 +260,11 @@ int load(const char* agent, const std::string& way) {
     tell("stop", profiler.stop());
     tell("start", profiler.start(10'000));
     seen_work();
+    stack_t now{};
+    ::sigaltstack(nullptr, &now);
+    tell("same_stack", now.ss_sp == memory ? 1 : 0);
+    ::raise(SIGUSR1);
+    tell("handled", g_signals.load());
     return 0;
 }
 

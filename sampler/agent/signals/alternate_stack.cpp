@@ -1,6 +1,7 @@
 #include "sampler/agent/signals/alternate_stack.h"
 
 #include "sampler/agent/confinement/confinement.h"
+#include "sampler/agent/late_start.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/raw_syscall.h"
@@ -179,8 +180,10 @@ bool take_alternate_stack() noexcept {
     begin_relaying();
     const source::BlockedSignals blocked;
     const stack_t kernels = kernels_stack();
+    // Past our wrappers the program would find ours in its place, and its handlers run there.
+    const bool is_kept = is_loaded_late() && kernels.ss_size != 0;
     return capture::find_signal_stack(kernels) != nullptr || (kernels.ss_flags & SS_ONSTACK) != 0 ||
-           replace(kernels) != nullptr;
+           is_kept || replace(kernels) != nullptr;
 }
 
 bool gives_alternate_stacks() noexcept {

@@ -11,7 +11,8 @@ namespace sample::agent {
 
 /// Gives the calling thread a stack of ours, if it has none. False: there is no memory for one. A
 /// thread that runs on an alternate stack past our knowledge just now keeps that. From the first
-/// call on the program's handlers are relayed. Async-signal-safe.
+/// call on the program's handlers are relayed. Loaded late, the agent leaves the thread the one
+/// that it has. Async-signal-safe.
 [[nodiscard]] bool take_alternate_stack() noexcept;
 
 /// Whether new threads need one: there is a session, or may be one soon.
