@@ -49,7 +49,7 @@ bool become(const FileRights& user) {
     const Fd moved{::fcntl(socket.get(), F_DUPFD_CLOEXEC, kSocket + 1)};
     ::dup2(moved.get(), kSocket);
     // Our user's files and settings are not for the other one, who may look into his process.
-    ::close_range(kSocket + 1, ~0U, 0);
+    ::closefrom(kSocket + 1);
     if (user != nullptr && !become(*user)) {
         ::_exit(1);
     }

@@ -2,6 +2,7 @@
 
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/futex_lock.h"
+#include "sampler/source/tasks.h"
 
 #include <algorithm>
 #include <array>
@@ -88,6 +89,24 @@ bool call_with_own_descriptors(void (*work)(void*) noexcept, void* argument) noe
         work(argument);
     }
     return result > 0 || result == -EINVAL;
+}
+
+void close_descriptors(int first) noexcept {
+    if (raw_syscall(SYS_close_range, first, ~0U, 0) == 0) {
+        return;
+    }
+    // Before Linux 5.9, or where a container forbids it.
+    const int folder = open_folder("/proc/thread-self/fd");
+    if (folder < 0) {
+        return;
+    }
+    for_each_number(folder, [&](int fd) {
+        if (fd >= first && fd != folder) {
+            raw_syscall(SYS_close, fd);
+        }
+        return true;
+    });
+    raw_syscall(SYS_close, folder);
 }
 
 bool is_apart(int tid) noexcept {

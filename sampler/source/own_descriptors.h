@@ -26,6 +26,10 @@ inline constexpr long kApartFlags = CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_SI
 /// for one, and nothing was done.
 bool call_with_own_descriptors(void (*work)(void*) noexcept, void* argument) noexcept;
 
+/// Closes the calling thread's descriptors from `first` on. To be called where they are its own, in
+/// another process or a table of its own. Async-signal-safe.
+void close_descriptors(int first) noexcept;
+
 /// Whether that is the id of such a thread, and of none of the program's. Async-signal-safe.
 [[nodiscard]] bool is_apart(int tid) noexcept;
 /// In a forked child: they are the parent's.

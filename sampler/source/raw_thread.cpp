@@ -2,7 +2,7 @@
 
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/source/futex_lock.h"
-#include "sampler/source/tasks.h"
+#include "sampler/source/own_descriptors.h"
 
 #include <sys/mman.h>
 
@@ -33,28 +33,10 @@ struct FirstWords {
 };
 static_assert(sizeof(FirstWords) == 48 && offsetof(FirstWords, work) == 32);
 
-/// The calling thread's descriptors: its own table, a copy of the program's until now. A copy that
-/// stays open would keep the program's pipes from ending.
-void close_descriptors() noexcept {
-    if (raw_syscall(SYS_close_range, 0, ~0U, 0) == 0) {
-        return;
-    }
-    // Before Linux 5.9, or where a container forbids it.
-    const int folder = open_folder("/proc/thread-self/fd");
-    if (folder < 0) {
-        return;
-    }
-    for_each_number(folder, [folder](int fd) {
-        if (fd != folder) {
-            raw_syscall(SYS_close, fd);
-        }
-        return true;
-    });
-    raw_syscall(SYS_close, folder);
-}
-
 int begin(Work* work) noexcept {
-    close_descriptors();
+    // Its own table, a copy of the program's until now. What stays open of it would keep the
+    // program's pipes from ending.
+    close_descriptors(0);
     return work->run(work->argument);
 }
 

@@ -37,6 +37,26 @@ TEST_F(Preload, records_what_a_front_end_would) {
     EXPECT_GT(seen.total_us("leaf_"), 0.8 * told(outcome.out, "work_cpu_ns") / 1000);
 }
 
+// A pipe that the program's parent has opened ends when the program has closed it, though its
+// collector was made before.
+TEST_F(Preload, its_collector_holds_no_descriptor_of_the_program) {
+    constexpr const char* kLine =
+        "exec 7> >(cat > /dev/null; : > \"$0\"); "
+        "$PROFILED sh -c 'exec 7>&-; i=0; until [ -e \"$0\" ] || [ $i -ge 600 ]; do sleep 0.05; "
+        "i=$((i + 1)); done; [ -e \"$0\" ]' \"$0\" & exec 7>&-; wait $!";
+    const std::string profiled =
+        "env LD_PRELOAD=" + agent_path() + " SAMPLE_OUTPUT=" + recording().string();
+    for (const Words& before : {Words{}, Words{SAMPLE_CONFINE, "--before-5.9"}}) {
+        Words words = before;
+        words.insert(words.end(), {"bash", "-c", kLine, file("end")});
+        std::filesystem::remove(file("end"));
+        std::filesystem::remove(recording());
+        const Outcome outcome = run_here(words, {.settings = {{"PROFILED", profiled}}});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+        EXPECT_GT(whole_recording().stat("processes"), 0);
+    }
+}
+
 TEST_F(Preload, the_recording_is_whole_when_the_program_has_ended) {
     // No pause between the program's end and the report: its words must not speak of a missing end.
     for (int time = 0; time < 5; ++time) {

@@ -1,13 +1,15 @@
 // Runs a command as another kind of user has it, on a machine where the test is root.
 //
 //     confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] [--before-5.13]
-//             [--dear-calls US] [--dear-handlers US] [--traced] COMMAND [ARGUMENT...]
+//             [--before-5.9] [--dear-calls US] [--dear-handlers US] [--traced] COMMAND
+//             [ARGUMENT...]
 //
 // --user         an ordinary user: ID as user and group, no other group, no capability
 // --refuse-perf  a seccomp filter answers each perf_event_open: EACCES as Debian does at
 //                kernel.perf_event_paranoid=3, EPERM or ENOSYS as in a container
 // --no-sigtrap   attr.sigtrap is refused with EINVAL
 // --before-5.13  perf_event_open answers as Linux 5.12 does
+// --before-5.9   close_range fails with ENOSYS
 // --dear-calls, --dear-handlers
 //                a system call, a return from a signal handler, takes so many microseconds more
 // --traced       a tracer is attached, as a debugger would be; see run_traced()
@@ -34,13 +36,15 @@ struct Options {
     double dear_calls_us = 0;
     double dear_handlers_us = 0;
     bool traced = false;
+    bool has_close_range = true;
     char** command = nullptr;
 };
 
 [[noreturn]] void usage() {
     std::fputs(
         "usage: confine [--user ID] [--refuse-perf EACCES|EPERM|ENOSYS] [--no-sigtrap] "
-        "[--before-5.13] [--dear-calls US] [--dear-handlers US] [--traced] COMMAND [ARGUMENT...]\n",
+        "[--before-5.13] [--before-5.9] [--dear-calls US] [--dear-handlers US] [--traced] COMMAND "
+        "[ARGUMENT...]\n",
         stderr);
     std::exit(kCannotConfine);  // NOLINT(concurrency-mt-unsafe): one thread
 }
@@ -75,6 +79,8 @@ Options parse(char** words) {
             options.perf = PerfRule::without_sigtrap;
         } else if (word == "--before-5.13") {
             options.perf = PerfRule::before_5_13;
+        } else if (word == "--before-5.9") {
+            options.has_close_range = false;
         } else if (word == "--dear-calls") {
             options.dear_calls_us = std::strtod(value_of(words), nullptr);
         } else if (word == "--dear-handlers") {
@@ -111,6 +117,9 @@ void run_as(char** words) {
     const Options options = parse(words);
     make_dear(options.dear_calls_us, options.dear_handlers_us);
     limit_perf(options.perf, options.perf_errno);
+    if (!options.has_close_range) {
+        forget_close_range();
+    }
     if (options.user != 0) {
         become_user(options.user);
     }

@@ -19,6 +19,9 @@ enum class PerfRule {
 
 void limit_perf(PerfRule rule, int errno_value);
 
+/// From here on close_range is not there, as before Linux 5.9.
+void forget_close_range();
+
 /// From here on each system call, and each return from a signal handler, takes so many microseconds
 /// more, in this process and all below it.
 void make_dear(double more_us_a_call, double more_us_a_handler);

@@ -34,11 +34,11 @@ namespace {
 /// perf_event_attr of Linux 5.12 ends here: PERF_ATTR_SIZE_VER6.
 constexpr std::size_t kSizeBefore513 = PERF_ATTR_SIZE_VER6;
 
-/// The listener's descriptor if `action` is SECCOMP_RET_USER_NOTIF.
-int install_filter(unsigned action) {
+/// Of one system call. The listener's descriptor if `action` is SECCOMP_RET_USER_NOTIF.
+int install_filter(unsigned action, unsigned number = SYS_perf_event_open) {
     std::array<sock_filter, 4> code = {
         sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-        sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_perf_event_open},
+        sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, number},
         sock_filter{BPF_RET | BPF_K, 0, 0, action},
         sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
     };
@@ -152,6 +152,10 @@ void limit_perf(PerfRule rule, int errno_value) {
     } else if (rule != PerfRule::allowed) {
         install_supervised_filter(rule);
     }
+}
+
+void forget_close_range() {
+    install_filter(SECCOMP_RET_ERRNO | ENOSYS, SYS_close_range);
 }
 
 }  // namespace sample::tools

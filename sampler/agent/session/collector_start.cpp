@@ -1,11 +1,11 @@
 // The start of a collector: beneath nobody, so that no wait() of the program meets it.
 #include "sampler/agent/session/local_socket.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/source/own_descriptors.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -64,7 +64,7 @@ bool find_program(char* path, std::size_t size) noexcept {
     for (int fd = 0; fd < 3; ++fd) {
         raw_syscall(SYS_dup2, null, fd);
     }
-    raw_syscall(SYS_close_range, kCollectorSocket + 1, ~0U, 0);
+    source::close_descriptors(kCollectorSocket + 1);
     std::size_t count = 0;
     while (environ != nullptr && environ[count] != nullptr) {
         ++count;
