@@ -238,6 +238,28 @@ void use_alternate_stack(int /*signal*/) {
     g_signals.fetch_add(room[0] != 0 ? 1 : 0);
 }
 
+bool has_alternate_stack(const char* memory) {
+    stack_t now{};
+    ::sigaltstack(nullptr, &now);
+    return now.ss_sp == memory;
+}
+
+/// A child of a thread that the agent knows nothing of has the thread's alternate stack.
+int fork_in_thread() {
+    int status = -1;
+    std::thread{[&] {
+        static char memory[2 * kHandlerBytes];
+        const stack_t alternate{memory, 0, sizeof memory};
+        ::sigaltstack(&alternate, nullptr);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(has_alternate_stack(memory) ? 0 : 1);
+        }
+        ::waitpid(child, &status, 0);
+    }}.join();
+    return status;
+}
+
 int load(const char* agent, const std::string& way) {
     use_signal(way);
     static char memory[2 * kHandlerBytes];
@@ -260,9 +282,7 @@ int load(const char* agent, const std::string& way) {
     tell("stop", profiler.stop());
     tell("start", profiler.start(10'000));
     seen_work();
-    stack_t now{};
-    ::sigaltstack(nullptr, &now);
-    tell("same_stack", now.ss_sp == memory ? 1 : 0);
+    tell("same_stack", has_alternate_stack(memory) && fork_in_thread() == 0 ? 1 : 0);
     ::raise(SIGUSR1);
     tell("handled", g_signals.load());
     return 0;

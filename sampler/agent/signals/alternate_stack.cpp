@@ -95,6 +95,12 @@ SignalStack* claim() noexcept {
     return stack;
 }
 
+/// Loaded late, the agent leaves the thread the one that it has: past our wrappers the program
+/// would find ours in its place, and its handlers run there.
+bool is_kept(const stack_t& kernels) noexcept {
+    return is_loaded_late() && kernels.ss_size != 0;
+}
+
 /// In place of `kernels`, which the calling thread has and does not run on. All signals are
 /// blocked. Null: there is no memory.
 SignalStack* replace(const stack_t& kernels) noexcept {
@@ -115,7 +121,7 @@ long exchange(const stack_t* set, stack_t* old, std::uint64_t sp) noexcept {
     const stack_t kernels = kernels_stack();
     const bool is_sampled = gives_alternate_stacks();
     SignalStack* own = capture::find_signal_stack(kernels);
-    if (own == nullptr && is_sampled && (kernels.ss_flags & SS_ONSTACK) == 0) {
+    if (own == nullptr && is_sampled && !is_kept(kernels) && (kernels.ss_flags & SS_ONSTACK) == 0) {
         own = replace(kernels);
     }
     if (own == nullptr) {
@@ -180,10 +186,8 @@ bool take_alternate_stack() noexcept {
     begin_relaying();
     const source::BlockedSignals blocked;
     const stack_t kernels = kernels_stack();
-    // Past our wrappers the program would find ours in its place, and its handlers run there.
-    const bool is_kept = is_loaded_late() && kernels.ss_size != 0;
     return capture::find_signal_stack(kernels) != nullptr || (kernels.ss_flags & SS_ONSTACK) != 0 ||
-           is_kept || replace(kernels) != nullptr;
+           is_kept(kernels) || replace(kernels) != nullptr;
 }
 
 bool gives_alternate_stacks() noexcept {
