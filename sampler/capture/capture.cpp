@@ -16,6 +16,8 @@
 
 #include <ucontext.h>
 
+#include <cerrno>
+
 namespace sample::capture {
 
 constinit WipedOnFork<Attached> g_attached;
@@ -37,6 +39,7 @@ constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
 constinit std::atomic<bool> g_is_withdrawn{false};
 constinit std::atomic<SampleHit> g_sample_hit{nullptr};
+constinit std::atomic<int> g_collector{0};
 
 // A bit for every number that a perf descriptor of ours had when it was armed.
 constinit std::array<std::atomic<std::uint64_t>, 64> g_perf_descriptors{};
@@ -253,6 +256,17 @@ void pace_timer(const AreaHeader& header, int timer) noexcept {
     raw_syscall(SYS_timer_settime, timer, 0, as_argument(&setting), 0);
 }
 
+/// Events end with the collector that owns them, timers need nobody: somebody has to look whether
+/// it is there, one in so many of each thread's signals. Its end is the session's.
+void look_for_collector(AreaHeader& header) noexcept {
+    constexpr std::uint32_t kSignalsALook = 256;
+    const int collector = g_collector.load(std::memory_order_relaxed);
+    if (collector != 0 && has_thread_locals() && ++t_thread.timer_signals % kSignalsALook == 0 &&
+        raw_syscall(SYS_kill, collector, 0) == -ESRCH) {
+        header.stopped.store(1, std::memory_order_release);
+    }
+}
+
 void sample_thread(Area& area, const siginfo_t& info, ucontext_t& context,
                    const LibraryReader& reader) noexcept {
     if (context.uc_stack.ss_size == 0) {
@@ -293,6 +307,10 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
     g_modules.store(modules, std::memory_order_release);
     g_is_attached.store(true, std::memory_order_relaxed);
     g_attached->area.store(area, std::memory_order_release);
+}
+
+void set_collector(int pid) noexcept {
+    g_collector.store(pid, std::memory_order_relaxed);
 }
 
 void withdraw() noexcept {
@@ -433,6 +451,7 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
     auto& interrupted = *static_cast<ucontext_t*>(context);
     if (info->si_code == SI_TIMER) {
         pace_timer(area->header, info->si_timerid);
+        look_for_collector(area->header);
     }
     if (area->header.off.load(std::memory_order_acquire) == 0) {
         sample_thread(*area, *info, interrupted, reader);

@@ -69,6 +69,9 @@ void set_up_for_forks() noexcept;
 /// are armed.
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept;
 
+/// Whose end is the session's; 0: it has no number here, and nobody looks. Async-signal-safe.
+void set_collector(int pid) noexcept;
+
 /// Samples go nowhere from now on, for good, and the handler makes no system call for them. Returns
 /// when no thread is inside it that still might: bounded by the longest handler.
 void withdraw() noexcept;

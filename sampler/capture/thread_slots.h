@@ -23,6 +23,7 @@ struct ThreadLocal {
     /// Of its CPU time, what AreaHeader::slotless_weight has, as it had no slot.
     std::uint64_t slotless_ns = 0;
     std::uint32_t pace = 0;  ///< AreaHeader::pace as the thread's timer goes, if it has one.
+    std::uint32_t timer_signals = 0;  ///< That it has sent.
     /// Of the sample that a SampleHit is called with; null: none is.
     const unwind::StackMemo* hit = nullptr;
 };

@@ -179,6 +179,20 @@ TEST_P(Source, keeps_what_was_captured_of_a_program_that_dies) {
     }
 }
 
+TEST_P(Source, leaves_a_program_alone_whose_collector_was_killed) {
+    // Who reads what the program says waits for it, also behind the end of `sample`.
+    const Words words{
+        "sh",
+        "-c",
+        "{ \"$0\" --quiet --freq 10k --source \"$1\" -o \"$2\" -- \"$3\"; } 2> /dev/null | cat",
+        sample_path(),
+        GetParam().name,
+        recording().string(),
+        target("outlives")};
+    const Outcome outcome = run_here(words);
+    EXPECT_EQ(outcome.out, "quiet=1\n");
+}
+
 TEST_P(Source, follows_execs) {
     const Outcome outcome =
         record_by_source({"sh", "-c", "exec " + target("three_leaves") + " 0.15"});

@@ -126,6 +126,7 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
         capture::begin_unload(modules, capture::Unloader::anybody);
     }
     // Before the first thread's state is mapped.
+    capture::set_collector(static_cast<int>(collector_pid()));
     capture::attach(&area, modules, deliver_to_program);
     capture::g_attached->definitions.store(g_definitions, std::memory_order_release);
     if (g_definitions != nullptr) {
