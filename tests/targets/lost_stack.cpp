@@ -4,7 +4,7 @@
 //     lost_stack TURNS [default]
 //
 // `default`: the old stack is libc's, of a size that has been made the default since the start, and
-// the new one lies right below.
+// the new one lies below.
 #include "work.h"
 
 #include <pthread.h>
@@ -60,15 +60,21 @@ static void find_stacks() {
     pthread_getattr_np(pthread_self(), &attributes);
     pthread_attr_getstack(&attributes, &low, &bytes);
     pthread_attr_destroy(&attributes);
-    constexpr std::size_t kGuardBytes = 4096;
     old_stack = static_cast<char*>(low);
-    void* const below = old_stack - kGuardBytes - kStackBytes;
-    new_stack = static_cast<char*>(mmap(below, kStackBytes, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
-    if (new_stack == MAP_FAILED) {
+    // As near as there is room, and not so far that it would not lie in a stack of the usual 8 MiB.
+    constexpr std::size_t kGuardBytes = 4096;
+    constexpr std::size_t kFarthest = std::size_t{7} << 20U;
+    void* found = MAP_FAILED;
+    for (std::size_t away = kGuardBytes + kStackBytes; found == MAP_FAILED && away < kFarthest;
+         away += std::size_t{64} * 1024) {
+        found = mmap(old_stack - away, kStackBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    }
+    if (found == MAP_FAILED) {
         std::perror("mmap");
         _exit(2);
     }
+    new_stack = static_cast<char*>(found);
 }
 
 static void* leave_stack(void* /*unused*/) {

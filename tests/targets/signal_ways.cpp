@@ -235,18 +235,22 @@ void timeouts() {
     setitimer(ITIMER_REAL, &later, nullptr);
     const timespec endless{std::numeric_limits<time_t>::max(), 0};
     tell("endless", sigtimedwait(&set, nullptr, &endless) == SIGALRM);
-    // From another process, while this one waits.
+    // From another process, while this one waits: again and again, as one might be lost.
     std::fflush(stdout);
     const pid_t process = getpid();
     const pid_t sender = fork();
     if (sender == 0) {
-        usleep(50'000);
-        kill(process, own);
-        _exit(0);
+        for (;;) {
+            usleep(50'000);
+            kill(process, own);
+        }
     }
     siginfo_t info{};
     tell("of another process", sigwaitinfo(&set, &info) == own && info.si_pid == sender);
+    kill(sender, SIGKILL);
     waitpid(sender, nullptr, 0);
+    while (sigtimedwait(&set, nullptr, &none) >= 0) {
+    }
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
