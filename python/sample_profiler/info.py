@@ -62,17 +62,22 @@ def _index(one_based, entries, what):
     return one_based - 1
 
 
-def _number(entry, key, default=...):
-    value = entry[key] if default is ... else entry.get(key, default)
-    if value is not None and (type(value) is not int or value < 0):
-        raise ValueError(f"{key} must be an integer from 0 on, not {value!r}")
+def _number(entry, key, default=..., bits=64):
+    if default is not ... and key not in entry:
+        return default
+    value = entry[key]
+    if type(value) is not int or not 0 <= value < 1 << bits:
+        raise ValueError(f"{key} must be an integer from 0 to 2^{bits}-1, not {value!r}")
     return value
 
 
 def _text(entry, key, default=...):
-    value = entry[key] if default is ... else entry.get(key, default)
-    if value is not None and not isinstance(value, str):
+    if default is not ... and key not in entry:
+        return default
+    value = entry[key]
+    if not isinstance(value, str):
         raise ValueError(f"{key} must be a string, not {value!r}")
+    value.encode()  # ValueError: half a surrogate pair
     return value
 
 
@@ -83,10 +88,14 @@ def _only_once(pairs):
     return entry
 
 
+def _no_constant(name):
+    raise ValueError(f"{name} is no value of JSON")
+
+
 def deserialize(text: typing.Union[str, bytes]) -> ProfilingInfo:
     """ValueError: it is no JSON, or not of this format."""
     try:
-        return _info_of(json.loads(text, object_pairs_hook=_only_once))
+        return _info_of(json.loads(text, object_pairs_hook=_only_once, parse_constant=_no_constant))
     except (KeyError, TypeError, AttributeError) as problem:
         raise ValueError(f"not of the format: {problem!r}") from problem
     except RecursionError as problem:
@@ -94,9 +103,9 @@ def deserialize(text: typing.Union[str, bytes]) -> ProfilingInfo:
 
 
 def _function_of(entry):
-    flags = _number(entry, "Flags", 0)
+    flags = _number(entry, "Flags", 0, bits=32)
     return Function(_number(entry, "TotalDuration"), _text(entry, "Source", None), _text(entry, "Name", None),
-                    _number(entry, "Line", None), bool(flags & 1), bool(flags & 2))
+                    _number(entry, "Line", None, bits=32), bool(flags & 1), bool(flags & 2))
 
 
 def _info_of(document):
@@ -108,7 +117,8 @@ def _info_of(document):
     for entry in document["Nodes"]:
         function_ids, node_ids = entry.get("FunctionIds", []), entry.get("NodeIds", [])
         children = dict(zip(function_ids, node_ids))
-        if not len(function_ids) == len(node_ids) == len(children):
+        if (not len(function_ids) == len(node_ids) == len(children) or
+                ("FunctionIds" in entry) != ("NodeIds" in entry)):
             raise ValueError(f"node {len(nodes) + 1}: FunctionIds and NodeIds do not fit")
         total = _number(entry, "TotalDuration")
         nodes.append(Node(total, total, children))

@@ -222,7 +222,10 @@ class Deserialized(unittest.TestCase):
         for before, after in (("2", "1"), ('"NodeIds":[2]', '"NodeIds":[1]'), ('"NodeIds":[2]', '"NodeIds":[3]'),
                               ('"NodeIds":[2]', '"NodeIds":[]'), ("[1]", "[2]"), ("[1]", "[true]"), (":4", ":-4"),
                               (":4", ":4.5"), (":4", ':"4"'), ('"Name":"a"', '"Name":1'), ('"Functions"', '"Other"'),
-                              ('"TotalDuration":4', ""), ("]}", "]"), ("{", "[{")):
+                              ('"TotalDuration":4', ""), ("]}", "]"), ("{", "[{"), (":4", ":null"),
+                              ('"Name":"a"', '"Name":null'), ('"Name":"a"', r'"Name":"\ud800"'),
+                              (":5}", ':5,"Line":null}'), (":5}", ':5,"Line":4294967296}'), (":5}", ':5,"Name":null}'),
+                              (":4", ":18446744073709551616"), (":4", ':4,"NodeIds":[]'), (":4", ':4,"Other":NaN')):
             with self.assertRaises(ValueError, msg=(before, after)):
                 deserialize(whole.replace(before, after, 1))
 
