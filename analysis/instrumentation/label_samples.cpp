@@ -13,7 +13,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace sample::analysis {
@@ -201,18 +203,16 @@ public:
                 short_duration(static_cast<std::uint64_t>(std::max<std::int64_t>(begin_ns, 0))),
                 short_duration(frame.length_ns()));
         }
+        find_changes();
     }
 
     /// Which: an index into the frames, or what stands for several of them.
     [[nodiscard]] std::uint32_t at(std::uint64_t time_ns) const {
         const auto behind = std::upper_bound(
-            of_.frames.begin(), of_.frames.end(), time_ns,
-            [](std::uint64_t time, const FrameSpan& frame) { return time < frame.begin_ns; });
-        if (behind == of_.frames.begin() || time_ns >= std::prev(behind)->end_ns) {
-            return kNone;
-        }
-        const auto index = static_cast<std::uint32_t>(std::prev(behind) - of_.frames.begin());
-        return names_.contains(index) ? index : kOther;
+            changes_.begin(), changes_.end(), time_ns,
+            [](std::uint64_t time, const Change& change) { return time < change.time_ns; });
+        const std::uint32_t index = behind == changes_.begin() ? kNone : std::prev(behind)->frame;
+        return index == kNone || names_.contains(index) ? index : kOther;
     }
     [[nodiscard]] std::string name(std::uint32_t index) const {
         return index == kNone ? "[no frame]" : index == kOther ? "other frames" : names_.at(index);
@@ -222,8 +222,35 @@ public:
 private:
     static constexpr std::uint32_t kOther = 0xfffffffe;
 
+    struct Change {
+        std::uint64_t time_ns = 0;
+        std::uint32_t frame = kNone;  ///< From then on.
+    };
+
+    /// Frames of several threads may lie one inside the other, or overlap: then it is the one that
+    /// began last.
+    void find_changes() {
+        std::vector<std::uint32_t> by_end(of_.frames.size());
+        std::iota(by_end.begin(), by_end.end(), 0U);
+        std::sort(by_end.begin(), by_end.end(), [this](std::uint32_t left, std::uint32_t right) {
+            return of_.frames[left].end_ns < of_.frames[right].end_ns;
+        });
+        std::set<std::uint32_t> open;  // in the order of their beginnings, as they have
+        std::uint32_t begun = 0;
+        for (const std::uint32_t ending : by_end) {
+            const std::uint64_t end_ns = of_.frames[ending].end_ns;
+            for (; begun < of_.frames.size() && of_.frames[begun].begin_ns <= end_ns; ++begun) {
+                open.insert(begun);
+                changes_.push_back({of_.frames[begun].begin_ns, begun});
+            }
+            open.erase(ending);
+            changes_.push_back({end_ns, open.empty() ? kNone : *open.rbegin()});
+        }
+    }
+
     const FramesOfKind& of_;
     std::map<std::uint32_t, std::string> names_;
+    std::vector<Change> changes_;  ///< By time; of several at one time the last one holds.
 };
 
 std::uint64_t weight_of(const Recording& recording, MetricId metric) {

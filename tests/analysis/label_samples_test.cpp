@@ -205,6 +205,23 @@ TEST(LabelSamples, makes_categories_of_frames) {
     EXPECT_EQ(names, "frame 2 at 100 ns: 95 ns 100\nframe 1 at 0 ns: 90 ns 90\n[no frame] 17\n");
 }
 
+TEST(LabelSamples, are_in_the_frame_that_began_last_where_others_go_on) {
+    Game game;
+    auto& frames = game.events.frames.front().frames;
+    frames.insert(frames.begin() + 1, {1'020, 1'040, frames.front().thread});
+    LabelChoice choice;
+    choice.by = LabelBy::frame;
+    ASSERT_TRUE(game.choose(choice));
+    std::string names;
+    const callgraph::Profile profile = game.maker.profile({.category = CategoryBy::label});
+    for (const callgraph::Category& each : profile.categories) {
+        names += each.name + " " + std::to_string(profile.node(each.node).total) + "\n";
+    }
+    EXPECT_EQ(names,
+              "frame 3 at 100 ns: 95 ns 100\nframe 1 at 0 ns: 90 ns 70\n"
+              "frame 2 at 20 ns: 20 ns 20\n[no frame] 17\n");
+}
+
 TEST(LabelSamples, in_the_slowest_frames) {
     Game game;
     LabelChoice choice;
