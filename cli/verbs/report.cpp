@@ -3,6 +3,7 @@
 #include "analysis/load_profile.h"
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/refuse.h"
 #include "cli/verbs/verbs.h"
 #include "cli/views/program_views.h"
 #include "cli/views/text.h"
@@ -46,6 +47,12 @@ bool has_unit(Unit unit, const std::string& file, const std::string& counted) {
 /// Of the views of what programs say.
 Result<int> report_program_events(const std::string& file, const ReportOptions& options,
                                   const Terminal& terminal) {
+    if (options.min_percent || options.unit != Unit::weight || options.choice.names) {
+        return refuse(
+            ErrorCode::unsupported,
+            "--unit, --min and --names are of views of samples: leave them out for zones, "
+            "frames, counters, events, memory and the log");
+    }
     const auto which =
         static_cast<std::size_t>(options.view) - static_cast<std::size_t>(View::zones);
     ViewOptions shown{terminal, options.unit};

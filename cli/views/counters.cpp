@@ -101,7 +101,7 @@ std::string counters_view(const analysis::ProgramRecording& recording, const Vie
     table.name = [&](std::size_t row, std::size_t room) {
         return cut_end(printable(rows[row]->spec.name), room, options.terminal);
     };
-    table.empty = none_of("counters");
+    table.empty = none_of("counters", recording.session.stats.said.counters);
     return print(recording.session, options, "counters", table, "");
 }
 

@@ -131,7 +131,7 @@ std::string events_view(const analysis::ProgramRecording& recording, const ViewO
     table.name = [&](std::size_t row, std::size_t room) {
         return cut_end(printable(declaration_of(*rows[row])), room, options.terminal);
     };
-    table.empty = none_of("events of its own");
+    table.empty = none_of("events of its own", recording.session.stats.said.events);
     std::string below;
     if (timeless != 0) {
         below = fmt::format("{} without a time: in events and bytes, not in the others\n",

@@ -76,7 +76,9 @@ std::vector<LengthBucket> histogram_of(const std::vector<std::uint64_t>& lengths
     return buckets;
 }
 
-Table kinds_table(const std::vector<KindRow>& rows, const Terminal& terminal) {
+/// `recorded`: how many frames there are, whatever is shown of them.
+Table kinds_table(const std::vector<KindRow>& rows, std::uint64_t recorded,
+                  const Terminal& terminal) {
     constexpr double kTenths = 10.0;
     Table table;
     table.rows = rows.size();
@@ -109,7 +111,7 @@ Table kinds_table(const std::vector<KindRow>& rows, const Terminal& terminal) {
     table.name = [&rows](std::size_t row, std::size_t /*room*/) {
         return printable(rows[row].of->name);
     };
-    table.empty = none_of("frames");
+    table.empty = none_of("frames", recorded);
     return table;
 }
 
@@ -173,9 +175,11 @@ std::string frames_view(const analysis::ProgramRecording& recording, const ViewO
     const Terminal& terminal = options.terminal;
     std::vector<KindRow> rows;
     for (const FramesOfKind& each : recording.events.frames) {
-        rows.push_back({&each, each.lengths_ns()});
+        if (each.name.find(options.search) != std::string::npos) {
+            rows.push_back({&each, each.lengths_ns()});
+        }
     }
-    const Table kinds = kinds_table(rows, terminal);
+    const Table kinds = kinds_table(rows, recording.session.stats.said.frames, terminal);
     Json list = options.json ? json_of(kinds) : Json{};
     std::string text = head_of(recording.session, terminal) + text_of(kinds, terminal);
     std::string below;

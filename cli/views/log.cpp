@@ -65,7 +65,7 @@ std::string log_view(const analysis::ProgramRecording& recording, const ViewOpti
         return styled(options.terminal, style_of(line.spec->verbosity),
                       cut_end(printable(line.text), room, options.terminal));
     };
-    table.empty = none_of("bookmarks and log messages");
+    table.empty = none_of("bookmarks and log messages", recording.session.stats.said.messages);
     return print(recording.session, options, "log", table, "");
 }
 

@@ -183,7 +183,9 @@ std::string memory_view(const analysis::ProgramRecording& recording, const ViewO
             return cut_end(path_of(*stacks[row]), room, terminal);
         });
     table.name_heading = "call stack, innermost first";
-    table.empty = "no allocations: record with --trace memory";
+    table.empty = total.allocations == 0
+                      ? "no allocations: record with --trace memory"
+                      : "no call stack has a name with this text: leave --search out";
     text += text_of(table, terminal, kMostRows);
     if (tags.size() > 1) {
         text += rows_text(tags, "tag", terminal);

@@ -56,9 +56,10 @@ std::string sparkline(const std::vector<std::optional<double>>& values, double l
             line += ' ';
             continue;
         }
-        const double part = most > least ? (*value - least) / (most - least) : 0;
-        const auto level = static_cast<std::size_t>(
-            std::clamp(std::floor(part * double{kAscii.size()}), 0.0, double{kAscii.size() - 1}));
+        // Halves, as the difference of two numbers may be none; nor need a value be one.
+        const double part = *value == most ? 1 : (*value / 2 - least / 2) / (most / 2 - least / 2);
+        const double steps = std::min(part * double{kAscii.size()}, double{kAscii.size() - 1});
+        const std::size_t level = most > least && steps > 0 ? static_cast<std::size_t>(steps) : 0;
         line += terminal.utf8 ? kBlocks[level] : kAscii.substr(level, 1);
     }
     return line;
@@ -79,9 +80,16 @@ std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t width,
     return text;
 }
 
-std::string none_of(std::string_view things) {
-    return fmt::format(
-        "no {}: record with --trace, of a program that says them with sample/trace.h", things);
+std::string none_of(std::string_view things, std::uint64_t recorded) {
+    return recorded == 0
+               ? fmt::format(
+                     "no {}: record with --trace, of a program that says them with "
+                     "sample/trace.h",
+                     things)
+               : fmt::format(
+                     "no {} of the {} in the recording: leave out --search, or what chooses "
+                     "threads and times",
+                     things, grouped(recorded));
 }
 
 std::string head_of(const callgraph::Profile& session, const Terminal& terminal) {

@@ -29,8 +29,9 @@ void add_duration(Table& table, const std::string& key, const std::string& headi
 /// `part` of `whole` as a bar of at most `width` columns; at least a mark if it is not 0.
 [[nodiscard]] std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t width,
                               const Terminal& terminal);
-/// What stands where a recording has none of `things`, and what to do.
-[[nodiscard]] std::string none_of(std::string_view things);
+/// What stands where none of `things` is shown, and what to do. `recorded`: how many there are, of
+/// which none was chosen.
+[[nodiscard]] std::string none_of(std::string_view things, std::uint64_t recorded);
 /// The lines above a view: the session, and what it is restricted to.
 [[nodiscard]] std::string head_of(const callgraph::Profile& session, const Terminal& terminal);
 

@@ -103,12 +103,15 @@ std::string process_line(const callgraph::ProcessTotals& process) {
 
 Json session_json(const callgraph::Profile& profile) {
     const Measure measure = measure_of(profile);
+    // The views of what programs say have no tree.
+    const std::uint64_t total =
+        profile.nodes.empty() ? profile.stats.sampled + profile.stats.booked : measure.whole;
     Json out = {{"command", profile.command_line},
                 {"start_unix_ms", profile.start_unix_ms},
                 {"end_unix_ms", profile.end_unix_ms},
                 {"event", known(profile.event)},
                 {"unit", measure.is_time() ? "us" : measure.counted},
-                {measure.key("total"), measure.number(measure.whole)},
+                {measure.key("total"), measure.number(total)},
                 {"scale", profile.scale},
                 {"net", profile.is_net}};
     if (!profile.restriction.empty()) {

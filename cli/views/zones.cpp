@@ -127,7 +127,7 @@ Table zones_table(const std::vector<ZoneRow>& rows, const analysis::ProgramRecor
         const trace::ZoneSpec& each = *rows[row].spec;
         return name_and_place(place_of(each), each.file, each.line, room, terminal);
     };
-    table.empty = none_of("zones");
+    table.empty = none_of("zones", recording.session.stats.said.zones);
     return table;
 }
 
@@ -187,7 +187,12 @@ std::string below_zones(const analysis::ProgramRecording& recording,
 std::string zones_view(const analysis::ProgramRecording& recording, const ViewOptions& options) {
     const std::vector<ZoneRow> rows = zone_rows(*recording.zones, options.search);
     const Table zones = zones_table(rows, recording, options.terminal);
-    const Table regions = regions_table(recording.regions, options.terminal);
+    std::vector<RegionTotals> shown = recording.regions;
+    std::erase_if(shown, [&](const RegionTotals& region) {
+        return region.name.find(options.search) == std::string::npos &&
+               region.category.find(options.search) == std::string::npos;
+    });
+    const Table regions = regions_table(shown, options.terminal);
     const analysis::ProgramEvents& events = recording.events;
     if (options.json) {
         Json out = session_json(recording.session);
@@ -202,7 +207,7 @@ std::string zones_view(const analysis::ProgramRecording& recording, const ViewOp
     }
     std::string text =
         head_of(recording.session, options.terminal) + text_of(zones, options.terminal);
-    if (!recording.regions.empty()) {
+    if (!shown.empty()) {
         text += "\n" + text_of(regions, options.terminal);
     }
     return text + footer(recording.session, options.terminal, below_zones(recording, rows));

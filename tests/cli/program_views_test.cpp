@@ -8,8 +8,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sample::cli {
 namespace {
@@ -136,6 +139,7 @@ TEST(ZonesView, gives_programs_nanoseconds) {
     ViewOptions options{kUtf8Pipe};
     options.json = true;
     const auto json = nlohmann::json::parse(zones_view(made_up_program(), options));
+    EXPECT_EQ(json["total_us"], 50'000);
     ASSERT_EQ(json["zones"].size(), 2U);
     const auto& load = json["zones"][0];
     EXPECT_EQ(load["name"], "load");
@@ -214,6 +218,19 @@ TEST(CountersView, draws_them_along_time) {
               "./game  00:00:00.200\n\n"
               "   last    min    max  greatest, along time  counter\n"
               "  2 KiB  1 KiB  4 KiB  _____#####,,,,,,,,,,  heap\n");
+}
+
+TEST(CountersView, draws_whatever_a_counter_holds) {
+    using Limits = std::numeric_limits<double>;
+    const double least = -Limits::max();
+    const auto drawn = [](const std::vector<std::optional<double>>& values, double low,
+                          double high) { return sparkline(values, low, high, kAscii80); };
+    EXPECT_EQ(drawn({least, 0, std::nullopt, Limits::max()}, least, Limits::max()), "_= #");
+    EXPECT_EQ(drawn({1, Limits::infinity()}, 1, Limits::infinity()), "_#");
+    EXPECT_EQ(drawn({-Limits::infinity(), 1}, -Limits::infinity(), 1), "_#");
+    EXPECT_EQ(drawn({Limits::quiet_NaN(), 1, 2}, 1, 2), "__#");
+    EXPECT_EQ(drawn({Limits::quiet_NaN(), 2}, Limits::quiet_NaN(), Limits::quiet_NaN()), "__");
+    EXPECT_EQ(drawn({3, 3}, 3, 3), "__");
 }
 
 TEST(CountersView, gives_programs_a_hundred_parts) {
@@ -295,6 +312,31 @@ TEST(ProgramViews, say_what_to_do_where_there_is_nothing) {
         empty.zones = std::make_unique<analysis::Zones>(0, [](ThreadId) { return nullptr; });
         const std::string text = view(empty, {kUtf8Pipe});
         EXPECT_NE(text.find("record with --trace"), std::string::npos) << text;
+    }
+}
+
+TEST(ProgramViews, have_only_what_was_searched_for) {
+    ViewOptions found{kUtf8Pipe};
+    found.search = "level 1";
+    EXPECT_EQ(frames_view(made_up_program(), found).find("main, by length"), std::string::npos);
+    const std::string zones = zones_view(made_up_program(), found);
+    EXPECT_EQ(zones.find("io: load"), std::string::npos) << zones;
+    EXPECT_NE(zones.find("level 1"), std::string::npos) << zones;
+    found.search = "load";
+    const std::string others = zones_view(made_up_program(), found);
+    EXPECT_NE(others.find("io: load"), std::string::npos) << others;
+    EXPECT_EQ(others.find("level 1"), std::string::npos) << others;
+}
+
+TEST(ProgramViews, do_not_call_what_was_not_chosen_missing) {
+    analysis::ProgramRecording made = made_up_program();
+    made.session.stats.said = {.zones = 5, .frames = 4, .counters = 1, .messages = 2, .events = 3};
+    ViewOptions found{kUtf8Pipe};
+    found.search = "nothing is called so";
+    for (const auto view : {zones_view, frames_view, counters_view, log_view, events_view}) {
+        const std::string text = view(made, found);
+        EXPECT_EQ(text.find("record with --trace"), std::string::npos) << text;
+        EXPECT_NE(text.find("leave out --search"), std::string::npos) << text;
     }
 }
 

@@ -104,7 +104,8 @@ TEST_F(SampleProgram, refuses_choices_that_a_view_of_what_was_said_cannot_heed) 
     for (const std::string view : {"zones", "frames", "counters", "events", "log", "memory"}) {
         for (const char* words :
              {"--focus main", "--category thread", "--fold recursion", "--hide memory", "--lines",
-              "--average 1s", "--net", "--module app", "--in-zone load", "--by zone"}) {
+              "--average 1s", "--net", "--module app", "--in-zone load", "--by zone", "--unit %",
+              "--min 1", "--names short"}) {
             const Outcome outcome = run("report --view " + view + " " + words + " a.utrace");
             EXPECT_EQ(outcome.code, 1) << view << " " << words << outcome.out;
             EXPECT_NE(outcome.err.find(" out for zones"), std::string::npos)
