@@ -4,6 +4,7 @@
 #include "cli/refuse.h"
 #include "core/text.h"
 #include "sampler/collector/control/control_socket.h"
+#include "sampler/collector/process/proc_files.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -42,6 +43,14 @@ uid_t owner_of(std::optional<pid_t> pid) {
     return pid && ::geteuid() == 0 && ::stat(("/proc/" + std::to_string(*pid)).c_str(), &info) == 0
                ? info.st_uid
                : ::geteuid();
+}
+
+/// As the command's file is called, or what its process runs, whose path may have blanks.
+bool is_called(const ControlReply& reply, const std::string& name) {
+    const pid_t root = number_in(value_of(reply, "root")).value_or(0);
+    return program_of(value_of(reply, "command")) == name ||
+           collector::thread_name_of(root, root) == name ||
+           file_name(collector::executable_of(root)) == name;
 }
 
 std::string listed(const std::vector<FoundSession>& sessions) {
@@ -217,7 +226,7 @@ Result<SessionClient> find_session(const std::string& target, int stop_fd) {
     const std::string all = listed(sessions);
     std::erase_if(sessions, [&](const FoundSession& each) {
         return pid ? *pid != each.collector && value_of(each.reply, "member") != "1"
-                   : program_of(value_of(each.reply, "command")) != target;
+                   : !is_called(each.reply, target);
     });
     if (sessions.empty()) {
         return refuse(ErrorCode::not_found, "no session is '{}'; there is {}", target, all);

@@ -65,8 +65,9 @@ struct FoundSession {
                                                      int stop_fd = -1);
 
 /// The session that `target` names: the process id of its collector, or of any of its processes, or
-/// the name of the program that it was started for, if it is the only one. `stop_fd`: see
-/// ask_sessions(). Errors: not_found and invalid_argument, saying what there is.
+/// the name of the program that it was started for, or that its first process runs, if it is the
+/// only one. `stop_fd`: see ask_sessions(). Errors: not_found and invalid_argument, saying what
+/// there is.
 [[nodiscard]] Result<SessionClient> find_session(const std::string& target, int stop_fd = -1);
 
 /// The name of the program whose command line this is.

@@ -170,6 +170,19 @@ TEST_F(ControlServiceTest, a_socket_whose_process_is_gone_is_removed) {
     EXPECT_TRUE(std::filesystem::exists(service->path()));
 }
 
+TEST_F(ControlServiceTest, is_found_once_where_its_folder_has_two_names) {
+    // With the slash it is another name of a folder that is looked into anyway, if it is there.
+    const std::string usual = "/run/user/" + std::to_string(::geteuid()) + "/";
+    ::setenv("XDG_RUNTIME_DIR", usual.c_str(), 1);
+    const auto socket = ControlSocket::listen();
+    ASSERT_TRUE(socket) << socket.error().message();
+    const auto found = find_sessions(::geteuid());
+    EXPECT_EQ(
+        std::count_if(found.begin(), found.end(),
+                      [](const SessionAddress& each) { return each.collector == ::getpid(); }),
+        1);
+}
+
 TEST_F(ControlServiceTest, is_found_by_all_who_look_while_it_begins) {
     constexpr int kSessions = 2000;
     std::atomic<bool> is_over = false;

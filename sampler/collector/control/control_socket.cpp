@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -32,19 +34,19 @@ std::vector<std::string> folders_of(uid_t uid) {
     if (uid == ::geteuid() && runtime != nullptr && runtime[0] == '/') {
         folders.push_back(std::string{runtime} + "/sample");
     }
-    const std::string usual = "/run/user/" + std::to_string(uid) + "/sample";
-    if (folders.empty() || folders.front() != usual) {
-        folders.push_back(usual);
-    }
+    folders.push_back("/run/user/" + std::to_string(uid) + "/sample");
     folders.push_back("/tmp/sample-" + std::to_string(uid));
     return folders;
 }
 
-/// Whether it is a folder that only the user `uid` can write to and look into.
-bool is_private(const std::string& folder, uid_t uid) {
+using FolderIdentity = std::pair<dev_t, ino_t>;
+
+/// Which folder it is, if only the user `uid` can write to it and look into it.
+std::optional<FolderIdentity> private_folder(const std::string& folder, uid_t uid) {
     struct stat info {};
-    return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == uid &&
-           (info.st_mode & ALLPERMS) == kPrivate;
+    const bool is_private = ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+                            info.st_uid == uid && (info.st_mode & ALLPERMS) == kPrivate;
+    return is_private ? std::optional{FolderIdentity{info.st_dev, info.st_ino}} : std::nullopt;
 }
 
 /// False: the path is too long. Source: unix(7).
@@ -122,7 +124,7 @@ Result<ControlSocket> ControlSocket::listen() {
             if (::mkdir(folder.c_str(), kPrivate) != 0 && errno != EEXIST) {
                 break;
             }
-            if (!is_private(folder, uid)) {
+            if (!private_folder(folder, uid)) {
                 refused = folder;
                 break;
             }
@@ -151,9 +153,12 @@ ControlSocket::~ControlSocket() {
 
 std::vector<SessionAddress> find_sessions(uid_t uid) {
     std::vector<SessionAddress> sessions;
+    std::set<FolderIdentity> seen;  // One folder may have two of the names.
     for (const std::string& folder : folders_of(uid)) {
+        const auto identity = private_folder(folder, uid);
+        const bool is_new = identity && seen.insert(*identity).second;
         const std::unique_ptr<DIR, int (*)(DIR*)> listing{
-            is_private(folder, uid) ? ::opendir(folder.c_str()) : nullptr, ::closedir};
+            is_new ? ::opendir(folder.c_str()) : nullptr, ::closedir};
         // NOLINTNEXTLINE(concurrency-mt-unsafe): this stream is nobody else's.
         while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr) {
             const pid_t pid = pid_of(entry->d_name);
