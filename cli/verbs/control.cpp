@@ -12,6 +12,8 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,16 @@ std::string request_line(const ControlOptions& options) {
     return line;
 }
 
+/// A dump that replaced the recording would end it: the session goes on writing to what is gone.
+Result<void> check_dump(SessionClient& client, const std::string& file) {
+    SAMPLE_TRY(status, client.ask(kStatusAction));
+    std::error_code none;
+    if (std::filesystem::equivalent(file, value_of(status, "file"), none)) {
+        return refuse("{} is the session's own recording: name another file", file);
+    }
+    return {};
+}
+
 std::string reply_text(const std::string& action, const ControlReply& reply) {
     if (action == kStatusAction) {
         return status_text(reply);
@@ -85,6 +97,9 @@ std::string reply_text(const std::string& action, const ControlReply& reply) {
 
 Result<int> run(const ControlOptions& options) {
     SAMPLE_TRY(client, find_session(options.target));
+    if (options.action == kDumpAction) {
+        SAMPLE_CHECK(check_dump(client, options.arguments.front()));
+    }
     SAMPLE_TRY(reply, client.ask(request_line(options)));
     if (options.action == kDataAction) {
         SAMPLE_CHECK(write_to_stdout([&client](int fd) { return client.copy_json(fd); }));

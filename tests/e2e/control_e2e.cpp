@@ -194,6 +194,25 @@ enough first; enough second; enough third)");
     EXPECT_EQ(data.value("Version", 0), 2);
 }
 
+TEST_F(ControlledSession, is_not_replaced_by_its_dump) {
+    const Outcome outcome = record_parts({}, R"(
+control dump --force "${TOLD%told}r.utrace"
+enough first; enough second; enough third)");
+    EXPECT_NE(outcome.out.find("failed=dump --force"), std::string::npos) << outcome.out;
+    EXPECT_GT(Recording{recording()}.total_us("third_part"), 0) << outcome.err;
+}
+
+TEST_F(ControlledSession, is_named_by_its_program_whose_path_has_blanks) {
+    const std::filesystem::path shell = file("a shell");
+    std::filesystem::create_symlink("/bin/sh", shell);
+    const Outcome outcome =
+        sample({"--quiet", "-o", recording(), "--", shell, "-c",
+                fmt::format("LD_PRELOAD= SAMPLE_SESSION= {} control 'a shell' status; true",
+                            sample_path())},
+               {.settings = {{"XDG_RUNTIME_DIR", file("")}}});
+    EXPECT_EQ(outcome.out.find("running at "), 0) << outcome.out << outcome.err;
+}
+
 TEST_F(ControlledSession, an_agent_that_sleeps_records_in_no_parts) {
     const Outcome outcome = record_parts({"--start", "off"}, R"(
 attach --rotate 1s $! || head -n1 "${TOLD%told}said"
