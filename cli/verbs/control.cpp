@@ -28,7 +28,8 @@ std::uint64_t number_of(const ControlReply& reply, const std::string& key) {
 }
 
 std::string sampling_text(const ControlReply& reply) {
-    return fmt::format("{} at {} Hz", value_of(reply, "state"), grouped(number_of(reply, "freq")));
+    const std::uint64_t hz = number_of(reply, "freq");
+    return value_of(reply, "state") + (hz == 0 ? "" : fmt::format(" at {} Hz", grouped(hz)));
 }
 
 std::string switched_text(const ControlReply& reply) {

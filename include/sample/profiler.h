@@ -78,8 +78,8 @@ struct sample_profiling {
 struct sample_profiling_state {
     uint32_t is_connected;
     uint32_t is_sampling;
-    uint32_t frequency_hz;
-    uint32_t is_owner; /* Of an open session. */
+    uint32_t frequency_hz; /* 0: what is sampled has none, such as an --event. */
+    uint32_t is_owner;     /* Of an open session. */
 };
 
 /* What a session has recorded so far. */
@@ -384,20 +384,23 @@ static inline int sample_profiling_is_direct_(const struct sample_profiling* han
     return handle == 0 || (handle->socket[0] == 0 && handle->token[0] == 0);
 }
 
-static inline int sample_profiling_control_(const struct sample_profiling* handle, uint32_t command,
+static inline int sample_profiling_control_(struct sample_profiling* handle, uint32_t command,
                                             uint32_t frequency_hz) {
     const struct sample_profiler_functions* agent = sample_profiling_agent_();
     struct sample_profiler_sampling sampling = {0, 0, 0};
+    uint32_t done;
     agent->sampling(&sampling);
     if (sampling.is_connected == 0) {
         return SAMPLE_PROFILING_NO_SESSION;
     }
-    return agent->control(command, frequency_hz,
-                          handle != 0 && handle->timeout_ms != 0
-                              ? handle->timeout_ms
-                              : SAMPLE_PROFILING_PATIENCE_MS_) != 0
-               ? SAMPLE_PROFILING_OK
-               : SAMPLE_PROFILING_TIMED_OUT;
+    done = agent->control(command, frequency_hz,
+                          handle != 0 && handle->timeout_ms != 0 ? handle->timeout_ms
+                                                                 : SAMPLE_PROFILING_PATIENCE_MS_);
+    if (done == SAMPLE_PROFILER_TAKES_NONE) {
+        sample_profiling_note_problem_(handle, "the session takes no samples");
+        return SAMPLE_PROFILING_REFUSED;
+    }
+    return done != 0 ? SAMPLE_PROFILING_OK : SAMPLE_PROFILING_TIMED_OUT;
 }
 
 /* What goes by a socket is not part of its caller, which may run on a signal's small stack.

@@ -25,10 +25,13 @@ enum {
     SAMPLE_PROFILER_RESUME = 4
 };
 
+/* What control() below may return: the session was begun to take no samples. */
+#define SAMPLE_PROFILER_TAKES_NONE 2U
+
 struct sample_profiler_sampling {
     uint32_t is_connected; /* The process belongs to a session whose collector lives. */
     uint32_t is_sampling;
-    uint32_t frequency_hz;
+    uint32_t frequency_hz; /* 0: samples have none. */
 };
 
 /* All of them: async-signal-safe, thread-safe, without a lock. */
@@ -36,8 +39,8 @@ struct sample_profiler_functions {
     uint32_t version;
     uint32_t bytes;
     /* SAMPLE_PROFILER_START and so on, to the whole session. Returns when the collector has done
-     * it; 0: it has not within `timeout_ms`, or there is none. `frequency_hz` is START's; 0: what
-     * it was. */
+     * it, 1; 0: it has not within `timeout_ms`, or there is none; SAMPLE_PROFILER_TAKES_NONE.
+     * `frequency_hz` is START's; 0: what it was. */
     uint32_t (*control)(uint32_t command, uint32_t frequency_hz, uint32_t timeout_ms);
     void (*sampling)(struct sample_profiler_sampling* into);
     /* Where the collector listens, ended by a zero; 0: there is none, or no room for it. */

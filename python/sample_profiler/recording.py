@@ -84,5 +84,5 @@ class Recording:
         return json.loads(self._run("report", "--view", view, "--json"))[view]
 
     def _run(self, *words):
-        return subprocess.run([_program(), *words, *self.options, self.file], check=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+        return subprocess.run([_program(), *words, *self.options, "--", self.file], check=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout

@@ -126,7 +126,7 @@ struct AreaHeader {
 
     // The session's control: see control/control_word.h.
     std::atomic<std::uint32_t> off;           ///< Nothing is to be sampled for now.
-    std::atomic<std::uint32_t> frequency_hz;  ///< That was asked for last.
+    std::atomic<std::uint32_t> frequency_hz;  ///< That was asked for last; 0: samples have none.
     /// Counted up whenever `off` or the period has changed.
     std::atomic<std::uint32_t> pace;
     /// Periods from one expiry of a timer to the next; 0: timers stay as they are.

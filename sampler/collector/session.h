@@ -99,6 +99,8 @@ private:
     void set_countdown(std::chrono::nanoseconds time);
     void cancel_countdown();
     [[nodiscard]] std::string state_text() const;
+    /// 0: samples have none.
+    [[nodiscard]] std::string frequency_text() const;
     [[nodiscard]] std::string note_on_stops() const;
     [[nodiscard]] std::string note_on_control() const;
 

@@ -22,6 +22,12 @@ constexpr std::uint64_t kNsPerMs = 1'000'000;
 /// Changes of the frequency, or of the channels, that the note lists.
 constexpr std::uint32_t kMostListed = 8;
 
+/// Whether samples are taken.
+bool changes_sampling(ControlVerb verb) {
+    return verb == ControlVerb::start || verb == ControlVerb::stop || verb == ControlVerb::pause ||
+           verb == ControlVerb::resume;
+}
+
 std::string ms_text(std::uint64_t ns) {
     return std::to_string(ns / kNsPerMs);
 }
@@ -57,6 +63,9 @@ void Session::take_requests() {
 }
 
 void Session::follow(control::ControlRequest request) {
+    if (!options_.samples) {
+        return;
+    }
     // Also behind a stop: a start that came before it, and was not read in time, has set it.
     if (request.frequency_hz != 0) {
         change_frequency(std::min(request.frequency_hz, kMaxFrequencyHz));
@@ -96,7 +105,7 @@ std::string Session::carry_out(const ControlCommand& command) {
     if (changes && !options_.event.is_clock) {
         return "error the session samples an event, which has no frequency";
     }
-    if (changes && !options_.samples) {
+    if (!options_.samples && (changes || changes_sampling(command.verb))) {
         return "error the session takes no samples: it was started with --freq off";
     }
     switch (command.verb) {
@@ -147,7 +156,7 @@ std::string Session::steer(const ControlCommand& command) {
     if (!command.token.empty()) {
         answer += " token=" + percent_encoded(command.token) + (owns ? " owner=1" : " owner=0");
     }
-    return answer + " state=" + state_text() + " freq=" + std::to_string(pace_.frequency_hz.load());
+    return answer + " state=" + state_text() + " freq=" + frequency_text();
 }
 
 void Session::change_state(const ControlCommand& command) {
@@ -187,7 +196,7 @@ std::string Session::answer_about(const ControlCommand& command) {
     const std::uint64_t now = monotonic_ns();
     std::string answer = "ok pid=" + std::to_string(::getpid()) +
                          " root=" + std::to_string(processes_.root()) + " state=" + state_text() +
-                         " freq=" + std::to_string(pace_.frequency_hz.load()) +
+                         " freq=" + frequency_text() +
                          " elapsed_ms=" + ms_text(now - std::min(now, start_ns_));
     if (options_.starts_off && state_ == State::stopped) {
         answer += " asleep=1";
@@ -241,7 +250,7 @@ void Session::set_state(State state) {
 }
 
 bool Session::set_frequency(std::uint32_t hz) {
-    if (hz == pace_.frequency_hz.load() || !options_.event.is_clock || !options_.samples) {
+    if (hz == pace_.frequency_hz.load() || !options_.has_frequency()) {
         return false;
     }
     pace_.frequency_hz.store(hz);
@@ -295,7 +304,7 @@ std::string Session::switch_channels(const std::string& channels) {
             unknown += (unknown.empty() ? "" : ",") + name;
         }
     }
-    return "ok state=" + state_text() + " freq=" + std::to_string(pace_.frequency_hz.load()) +
+    return "ok state=" + state_text() + " freq=" + frequency_text() +
            " channels=" + percent_encoded(channels) +
            (unknown.empty() ? "" : " unknown=" + percent_encoded(unknown)) +
            (left == 0 ? "" : " left=" + std::to_string(left));
@@ -315,7 +324,14 @@ std::string Session::state_text() const {
     if (!recorder_.has_begun_sampling()) {
         return "delayed";
     }
+    if (!options_.samples) {
+        return "stopped";
+    }
     return state_ == State::running ? "running" : state_ == State::paused ? "paused" : "stopped";
+}
+
+std::string Session::frequency_text() const {
+    return std::to_string(options_.has_frequency() ? pace_.frequency_hz.load() : 0);
 }
 
 std::string Session::note_on_stops() const {

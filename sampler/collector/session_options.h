@@ -54,6 +54,8 @@ struct SessionOptions {
     /// What a recording says of them that begins after the delay from now.
     [[nodiscard]] trace::SessionStart start_now() const;
 
+    /// Else an event is counted, or nothing is sampled.
+    [[nodiscard]] bool has_frequency() const { return samples && event.is_clock; }
     /// Nanoseconds of a clock, else occurrences of the event, from one sample to the next: on
     /// average, of a clock.
     [[nodiscard]] std::uint64_t period() const { return period_at(frequency_hz); }

@@ -46,7 +46,7 @@ TEST_F(Steering, data_are_what_an_export_of_the_session_says) {
     const std::filesystem::path dump = file("dump.utrace");
     const Outcome outcome =
         sample({"--quiet", "--no-children", "-o", recording(), "--", target("steers"), "data",
-                file("data.json"), sample_path() + " control steers dump " + dump.string()},
+                file("data.json"), sample_path() + " control $PPID dump " + dump.string()},
                here());
     ASSERT_EQ(told(outcome.out, "command"), 0) << outcome.out << outcome.err;
     nlohmann::json data = read_json(file("data.json"));
@@ -70,7 +70,7 @@ TEST_F(Steering, back_and_forth_leaves_nothing_behind_and_loses_no_signal) {
 }
 
 TEST_F(Steering, what_is_asked_for_during_the_delay_is_done_when_it_is_over) {
-    const std::string status = sample_path() + " control steers status >" + file("status").string();
+    const std::string status = sample_path() + " control $PPID status >" + file("status").string();
     const Outcome outcome =
         sample({"--quiet", "--no-children", "--delay", "2s", "-o", recording(), "--",
                 target("steers"), "data", file("data.json"),
@@ -83,7 +83,7 @@ TEST_F(Steering, what_is_asked_for_during_the_delay_is_done_when_it_is_over) {
 
 TEST_F(Steering, is_the_first_owners_where_a_session_is_shared) {
     // Who has not opened the session may always.
-    const Outcome outcome = steer({"share", sample_path() + " control steers freq 250 >/dev/null"});
+    const Outcome outcome = steer({"share", sample_path() + " control $PPID freq 250 >/dev/null"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     const std::string done = "=0\n";
     const std::string not_owner = "=" + std::to_string(SAMPLE_PROFILING_NOT_OWNER) + "\n";
@@ -97,6 +97,29 @@ TEST_F(Steering, is_the_first_owners_where_a_session_is_shared) {
                                "second status" + done + "  samples=0\n  hz=2000\n  owns=1\n" +
                                "second start 500" + done + "second stop" + done + "second close" +
                                done + "command" + done + "data" + done + "is_kept=1\n");
+}
+
+TEST_F(Steering, is_refused_where_nothing_is_to_be_sampled) {
+    const Outcome outcome = sample({"--quiet", "--freq", "off", "--trace", "default", "-o",
+                                    recording(), "--", target("steers"), "unsampled"},
+                                   here());
+    const std::string refused = "=" + std::to_string(SAMPLE_PROFILING_REFUSED) + "\n";
+    EXPECT_EQ(outcome.out, "status=0\nsamples=0\nhz=0\nstart" + refused +
+                               "start of the null handle" + refused + "stop" + refused +
+                               "frequency" + refused +
+                               "problem=the session takes no samples: it was started with --freq "
+                               "off\n")
+        << outcome.err;
+}
+
+TEST_F(Steering, has_no_frequency_where_an_event_is_counted) {
+    const Outcome outcome = sample({"--quiet", "--event", "page-faults", "-o", recording(), "--",
+                                    target("steers"), "unsampled"},
+                                   here());
+    EXPECT_EQ(told(outcome.out, "samples"), 1) << outcome.out << outcome.err;
+    EXPECT_EQ(told(outcome.out, "hz"), 0) << outcome.out;
+    EXPECT_EQ(told(outcome.out, "start"), 0) << outcome.out;
+    EXPECT_EQ(told(outcome.out, "frequency"), SAMPLE_PROFILING_REFUSED) << outcome.out;
 }
 
 TEST_F(Steering, goes_on_over_a_fork) {
@@ -185,9 +208,14 @@ assert p.open() and p.is_owner and p.close()
                       "')\n"
                       "for c in r.nodes(), r.functions(), r.zones(), r.counters():\n"
                       "    assert len(set(map(len, c.values()))) == 1, c\n"
-                      "print(sum(r.nodes()['self_us']) > 0, r.stats()['whole'])"},
+                      "print(sum(r.nodes()['self_us']) > 0, r.stats()['whole'])\n"
+                      "import os\n"
+                      "os.chdir(os.path.dirname(r.file))\n"
+                      "os.rename(r.file, '-r.utrace')\n"
+                      "print(Recording('-r.utrace').stats()['whole'])\n"
+                      "os.rename('-r.utrace', r.file)"},
                  here());
-    EXPECT_EQ(read.out, "True True\n") << read.err;
+    EXPECT_EQ(read.out, "True True\nTrue\n") << read.err;
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ end on its channel
                                                 is_child ? "child" : "parent"));
     }
     ASSERT_EQ(replies.size(), 4U);
-    EXPECT_EQ(replies[1], (cli::ControlReply{
-                              {"state", "running"}, {"freq", "1000"}, {"channels", channels[1]}}));
+    EXPECT_EQ(replies[1],
+              (cli::ControlReply{{"state", "stopped"}, {"freq", "0"}, {"channels", channels[1]}}));
     EXPECT_EQ(replies[2]["unknown"], "plugin,nosuch") << "its library is not loaded yet";
     for (const auto& [name, is_on] : heard.channels) {
         EXPECT_FALSE(is_on) << name;

@@ -8,6 +8,7 @@
 //        steers load AGENT [handled|blocked]
 //                              brings the agent into itself; then works, also in new threads;
 //                              SIGURG is handled, or blocked, before
+//        steers unsampled      asks for samples of a session that may take none
 //        steers plain          steers, and prints nothing of it
 #include "sample/profiler.hpp"
 
@@ -288,6 +289,20 @@ int load(const char* agent, const std::string& way) {
     return 0;
 }
 
+int unsampled() {
+    Profiler profiler;
+    State state{};
+    tell("status", profiler.status(state));
+    tell("samples", state.is_sampling);
+    tell("hz", state.frequency_hz);
+    tell("start", profiler.start());
+    tell("start of the null handle", static_cast<Result>(sample_profiling_start(nullptr, 0)));
+    tell("stop", profiler.stop());
+    tell("frequency", profiler.set_frequency(500));
+    std::printf("problem=%s\n", profiler.problem());
+    return 0;
+}
+
 int plain() {
     Profiler profiler;
     sample::profiler::Data got;
@@ -306,11 +321,12 @@ int plain() {
 int main(int argc, char** argv) {
     const std::string mode = argc > 1 ? argv[1] : "";
     const char* const word = argc > 2 ? argv[2] : "";
-    return mode == "data"     ? data(word, argc > 3 ? argv[3] : "true")
-           : mode == "switch" ? switch_often(static_cast<unsigned>(std::atoi(word)))
-           : mode == "share"  ? share(word)
-           : mode == "fork"   ? fork_and_steer()
-           : mode == "load"   ? load(word, argc > 3 ? argv[3] : "")
-           : mode == "plain"  ? plain()
-                              : 2;
+    return mode == "data"        ? data(word, argc > 3 ? argv[3] : "true")
+           : mode == "switch"    ? switch_often(static_cast<unsigned>(std::atoi(word)))
+           : mode == "share"     ? share(word)
+           : mode == "fork"      ? fork_and_steer()
+           : mode == "load"      ? load(word, argc > 3 ? argv[3] : "")
+           : mode == "plain"     ? plain()
+           : mode == "unsampled" ? unsampled()
+                                 : 2;
 }

@@ -5,6 +5,7 @@
 #include "sampler/agent/session/session_state.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/raw_syscall.h"
+#include "sampler/capture/weight.h"
 
 #include <cerrno>
 #include <cstring>
@@ -70,8 +71,10 @@ SamplingState sampling_state() noexcept {
     if (area == nullptr) {
         return {};
     }
-    return {true, area->header.off.load(std::memory_order_acquire) == 0,
-            area->header.frequency_hz.load(std::memory_order_relaxed)};
+    const std::uint32_t hz = area->header.frequency_hz.load(std::memory_order_relaxed);
+    const bool takes_samples = hz != 0 || capture::counts_events(area->header);
+    return {true, takes_samples,
+            takes_samples && area->header.off.load(std::memory_order_acquire) == 0, hz};
 }
 
 bool control_socket_path(std::span<char> out) noexcept {

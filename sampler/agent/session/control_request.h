@@ -15,9 +15,10 @@ using control::ControlKind;
 using control::ControlRequest;
 
 struct SamplingState {
-    bool connected = false;  ///< The process belongs to a session whose collector goes on.
+    bool connected = false;      ///< The process belongs to a session whose collector goes on.
+    bool takes_samples = false;  ///< Else it was begun to take none, which nobody can change.
     bool sampling = false;
-    std::uint32_t frequency_hz = 0;  ///< That was asked for last.
+    std::uint32_t frequency_hz = 0;  ///< That was asked for last; 0: an event is counted.
 };
 
 /// Does not wait until it is carried out. False: nobody listens. Async-signal-safe.

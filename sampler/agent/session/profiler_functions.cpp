@@ -15,6 +15,10 @@ static_assert(SAMPLE_PROFILER_RESUME == static_cast<int>(ControlKind::resume));
 
 std::uint32_t control(std::uint32_t command, std::uint32_t frequency_hz,
                       std::uint32_t timeout_ms) noexcept {
+    const SamplingState state = sampling_state();
+    if (state.connected && !state.takes_samples) {
+        return SAMPLE_PROFILER_TAKES_NONE;
+    }
     return ask_control({static_cast<ControlKind>(command), frequency_hz}, timeout_ms) ? 1 : 0;
 }
 

@@ -359,7 +359,7 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     header.skipped_share = parts_.options.skipped_share();
     const std::uint32_t hz = parts_.pace.frequency_hz.load();
     set_period(header, parts_.options.expiry_period_at(hz), parts_.clock.ticks_per_ns());
-    header.frequency_hz = hz;
+    header.frequency_hz = parts_.options.has_frequency() ? hz : 0;
     header.off = parts_.pace.is_on.load() ? 0 : 1;
     header.gate_shut = header.off.load();
     if (!parts_.options.event.is_clock) {

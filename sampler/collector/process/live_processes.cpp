@@ -67,7 +67,8 @@ void LiveProcesses::add(ProcessIdentity identity, std::shared_ptr<AreaMapping> m
                                                      around_.recorder, around_.clock);
     live.mapping->area().header.off.store(around_.pace.is_on.load() ? 0 : 1);
     live.process->begin(around_.pace.is_on.load());
-    if (live.mapping->area().header.frequency_hz.load() != around_.pace.frequency_hz.load()) {
+    if (around_.options.has_frequency() &&
+        live.mapping->area().header.frequency_hz.load() != around_.pace.frequency_hz.load()) {
         const auto still = around_.one_shots.hold_still();
         apply_frequency(live);  // it has changed since the process was let in
     }
