@@ -596,6 +596,28 @@ struct sample_trace_nothing_;
 
 /* Not evaluated, and no unused variable. */
 #define SAMPLE_TRACE_UNUSED_(what) (0 ? (void)(what) : (void)0)
+__attribute__((format(printf, 1, 2))) static inline void sample_trace_unsaid_(const char* format,
+                                                                              ...) {
+    (void)format;
+}
+static inline void sample_trace_unnoted_(int first, ...) {
+    (void)first;
+}
+static inline int sample_trace_integer(const char* key, int64_t value) {
+    (void)key;
+    (void)value;
+    return 0;
+}
+static inline int sample_trace_real(const char* key, double value) {
+    (void)key;
+    (void)value;
+    return 0;
+}
+static inline int sample_trace_text(const char* key, const char* value) {
+    (void)key;
+    (void)value;
+    return 0;
+}
 
 #define SAMPLE_TRACE_IS_ON(channel) 0
 #define SAMPLE_TRACE_CHANNEL_EXTERN(channel) struct sample_trace_nothing_
@@ -608,7 +630,8 @@ struct sample_trace_nothing_;
 #define SAMPLE_TRACE_ZONE_IF(condition, name) SAMPLE_TRACE_UNUSED_(condition)
 #define SAMPLE_TRACE_ZONE_DYNAMIC(name) SAMPLE_TRACE_UNUSED_(name)
 #define SAMPLE_TRACE_ZONE_DYNAMIC_ON(channel, name) SAMPLE_TRACE_UNUSED_(name)
-#define SAMPLE_TRACE_ZONE_NOTED(name, ...) ((void)0)
+#define SAMPLE_TRACE_ZONE_NOTED(name, ...) \
+    SAMPLE_TRACE_UNUSED_(sample_trace_unnoted_(0, __VA_ARGS__))
 #define SAMPLE_TRACE_ZONE_BEGIN(zone, name) ((void)((zone) = 0))
 #define SAMPLE_TRACE_ZONE_BEGIN_ON(channel, zone, name) ((void)((zone) = 0))
 #define SAMPLE_TRACE_ZONE_END(zone) SAMPLE_TRACE_UNUSED_(zone)
@@ -628,11 +651,12 @@ struct sample_trace_nothing_;
 #define SAMPLE_TRACE_ADD_REAL(variable, amount) SAMPLE_TRACE_UNUSED_(amount)
 #define SAMPLE_TRACE_FRAME_BEGIN(kind) SAMPLE_TRACE_UNUSED_(kind)
 #define SAMPLE_TRACE_FRAME_END(kind) SAMPLE_TRACE_UNUSED_(kind)
-#define SAMPLE_TRACE_FRAME_KIND(kind, name) ((void)0)
-#define SAMPLE_TRACE_REGION_BEGIN(name, category) 0
+#define SAMPLE_TRACE_FRAME_KIND(kind, name) SAMPLE_TRACE_UNUSED_(((void)(kind), (void)(name)))
+#define SAMPLE_TRACE_REGION_BEGIN(name, category) (0 ? ((void)(name), (void)(category), 0U) : 0U)
 #define SAMPLE_TRACE_REGION_END(region) ((void)(region))
-#define SAMPLE_TRACE_BOOKMARK(...) ((void)0)
-#define SAMPLE_TRACE_LOG(category, verbosity, ...) ((void)0)
+#define SAMPLE_TRACE_BOOKMARK(...) SAMPLE_TRACE_UNUSED_(sample_trace_unsaid_(__VA_ARGS__))
+#define SAMPLE_TRACE_LOG(category, verbosity, ...) \
+    SAMPLE_TRACE_UNUSED_(((void)(category), (void)(verbosity), sample_trace_unsaid_(__VA_ARGS__)))
 #define SAMPLE_TRACE_THREAD_NAME(name) SAMPLE_TRACE_UNUSED_(name)
 #define SAMPLE_TRACE_THREAD_GROUP(group) SAMPLE_TRACE_UNUSED_(group)
 #define SAMPLE_TRACE_NEW_FLOW() 0
@@ -653,14 +677,15 @@ struct sample_trace_nothing_;
     __attribute__((weak)) char variable = 0
 #define SAMPLE_TRACE_MEMORY_TAG_DEFINE(variable, name, parent) \
     SAMPLE_TRACE_MEMORY_HEAP_DEFINE(variable, name, parent)
-#define SAMPLE_TRACE_MEMORY_ALLOC(heap, address, bytes, alignment) SAMPLE_TRACE_UNUSED_(address)
+#define SAMPLE_TRACE_MEMORY_ALLOC(heap, address, bytes, alignment) \
+    SAMPLE_TRACE_UNUSED_(((void)(address), (void)(bytes), (void)(alignment)))
 #define SAMPLE_TRACE_MEMORY_ALLOC_STACK(heap, address, bytes, alignment) \
-    SAMPLE_TRACE_UNUSED_(address)
+    SAMPLE_TRACE_MEMORY_ALLOC(heap, address, bytes, alignment)
 #define SAMPLE_TRACE_MEMORY_FREE(heap, address) SAMPLE_TRACE_UNUSED_(address)
 #define SAMPLE_TRACE_MEMORY_REALLOC(heap, old, address, bytes, alignment) \
-    SAMPLE_TRACE_UNUSED_(address)
+    SAMPLE_TRACE_UNUSED_(((void)(old), (void)(address), (void)(bytes), (void)(alignment)))
 #define SAMPLE_TRACE_MEMORY_REALLOC_STACK(heap, old, address, bytes, alignment) \
-    SAMPLE_TRACE_UNUSED_(address)
+    SAMPLE_TRACE_MEMORY_REALLOC(heap, old, address, bytes, alignment)
 #define SAMPLE_TRACE_MEMORY_SCOPE(tag) ((void)0)
 
 #endif

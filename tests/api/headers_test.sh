@@ -27,6 +27,39 @@ for compiler in g++ clang++-14; do
     "$compiler" -std=c++17 "${warnings[@]}" "$work/calls_everything.cpp" -o "$work/cpp"
     "$work/cpp"
 done
+# With SAMPLE_TRACE_DISABLED what a statement alone has used is not unused.
+cat >"$work/disabled.c" <<'END'
+#define SAMPLE_TRACE_DISABLED
+#include "sample/trace.h"
+SAMPLE_TRACE_MEMORY_HEAP(arena, "arena", 0);
+int say(const char* (*text)(void), int (*number)(void));
+int say(const char* (*text)(void), int (*number)(void)) {
+    const char* format_argument = text();
+    const char* logged = text();
+    const char* region_name = text();
+    const char* category = text();
+    const char* kind_name = text();
+    const char* noted = text();
+    const char* block = text();
+    const char* old = text();
+    const int bytes = number();
+    const int alignment = number();
+    const int kind = number();
+    SAMPLE_TRACE_BOOKMARK("%s", format_argument);
+    SAMPLE_TRACE_LOG("category", SAMPLE_TRACE_WARNING, "%s", logged);
+    sample_trace_region_handle region = SAMPLE_TRACE_REGION_BEGIN(region_name, category);
+    SAMPLE_TRACE_REGION_END(region);
+    SAMPLE_TRACE_FRAME_KIND(kind, kind_name);
+    SAMPLE_TRACE_ZONE_NOTED("load", sample_trace_text("file", noted), sample_trace_integer("n", 1),
+                            sample_trace_real("r", 0.5));
+    SAMPLE_TRACE_MEMORY_REALLOC(arena, old, block, bytes, alignment);
+    return 0;
+}
+END
+for compiler in "gcc -x c -std=c11" "clang-14 -x c -std=c11" "g++ -x c++ -std=c++17" "clang++-14 -x c++ -std=c++17"; do
+    read -ra command <<<"$compiler"
+    "${command[@]}" -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O1 -I"$work" -c "$work/disabled.c" -o "$work/disabled.o"
+done
 # Nothing to link with, and no loader: it runs all the same.
 gcc -std=c11 -O1 -static -I"$include" "$here/calls_everything.c" -o "$work/static"
 "$work/static"
