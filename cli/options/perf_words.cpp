@@ -103,7 +103,10 @@ std::optional<Error> explain_perf_options(std::string_view verb, std::vector<std
             can_be_typed = can_be_typed && option->is_needless;
             continue;
         }
-        explained.push_back(fmt::format("{} is {} here", option->name, option->ours));
+        // -a is ours as well: it is not what is wrong.
+        if (verb != "record" || option->name != "-a") {
+            explained.push_back(fmt::format("{} is {} here", option->name, option->ours));
+        }
         line += fmt::format(" {}", option->ours) + (value.empty() ? "" : " " + shell_word(value));
     }
     if (explained.empty()) {

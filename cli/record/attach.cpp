@@ -119,7 +119,9 @@ Result<pid_t> find_target(const std::string& word, const AttachOptions& options,
     }
     if (found.empty()) {
         return refuse(ErrorCode::not_found,
-                      "no process is called {}: name its id, or wait for it with --wait", word);
+                      "no process is called {}: name its id, or wait for it with sample attach "
+                      "--wait",
+                      word);
     }
     // Who waits means the one that appears, and no worker that it may have started by now.
     if (options.waits || options.record.children) {

@@ -235,6 +235,8 @@ TEST(Refusals, know_what_perf_calls_it) {
         {"-p", "12"},
         "-p: a process that runs already is recorded with all its threads by sample attach PID");
     expect_refusal({"-ag"}, "-g: stacks are always taken");
+    expect_refusal({"-a", "--freq", "0"}, "outside the range 1 to 10000");
+    expect_refusal({"-a", "app"}, "leave -a out");
     expect_refusal({"stat", "x"}, "sample --event NAME -- COMMAND");
     expect_refusal({"report", "-g", "x"}, "-g: stacks are always taken");
 }
