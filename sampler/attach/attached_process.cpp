@@ -235,6 +235,12 @@ collector::DrainedSample AttachedProcess::stack_of(const StackSample& sample, Th
 void AttachedProcess::add_sample(const StackSample& sample, std::uint64_t weight_ns) {
     collector::DrainedSample drained = stack_of(sample, thread_of(sample.tid, sample.time_ns));
     drained.weight_ns = weight_ns;
+    const std::uint64_t period_ns = around_.sampling.period_ns;
+    if (around_.sampling.kernel_excluded && weight_ns > period_ns + period_ns / 2) {
+        // It has run on in the kernel, where no expiry is a sample.
+        drained.weight_ns = period_ns;
+        drained.unseen_ns = weight_ns - period_ns;
+    }
     account_.on_sample(writer_of(sample.tid), drained);
 }
 

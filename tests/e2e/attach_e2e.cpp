@@ -414,5 +414,21 @@ TEST_F(AttachAsUser, records_his_own) {
     expect_complete(seen);
 }
 
+// Half of its time is in reads. An expiry there is no sample for him.
+TEST_F(AttachAsUser, is_shown_the_kernels_time_as_such) {
+    const KernelSetting paranoid{"perf_event_paranoid", "2"};
+    ASSERT_TRUE(paranoid.is_set()) << paranoid.problem();
+    install(target("syscalls"), "syscalls");
+    Beside program{{file("confine"), "--user", "65534", file("syscalls"), "file", "60"},
+                   file("out")};
+    program.await_exec("syscalls");
+    const Outcome outcome = attach_as_user({"--time", "2s", program.pid()});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{file("own/r.utrace")};
+    EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 2);
+    EXPECT_GT(seen.total_us("[kernel, caller unseen]"), 0.25 * seen.roots_us());
+    EXPECT_GT(seen.total_us("burn"), 0.25 * seen.roots_us());
+}
+
 }  // namespace
 }  // namespace sample::e2e
