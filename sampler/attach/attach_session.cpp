@@ -161,7 +161,9 @@ void AttachSession::on_new_code(const NewCode& code) {
 }
 
 void AttachSession::on_start(pid_t parent, pid_t pid, pid_t tid, std::uint64_t time_ns) {
-    watch().add_known(tid);
+    if (parent == pid || options().children) {
+        watch().add_known(tid);
+    }
     Watched* const maker = find(parent);
     if (maker == nullptr) {
         return;
@@ -212,6 +214,9 @@ void AttachSession::on_exec(pid_t pid, std::string_view name, std::uint64_t time
     if (before == nullptr) {
         return;
     }
+    // If another thread than the first one has called it, that one's end came before.
+    watch().add_known(pid);
+    counts_.exec(pid);
     trace::ProcessEnd end;
     end.kind = trace::EndKind::replaced;
     before->process->end(end, true);

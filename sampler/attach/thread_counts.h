@@ -24,20 +24,32 @@ public:
         if (sample.counted_ns == 0) {
             return period_ns_;
         }
-        std::vector<std::uint64_t>& counts = by_thread_[sample.tid];
-        if (counts.size() <= sample.ring) {
-            counts.resize(sample.ring + 1);
+        Counts& counts = by_thread_[sample.tid];
+        if (counts.by_ring.size() <= sample.ring) {
+            counts.by_ring.resize(sample.ring + 1, counts.at_first);
         }
-        const std::uint64_t before = counts[sample.ring];
-        counts[sample.ring] = sample.counted_ns;
-        // A thread that execs takes the first thread's number over, but not its counts.
+        const std::uint64_t before = counts.by_ring[sample.ring];
+        counts.by_ring[sample.ring] = sample.counted_ns;
         return before < sample.counted_ns ? sample.counted_ns - before : period_ns_;
     }
     void forget(pid_t tid) { by_thread_.erase(tid); }
+    /// The thread has execed. Another one than the first takes over the number of that, which has
+    /// ended, but its own counts go on.
+    void exec(pid_t tid) {
+        if (!by_thread_.contains(tid)) {
+            by_thread_[tid].at_first = kUnknown;
+        }
+    }
 
 private:
+    static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+    struct Counts {
+        std::uint64_t at_first = 0;  ///< Before the first sample from a ring.
+        std::vector<std::uint64_t> by_ring;
+    };
+
     std::uint64_t period_ns_;
-    std::unordered_map<pid_t, std::vector<std::uint64_t>> by_thread_;  ///< And by ring.
+    std::unordered_map<pid_t, Counts> by_thread_;
 };
 
 }  // namespace sample::attach

@@ -239,6 +239,43 @@ TEST_F(Attach, takes_the_one_that_has_started_the_others) {
     kill(-std::stoi(service->pid()), SIGKILL);
 }
 
+// Its first thread ends, and the one that has execed has its number.
+TEST_F(Attach, samples_a_program_that_another_thread_has_execed_once) {
+    const auto program =
+        start({target("exec_elsewhere"), file("go"), "0.5", target("three_leaves"), "3"});
+    Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
+                    file("told")};
+    recorder.await_events();
+    std::ofstream{file("go")};
+    EXPECT_EQ(program->wait(), 0);
+    EXPECT_EQ(recorder.wait(), 0) << recorder.out();
+    const Recording seen{recording()};
+    expect_share(seen.total_us("leaf_fifty"), seen.total_us("leaf_"), 0.5,
+                 seen.effective_samples());
+    // At 1 kHz, one in 1.059 ms at most.
+    EXPECT_LE(seen.stat("samples"), seen.stat("process_cpu_us") / 1000);
+}
+
+// Where less of stacks is copied from then on, there are new events.
+TEST_F(Attach, copies_what_stacks_need_however_many_processes_were_forked) {
+    const auto program = start(
+        {"bash", "-c",
+         fmt::format("until [ -e {0} ]; do sleep 0.01; done; for i in {{1..150}}; do (:); done; "
+                     "exec {1} 60",
+                     file("go").string(), target("three_leaves"))});
+    Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
+                    file("told")};
+    recorder.await_events();
+    std::ofstream{file("go")};
+    const auto one_each = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    while (recorder.events() <= one_each && program->state() != 'Z') {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_GT(recorder.events(), one_each);
+    recorder.signal(SIGINT);
+    EXPECT_EQ(recorder.wait(), 0) << recorder.out();
+}
+
 // Of such a process /proc shows a zombie, and nothing else.
 TEST_F(Attach, sees_a_process_whose_first_thread_has_left) {
     const std::string name = "attach-headless";

@@ -90,16 +90,20 @@ public:
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }
-    /// Until it holds perf events, as whoever attaches does from then on.
-    void await_events() const {
+    /// How many perf events it holds.
+    [[nodiscard]] std::size_t events() const {
         std::error_code error;
-        for (bool holds = false; !holds && state() != 'Z';) {
-            for (const auto& each :
-                 std::filesystem::directory_iterator{"/proc/" + pid() + "/fd", error}) {
-                holds = holds ||
-                        std::filesystem::read_symlink(each, error).string().find("perf_event") !=
-                            std::string::npos;
-            }
+        std::size_t held = 0;
+        for (const auto& each :
+             std::filesystem::directory_iterator{"/proc/" + pid() + "/fd", error}) {
+            const std::string what = std::filesystem::read_symlink(each, error);
+            held += what.find("perf_event") != std::string::npos ? 1 : 0;
+        }
+        return held;
+    }
+    /// Until it holds some, as whoever attaches does from then on.
+    void await_events() const {
+        while (events() == 0 && state() != 'Z') {
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }

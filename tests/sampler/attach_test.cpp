@@ -292,6 +292,18 @@ TEST(ThreadCounts, weigh_a_period_where_nothing_is_known) {
     EXPECT_EQ(counts.weight_of(counted(1, 0, 400)), 100U);
 }
 
+TEST(ThreadCounts, do_not_know_what_another_thread_had_run_that_has_the_number_by_an_exec) {
+    ThreadCounts counts{100};
+    EXPECT_EQ(counts.weight_of(counted(1, 0, 100)), 100U);
+    counts.exec(1);
+    EXPECT_EQ(counts.weight_of(counted(1, 0, 250)), 150U) << "the same thread";
+    counts.forget(1);
+    counts.exec(1);
+    EXPECT_EQ(counts.weight_of(counted(1, 0, 9'000)), 100U);
+    EXPECT_EQ(counts.weight_of(counted(1, 0, 9'110)), 110U);
+    EXPECT_EQ(counts.weight_of(counted(1, 1, 7'000)), 100U);
+}
+
 /// Tells of stacks that need `bytes` each.
 void tell_whole(CopySize& copies, std::uint32_t stacks, std::uint32_t bytes) {
     for (std::uint32_t stack = 0; stack < stacks; ++stack) {
