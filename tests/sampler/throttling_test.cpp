@@ -116,6 +116,24 @@ TEST_F(Throttling, says_that_the_limit_fell_also_if_it_rose_again) {
     EXPECT_TRUE(contains(note, "fell from 100000 to 3000;")) << note;
 }
 
+TEST_F(Throttling, is_silent_about_a_frequency_that_was_lowered_as_asked) {
+    set_limit(5'000);
+    ThrottleWatch watching = watch(10'000);
+    watching.change_frequency(1'000);
+    watching.add({10 * kSecond, 10 * kSecond}, 12'000);
+    EXPECT_EQ(watching.note(false), "");
+}
+
+TEST_F(Throttling, tells_all_that_was_asked_for) {
+    set_limit(2'000);
+    ThrottleWatch watching = watch(1'000);
+    watching.change_frequency(10'000);
+    watching.add({kSecond, 2 * kSecond}, 4'000);
+    EXPECT_TRUE(
+        contains(watching.note(false), "to 2000 samples a second of the 1000 to 10000 asked"))
+        << watching.note(false);
+}
+
 TEST_F(Throttling, needs_no_settings) {
     ThrottleWatch watching = watch(10'000);
     watching.look();

@@ -33,7 +33,8 @@ EventTimes read_event(int fd) {
 }
 
 ThrottleWatch::ThrottleWatch(std::uint32_t requested_hz, std::string folder)
-    : requested_hz_{requested_hz},
+    : least_hz_{requested_hz},
+      most_hz_{requested_hz},
       folder_{std::move(folder)},
       first_limit_{read_limit(folder_)},
       lowest_limit_{first_limit_} {}
@@ -44,13 +45,18 @@ void ThrottleWatch::look() {
     }
 }
 
+void ThrottleWatch::change_frequency(std::uint32_t hz) {
+    least_hz_ = std::min(least_hz_, hz);
+    most_hz_ = std::max(most_hz_, hz);
+}
+
 void ThrottleWatch::add(const EventTimes& times, std::uint64_t samples) {
     if (times.running_ns == 0) {
         return;
     }
     // What is less than a period held no sample back: it is the start and the end of a program.
     const std::uint64_t stopped_ns = times.running_ns - std::min(times.counted, times.running_ns);
-    const bool is_stopped = stopped_ns * requested_hz_ >= kNsPerSecond;
+    const bool is_stopped = stopped_ns * most_hz_ >= kNsPerSecond;
     times_ += {is_stopped ? times.counted : times.running_ns, times.running_ns};
     samples_ += samples;
 }
@@ -66,8 +72,8 @@ bool ThrottleWatch::is_throttled() const {
     if (static_cast<double>(times_.counted) < kCounts * static_cast<double>(times_.running_ns)) {
         return true;
     }
-    return times_.running_ns != 0 && lowest_limit_.value_or(requested_hz_ + 1) <= requested_hz_ &&
-           samples_a_second() < kAsAsked * requested_hz_;
+    return times_.running_ns != 0 && lowest_limit_.value_or(most_hz_ + 1) <= most_hz_ &&
+           samples_a_second() < kAsAsked * least_hz_;
 }
 
 std::string ThrottleWatch::note(bool kernel_excluded) const {
@@ -76,7 +82,9 @@ std::string ThrottleWatch::note(bool kernel_excluded) const {
     }
     std::string text = "the kernel throttled sampling to " +
                        std::to_string(std::llround(samples_a_second())) +
-                       " samples a second of the " + std::to_string(requested_hz_) + " asked for";
+                       " samples a second of the " +
+                       (least_hz_ == most_hz_ ? "" : std::to_string(least_hz_) + " to ") +
+                       std::to_string(most_hz_) + " asked for";
     if (lowest_limit_) {
         text += std::string{": "} + kLimit;
         text += *lowest_limit_ == first_limit_

@@ -44,6 +44,8 @@ public:
 
     /// Reads the setting again, which the kernel or a user may have changed. Now and then.
     void look();
+    /// So often from now on.
+    void change_frequency(std::uint32_t hz);
     /// What the clock events of a process have said at its end, and how many samples they gave.
     void add(const EventTimes& times, std::uint64_t samples);
 
@@ -55,7 +57,8 @@ private:
     [[nodiscard]] bool is_throttled() const;
     [[nodiscard]] double samples_a_second() const;  ///< Of CPU time with an event on.
 
-    std::uint32_t requested_hz_;
+    std::uint32_t least_hz_;  ///< That was asked for at any time,
+    std::uint32_t most_hz_;   ///< and the most.
     std::string folder_;
     std::optional<std::int64_t> first_limit_;
     std::optional<std::int64_t> lowest_limit_;

@@ -299,6 +299,7 @@ void LiveProcesses::go_on_sampling() {
 }
 
 void LiveProcesses::change_frequency() {
+    around_.throttling.change_frequency(around_.pace.frequency_hz.load());
     const auto still = around_.one_shots.hold_still();
     around_.one_shots.set_period(
         around_.options.expiry_period_at(around_.pace.frequency_hz.load()));
