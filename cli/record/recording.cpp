@@ -135,6 +135,11 @@ bool NewRecording::is_replaced() const {
            (info.st_dev != device || info.st_ino != inode);
 }
 
+bool NewRecording::is_gone() const {
+    struct stat info {};
+    return !created.empty() && ::lstat(created.c_str(), &info) != 0 && errno == ENOENT;
+}
+
 void NewRecording::keep() {
     if (older.empty()) {
         return;
@@ -254,6 +259,12 @@ FinishedRecording finish_recording(const RecordOptions& options, const PreparedR
                                    std::optional<callgraph::Recording> copy) {
     FinishedRecording result;
     const std::string& path = recording.path;
+    if (recording.file.is_gone()) {
+        result.errors.push_back({ErrorCode::not_found, 0,
+                                 path + " was removed or renamed while it was recorded: if it has "
+                                        "another name, sample report shows it by that"});
+        return result;
+    }
     const bool can_keep = options.symbols && is_whole && is_regular_file(path);
     if (!is_shown && !can_keep && options.exports.empty()) {
         return result;

@@ -35,6 +35,8 @@ struct NewRecording {
 
     /// Whether another file has its name by now.
     [[nodiscard]] bool is_replaced() const;
+    /// Whether nothing has.
+    [[nodiscard]] bool is_gone() const;
     /// The session runs: removes the older file, beside, as a disk takes its time for a large one.
     void keep();
     /// Removes the file that was made, and nothing that has its name by now. The older one gets
@@ -92,7 +94,8 @@ struct ModuleSources {
 /// After the session: names the recording, whose modules are where `sources` says, if it is to be
 /// shown, kept or exported, keeps the names in its file, as far as options ask for it and it
 /// `is_whole`, and writes every export that it can. Nothing of that if its file was replaced: what
-/// has its name is another session's. `copy`: what the file holds, unless it is to be read.
+/// has its name is another session's; nor if it is gone. `copy`: what the file holds, unless it is
+/// to be read.
 [[nodiscard]] FinishedRecording finish_recording(const RecordOptions& options,
                                                  const PreparedRecording& recording,
                                                  const ModuleSources& sources, bool is_whole,

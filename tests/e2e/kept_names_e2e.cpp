@@ -62,6 +62,17 @@ TEST_F(KeptNames, go_to_no_other_recording_that_has_the_name_by_now) {
     EXPECT_TRUE(bytes_of(recording()) == before) << "another recording was written to";
 }
 
+TEST_F(KeptNames, are_told_of_no_recording_that_is_gone) {
+    const Outcome outcome =
+        sample({"-o", recording(), "--", "/bin/sh", "-c",
+                "mv " + recording().string() + " " + file("moved.utrace").string() + "; " +
+                    target("three_leaves") + " 0.05"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_NE(outcome.err.find("was removed or renamed"), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find("kept"), std::string::npos) << outcome.err;
+    EXPECT_GT(Recording{file("moved.utrace")}.stat("samples"), 0);
+}
+
 TEST_F(KeptNames, travel_with_the_recording) {
     copy_app();
     ASSERT_EQ(record({file("app"), "0.3"}).exit_code, 0);
