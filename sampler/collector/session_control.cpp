@@ -52,9 +52,6 @@ void Session::take_requests() {
         const bool reads = command.verb == ControlVerb::dump || command.verb == ControlVerb::data;
         std::string answer = carry_out(command);
         const bool is_ok = answer.starts_with("ok");
-        if (reads && is_ok && options_.current_part) {
-            control_->go_on_with(options_.current_part());
-        }
         control_->answer(command, std::move(answer),
                          !reads || !is_ok                    ? ControlService::Then::go_on
                          : command.verb == ControlVerb::dump ? ControlService::Then::send_recording
@@ -121,6 +118,9 @@ std::string Session::carry_out(const ControlCommand& command) {
             }
             processes_.drain(false);
             recorder_.flush(trace::FlushMode::everything);
+            if (options_.current_part && !control_->go_on_with(options_.current_part())) {
+                return "error the recording has another name by now, or none";
+            }
             return "ok";
         case ControlVerb::channels:
             return switch_channels(command.channels);

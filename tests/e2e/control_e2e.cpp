@@ -243,5 +243,18 @@ enough second; enough third)");
     EXPECT_EQ(data.dump().find("first_part"), std::string::npos);
 }
 
+// No other part is handed out in its place.
+TEST_F(ControlledSession, a_part_that_was_renamed_is_not_handed_out) {
+    const Outcome outcome = record_parts({"--rotate", "200ms"}, R"(
+parts() { ls "${TOLD%told}" | grep -c '^r[.]0'; }
+until [ $(parts) -gt 1 ]; do sleep 0.02; done
+mv "${TOLD%told}r.utrace" "${TOLD%told}moved"
+control dump "$TOLD.utrace"
+enough first; enough second; enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("failed=dump"), std::string::npos) << outcome.out;
+    EXPECT_FALSE(std::filesystem::exists(file("told.utrace")));
+}
+
 }  // namespace
 }  // namespace sample::e2e

@@ -101,10 +101,12 @@ std::vector<ControlCommand> ControlService::take() {
     return std::exchange(commands_, {});
 }
 
-void ControlService::go_on_with(Fd recording) {
-    if (recording.is_open()) {
-        recording_ = std::make_shared<const Fd>(std::move(recording));
+bool ControlService::go_on_with(Fd recording) {
+    if (!recording.is_open()) {
+        return false;
     }
+    recording_ = std::make_shared<const Fd>(std::move(recording));
+    return true;
 }
 
 void ControlService::answer(const ControlCommand& command, std::string line, Then then) {

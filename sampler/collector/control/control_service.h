@@ -46,8 +46,8 @@ public:
     [[nodiscard]] const std::string& path() const { return socket_.path(); }
     /// The recording can be read while it grows.
     [[nodiscard]] bool has_recording() const { return recording_ != nullptr; }
-    /// `recording`, if it is open, is what later answers read.
-    void go_on_with(Fd recording);
+    /// `recording` is what later answers read. False: it is not open.
+    [[nodiscard]] bool go_on_with(Fd recording);
 
     /// Readable when there are commands.
     [[nodiscard]] int fd() const { return asked_.get(); }
