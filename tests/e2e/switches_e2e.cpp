@@ -1,11 +1,16 @@
 // Threads that leave the processor often are sampled without a timer at each switch, and by timers
 // again when they stay.
-#include "session.h"
+#include "beside.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 
 namespace sample::e2e {
 namespace {
@@ -42,6 +47,31 @@ TEST_F(Switches, of_two_threads_interrupt_nothing) {
     const Recording seen{recording()};
     EXPECT_NE(seen.stats()["notes"].dump().find("left the processor often"), std::string::npos);
     EXPECT_GT(seen.stat("samples"), 50);
+}
+
+// They inherit no event of one that has none.
+TEST_F(Switches, beside_threads_that_are_soon_gone_leave_these_their_samples) {
+    const Outcome outcome = record({target("brief_threads"), "work", "5", "3"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(Recording{recording()}.total_us("works_briefly"), 0.5 * told(outcome.out, "brief_us"))
+        << outcome.out;
+}
+
+TEST_F(Switches, of_threads_that_have_ended_leave_no_event_open) {
+    Beside recorder{{sample_path(), "--quiet", "-o", recording(), "--", target("brief_threads"),
+                     "nap", "300", "6", file("alone"), file("end")},
+                    file("told")};
+    while (!std::filesystem::exists(file("alone")) && recorder.state() != 'Z') {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    // Of the thread that is left, and of the price of a sample.
+    constexpr std::size_t kFew = 3;
+    for (int look = 0; look < 100 && recorder.events() > kFew; ++look) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+    EXPECT_LE(recorder.events(), kFew);
+    std::ofstream{file("end")};
+    EXPECT_EQ(recorder.wait(), 0) << recorder.out();
 }
 
 }  // namespace
