@@ -256,5 +256,37 @@ enough first; enough second; enough third)");
     EXPECT_FALSE(std::filesystem::exists(file("told.utrace")));
 }
 
+// The numbers of its threads are others than those of /proc.
+TEST_F(ControlledSession, what_sleeps_in_a_pid_namespace_is_seen_behind_a_stop) {
+    if (run_here({"unshare", "--pid", "--fork", "--mount-proc", "true"}).exit_code != 0) {
+        GTEST_SKIP() << "unshare --pid needs CAP_SYS_ADMIN";
+    }
+    const Outcome outcome =
+        sample({"--quiet", "--clock", "wall", "-o", recording(), "--", "sh", "-c",
+                fmt::format(R"(
+control() {{ LD_PRELOAD= SAMPLE_SESSION= {0} control $$ "$@" >/dev/null || echo "failed=$*"; }}
+unshare --pid --fork --mount-proc {1} worked over &
+sleep 2
+touch worked
+until [ -e worked.seen ]; do sleep 0.02; done
+before=$(date +%s%N)
+control stop
+control start
+echo off_us=$((($(date +%s%N) - before) / 1000))
+sleep 2
+touch over
+wait)",
+                            sample_path(), target("works_then_sleeps"))},
+               {.settings = {{"XDG_RUNTIME_DIR", recording().parent_path()}},
+                .directory = recording().parent_path()});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
+    const Recording seen{recording()};
+    EXPECT_GT(seen.total_us("sleeps_on"),
+              0.6 * (told(outcome.out, "slept_us") - told(outcome.out, "off_us")))
+        << outcome.out;
+    EXPECT_NEAR(seen.total_us("works_first") / told(outcome.out, "worked_us"), 1, 0.1);
+}
+
 }  // namespace
 }  // namespace sample::e2e

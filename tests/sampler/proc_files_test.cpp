@@ -172,6 +172,16 @@ TEST(ProcFiles, reads_the_clock_of_a_zombie) {
     EXPECT_EQ(process_cpu_ns(child.pid()), std::nullopt);
 }
 
+TEST(ProcFiles, number_threads_as_their_process_does) {
+    const auto own = static_cast<std::uint32_t>(::gettid());
+    for (const bool are_same : {true, false}) {
+        const ThreadNumbers numbers{::getpid(), are_same};
+        EXPECT_EQ(numbers.here(own), ::gettid()) << are_same;
+        EXPECT_EQ(numbers.here(0), 0) << are_same;
+        EXPECT_EQ(numbers.all().at(own), ::gettid()) << are_same;
+    }
+}
+
 TEST(ProcFiles, is_empty_for_a_process_that_is_gone) {
     Child child{[] { ::_exit(0); }};
     ASSERT_NE(child.reap(), -1);

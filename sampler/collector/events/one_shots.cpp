@@ -104,10 +104,11 @@ OneShots::~OneShots() {
     thread_.join();
 }
 
-void OneShots::watch(pid_t pid, std::shared_ptr<AreaMapping> image) {
+void OneShots::watch(pid_t pid, bool same_pid_namespace, std::shared_ptr<AreaMapping> image) {
     const std::lock_guard lock{mutex_};
     Process& process = processes_.emplace_back();
     process.pid = pid;
+    process.same_pid_namespace = same_pid_namespace;
     process.image = std::move(image);
     process.folder = open_task_folder(pid);
     if (processes_.size() == 1) {
@@ -185,12 +186,16 @@ void OneShots::visit_some(Visit visit) {
 }
 
 void OneShots::list_tasks(Process& process) const {
-    const auto observer = static_cast<pid_t>(process.image->area().header.observer_tid.load());
+    if (const std::uint32_t own = process.image->area().header.observer_tid.load();
+        own != process.observer_own) {
+        process.observer_own = own;
+        process.observer = ThreadNumbers{process.pid, process.same_pid_namespace}.here(own);
+    }
     std::vector<Task> listed;
     source::for_each_number(process.folder.get(), [&](int tid) {
         const auto known = std::find_if(process.tasks.begin(), process.tasks.end(),
                                         [tid](const Task& task) { return task.tid == tid; });
-        if (tid == observer) {
+        if (tid == process.observer) {
             return true;
         }
         if (known != process.tasks.end()) {

@@ -57,7 +57,8 @@ public:
     OneShots& operator=(const OneShots&) = delete;
 
     /// Looks after an image of a process that has inherited sigtrap events of its clock.
-    void watch(pid_t pid, std::shared_ptr<AreaMapping> image);
+    /// `same_pid_namespace`: it numbers its threads as we do.
+    void watch(pid_t pid, bool same_pid_namespace, std::shared_ptr<AreaMapping> image);
     /// It has ended, or is not to be sampled any more.
     void forget(const AreaMapping& image);
     /// While the result lives, no process gets other events, and these may be called.
@@ -81,7 +82,10 @@ private:
     };
     struct Process {
         pid_t pid = 0;
+        bool same_pid_namespace = true;
         std::shared_ptr<AreaMapping> image;
+        std::uint32_t observer_own = 0;  ///< Its sampling thread, by its number and by ours.
+        pid_t observer = 0;
         Fd folder;  ///< /proc/PID/task of this very process, whoever gets its number later.
         std::vector<Task> tasks;        ///< In the order of /proc's listing.
         std::uint64_t seen_ticks = 0;   ///< At the last look.

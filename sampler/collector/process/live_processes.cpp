@@ -58,7 +58,7 @@ void LiveProcesses::add(ProcessIdentity identity, std::shared_ptr<AreaMapping> m
     }
     if (around_.counts_time() && identity.source == "sigtrap" &&
         mapping->area().header.kernel_excluded.load() == 0) {
-        around_.one_shots.watch(identity.pid, mapping);
+        around_.one_shots.watch(identity.pid, identity.same_pid_namespace, mapping);
     }
     Live& live = processes_.emplace_back();
     live.pidfd = std::move(pidfd);
@@ -336,8 +336,9 @@ void LiveProcesses::apply_frequency(const Live& live) {
     request.cookie = capture::kSampleCookie;
     request.sigtrap = true;
     request.exclude_kernel = header.kernel_excluded.load() != 0;
+    const ThreadNumbers numbers{live.process->pid(), live.process->identity().same_pid_namespace};
     auto events = open_for_all_threads(live.process->pid(),
-                                       static_cast<pid_t>(header.observer_tid.load()), request);
+                                       numbers.here(header.observer_tid.load()), request);
     if (events) {
         around_.gatekeeper.replace(*live.mapping, *std::move(events), tell);
     } else {

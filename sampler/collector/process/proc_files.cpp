@@ -354,6 +354,36 @@ std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid) {
     return std::strtoull(text.c_str(), nullptr, 10);
 }
 
+ThreadNumbers::ThreadNumbers(pid_t pid, bool are_same) : pid_{pid}, are_same_{are_same} {
+    if (are_same_) {
+        return;
+    }
+    for (const pid_t tid : threads_of(pid)) {
+        // The innermost namespace's is the last.
+        const auto numbers =
+            numbers_of_line(read_small_file(thread_path(pid, tid, "status")), "NSpid:");
+        if (!numbers.empty()) {
+            here_.emplace(numbers.back(), tid);
+        }
+    }
+}
+
+pid_t ThreadNumbers::here(std::uint32_t own) const {
+    if (are_same_) {
+        return static_cast<pid_t>(own);
+    }
+    const auto found = here_.find(own);
+    return found == here_.end() ? static_cast<pid_t>(own) : found->second;
+}
+
+std::unordered_map<std::uint32_t, pid_t> ThreadNumbers::all() const {
+    std::unordered_map<std::uint32_t, pid_t> all = here_;
+    for (const pid_t tid : are_same_ ? threads_of(pid_) : std::vector<pid_t>{}) {
+        all.emplace(static_cast<std::uint32_t>(tid), tid);
+    }
+    return all;
+}
+
 std::vector<RingWorker> ring_workers_of(pid_t pid) {
     constexpr int kFlags = 9;
     constexpr std::int64_t kIsRingWorker = 0x10;  // PF_IO_WORKER, since Linux 5.12

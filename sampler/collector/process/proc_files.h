@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sample::collector {
@@ -103,6 +104,22 @@ struct Mapping {
 /// CPU time of a thread of another process: exact while it sleeps, up to a tick of the scheduler
 /// old while it runs; 0 if it is not known. Source: Linux Documentation/scheduler/sched-stats.rst.
 [[nodiscard]] std::uint64_t thread_cpu_ns(pid_t pid, pid_t tid);
+
+/// The threads of a process by the numbers that they have in its own pid namespace.
+class ThreadNumbers {
+public:
+    /// `are_same`: that is ours. Else a look at each thread, some 10 us each.
+    ThreadNumbers(pid_t pid, bool are_same);
+    /// The number here. What is none of their numbers is taken for one here.
+    [[nodiscard]] pid_t here(std::uint32_t own) const;
+    /// The numbers here of all threads, by their own.
+    [[nodiscard]] std::unordered_map<std::uint32_t, pid_t> all() const;
+
+private:
+    pid_t pid_;
+    bool are_same_;
+    std::unordered_map<std::uint32_t, pid_t> here_;  ///< Unless they are the same.
+};
 
 /// A thread that the kernel has in a process to serve its io_uring. It runs in the kernel only, and
 /// no signal reaches it.

@@ -142,8 +142,9 @@ void ProcessAccount::book_rest_of_process(std::uint64_t whole, std::uint64_t tim
 ProcessAccount::ThreadNames ProcessAccount::changed_thread_names() {
     static_cast<void>(addresses_.rights(identity_.pid));
     ThreadNames names;
+    const ThreadNumbers numbers = thread_numbers();
     for (const auto& [slot, thread] : threads_) {
-        std::string name = thread_name_of(identity_.pid, static_cast<pid_t>(thread.tid));
+        std::string name = thread_name_of(identity_.pid, numbers.here(thread.tid));
         if (!name.empty() && name != thread.name && thread.id != further_ && !thread.id.is_none() &&
             !thread.names_itself) {
             names.emplace_back(slot, std::move(name));

@@ -21,6 +21,7 @@
 #include "sampler/collector/instrumentation/lane_decoder.h"
 #include "sampler/collector/process/area_sink.h"
 #include "sampler/collector/process/off_stretches.h"
+#include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/process/stack_nodes.h"
 #include "sampler/collector/process/wait_ledger.h"
 #include "sampler/collector/recorder.h"
@@ -166,6 +167,10 @@ private:
         bool names_itself = false;
     };
     ThreadState& thread_of(const Writer& writer, std::uint64_t ticks);
+    /// Threads go by the numbers that the process itself gives them.
+    [[nodiscard]] ThreadNumbers thread_numbers() const {
+        return {identity_.pid, identity_.same_pid_namespace};
+    }
     /// Of `module`, which becomes whole, and its file. False: there is no room.
     [[nodiscard]] bool know_module(trace::Module& module, std::uint64_t start);
     void record_load(const AddressRanges::Range& range, std::uint64_t start, std::uint64_t time_ns);

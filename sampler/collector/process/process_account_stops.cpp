@@ -10,8 +10,9 @@ namespace sample::collector {
 
 template <class Visit>
 void ProcessAccount::for_each_clock(Visit visit) {
-    const auto clock_of = [this](const ThreadState& thread) {
-        return identity_.is_time ? thread_cpu_ns(identity_.pid, static_cast<pid_t>(thread.tid)) : 0;
+    const ThreadNumbers numbers = thread_numbers();
+    const auto clock_of = [&](const ThreadState& thread) {
+        return identity_.is_time ? thread_cpu_ns(identity_.pid, numbers.here(thread.tid)) : 0;
     };
     for (auto& [slot, thread] : threads_) {
         visit(thread, clock_of(thread));
@@ -26,10 +27,9 @@ void ProcessAccount::note_unknown_threads() {
     if (!identity_.is_time) {
         return;
     }
-    for (const pid_t thread : threads_of(identity_.pid)) {
-        const auto tid = static_cast<std::uint32_t>(thread);
+    for (const auto& [tid, here] : thread_numbers().all()) {
         if (!slots_.contains(tid) && !only_seen_.contains(tid)) {
-            used_before_[tid] = thread_cpu_ns(identity_.pid, thread);
+            used_before_[tid] = thread_cpu_ns(identity_.pid, here);
         }
     }
 }

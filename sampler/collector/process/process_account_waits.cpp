@@ -36,7 +36,7 @@ ProcessAccount::ThreadState* ProcessAccount::seen_thread(const capture::WaitReco
     if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
         // New, or the second thread under this id.
         at->second = new_thread(
-            record.tid, thread_name_of(identity_.pid, static_cast<pid_t>(record.tid)), time_ns);
+            record.tid, thread_name_of(identity_.pid, thread_numbers().here(record.tid)), time_ns);
         at->second.waits.begin(time_ns, record.cpu_ns);
     }
     return &at->second;
