@@ -22,10 +22,15 @@ constexpr std::uint64_t kOneIn = 10;
 /// By how much of the whole it is about.
 using Weighed = std::multimap<std::uint64_t, std::string, std::greater<>>;
 
+/// "/lib/libfoo.so.1" for that below /usr, too: where /lib is a link to /usr/lib, the loader has
+/// the one name and Debian's lists the other, or the same.
+std::string path_without_usr(const std::string& path) {
+    return path.starts_with("/usr/") ? path.substr(4) : path;
+}
+
 /// "libfoo1" if that package of Debian's brought the file; empty: none did, or it is not known.
-std::string package_of(const std::string& path, const std::string& dpkg_info) {
-    // Its lists may have names from before /lib was a link to /usr/lib.
-    const std::string old_path = path.starts_with("/usr/") ? path.substr(4) : path;
+std::string package_of(const std::string& file, const std::string& dpkg_info) {
+    const std::string path = path_without_usr(file);
     std::error_code problem;
     for (const auto& entry : std::filesystem::directory_iterator{dpkg_info, problem}) {
         if (entry.path().extension() != ".list") {
@@ -33,7 +38,7 @@ std::string package_of(const std::string& path, const std::string& dpkg_info) {
         }
         const std::string list = "\n" + read_small_file(entry.path());
         if (list.find("\n" + path + "\n") != std::string::npos ||
-            list.find("\n" + old_path + "\n") != std::string::npos) {
+            list.find("\n/usr" + path + "\n") != std::string::npos) {
             const std::string name = entry.path().stem();
             return name.substr(0, name.find(':'));
         }
@@ -50,7 +55,8 @@ std::string names_of_file(const callgraph::CodeModule& module, const std::string
         return fmt::format("apt install {}{} has them{}{}", package, is_libc ? "-dbg" : "-dbgsym",
                            is_libc ? "" : " (from Debian's archive debian-debug)", kThen);
     }
-    if (module.path.starts_with("/usr/lib") || module.path.starts_with("/usr/bin")) {
+    const std::string path = path_without_usr(module.path);
+    if (path.starts_with("/lib") || path.starts_with("/bin")) {
         return "a debuginfod server may have them: sample report --debuginfod asks those of "
                "DEBUGINFOD_URLS";
     }

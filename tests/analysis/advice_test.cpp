@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
+#include <string>
 
 namespace sample::analysis {
 namespace {
@@ -46,6 +48,24 @@ TEST_F(AdviceTest, names_the_package_of_a_module_without_names) {
               "12.0 % is in libfoo.so.1 without names: apt install libfoo1-dbgsym has them (from "
               "Debian's archive debian-debug); then sample report --resymbolize\n");
     std::filesystem::remove(path("libfoo1:amd64.list"));
+    EXPECT_NE(advice().find("sample report --debuginfod"), std::string::npos) << advice();
+}
+
+TEST_F(AdviceTest, names_the_package_of_a_file_by_either_of_its_paths) {
+    constexpr const char* kName = "/lib/libbar.so.2";
+    const std::array<std::string, 2> paths{kName, std::string{"/usr"} + kName};
+    profile.modules.push_back({"libbar.so.2", "", ""});
+    add("libbar.so.2+0x10", 3, 600);
+    for (const std::string& listed : paths) {
+        std::ofstream{path("libbar2.list")} << "/.\n" << listed << "\n";
+        for (const std::string& loaded : paths) {
+            profile.modules.back().path = loaded;
+            EXPECT_NE(advice().find("apt install libbar2-dbgsym"), std::string::npos)
+                << listed << ": " << advice();
+        }
+    }
+    std::filesystem::remove(path("libbar2.list"));
+    profile.modules.back().path = kName;
     EXPECT_NE(advice().find("sample report --debuginfod"), std::string::npos) << advice();
 }
 
