@@ -130,6 +130,7 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
     thread.unchanged = walked.depth;
     thread.last_ticks = ticks;
     thread.skipped = 0;
+    thread.lost = 0;
     thread.accounted_ns = weight.accounted_ns;
     thread.pace = weight.pace;
     add_relaxed(thread.slot->samples, std::uint64_t{1});
@@ -165,6 +166,11 @@ Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t t
     return weight;
 }
 
+void lose_sample(ThreadState& thread) noexcept {
+    add_relaxed(thread.slot->lost, std::uint64_t{1});
+    ++thread.lost;
+}
+
 void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint64_t spent,
                        std::uint64_t now) noexcept {
     if (counts_events(header) || spent <= header.period_ticks.load(std::memory_order_relaxed) / 2) {
@@ -183,7 +189,7 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
         return;
     }
     if (ticks < thread->rest_until_ticks) {
-        add_relaxed(thread->slot->lost, std::uint64_t{1});
+        lose_sample(*thread);
         return;
     }
     // Some expiries of a kernel's timer are no sample on purpose.
@@ -228,7 +234,7 @@ void take_sample(Area& area, const ucontext_t& context, const LibraryReader& rea
     const std::uint64_t spent = now - ticks;
     let_program_go_on(area.header, *thread, spent, now);
     if (!published) {
-        add_relaxed(thread->slot->lost, std::uint64_t{1});
+        lose_sample(*thread);
         return;
     }
     add_relaxed(thread->slot->handler_ticks, spent);

@@ -163,6 +163,7 @@ ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noe
     thread->last_ticks = 0;
     thread->pace = 0;
     thread->skipped = 0;
+    thread->lost = 0;
     thread->deep_walk_ticks = 0;
     thread->long_samples = 0;
     thread->rest_until_ticks = 0;

@@ -69,6 +69,7 @@ struct ThreadState {
     std::uint32_t skipped;           ///< Expiries since then that were no sample on purpose.
     std::uint64_t deep_walk_ticks;   ///< Until then no stack is walked deeper than is kept of it.
     std::uint32_t long_samples;      ///< So many of the last ones, one behind the other, took long.
+    std::uint32_t lost;              ///< Expiries since then whose samples were lost.
     std::uint64_t rest_until_ticks;  ///< Until then no sample is taken.
     /// What the thread's call that moves data wants of the sampling thread: transfers.h.
     std::atomic<std::uintptr_t> transfer;

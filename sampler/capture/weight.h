@@ -1,10 +1,10 @@
 // What a sample stands for: all that its thread used, or did, since the last one.
 //
 // While samples come regularly that is a period, and one more for each expiry that was skipped, and
-// no clock is read. The sampling thread looks at a moment of its own in each period, and a sample
-// of its stands for the thread's time up to the beginning of the period of its last look: for one
-// period wherever in it the look came, and at the end of a long call for all whose looks met it
-// there. Async-signal-safe.
+// no clock is read. Behind samples that were lost it is read. The sampling thread looks at a moment
+// of its own in each period, and a sample of its stands for the thread's time up to the beginning
+// of the period of its last look: for one period wherever in it the look came, and at the end of a
+// long call for all whose looks met it there. Async-signal-safe.
 #pragma once
 
 #include "sampler/capture/clocks.h"
@@ -67,8 +67,8 @@ inline std::uint64_t looked_until(std::uint64_t cpu_ns, std::uint64_t ran_ns,
     return cpu_ns - (into_ns < ran_ns ? into_ns : ran_ns);
 }
 
-/// After a gap: `now_ns` is the thread's clock, `regular_ns` what a sample stands for without one,
-/// `is_look`: the sampling thread has asked for the sample.
+/// After a gap: `now_ns` is the thread's clock, `regular_ns` what was interrupted by expiries since
+/// the last sample, `is_look`: the sampling thread has asked for the sample.
 inline Weight weigh_gap(const AreaHeader& header, const ThreadState& thread, std::uint64_t now_ns,
                         std::uint64_t regular_ns, bool is_look) noexcept {
     std::uint64_t until_ns = now_ns;
@@ -94,9 +94,10 @@ inline Weight weigh(const AreaHeader& header, const ThreadState& thread, std::ui
     if (counts_events(header)) {
         return weigh_event(header, thread);
     }
-    const std::uint64_t periods = 1 + thread.skipped;
+    const std::uint64_t periods = std::uint64_t{1} + thread.skipped + thread.lost;
     const std::uint64_t regular_ns = periods * header.period_ns.load(std::memory_order_relaxed);
-    if (ticks - thread.last_ticks < periods * header.gap_ticks.load(std::memory_order_relaxed)) {
+    if (thread.lost == 0 &&
+        ticks - thread.last_ticks < periods * header.gap_ticks.load(std::memory_order_relaxed)) {
         return {regular_ns, 0, thread.accounted_ns + regular_ns};
     }
     return weigh_gap(header, thread, thread_cpu_ns(), regular_ns, is_look);

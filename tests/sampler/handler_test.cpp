@@ -241,6 +241,29 @@ TEST_F(Handler, lets_the_program_go_on_where_samples_take_longer_than_a_period) 
     EXPECT_EQ(slot.samples.load(), before + 1);
 }
 
+TEST_F(Handler, what_comes_next_stands_for_samples_that_were_lost) {
+    const ThreadSlot& slot = test.slot(0);
+    header().period_ticks = 1;
+    header().gap_ticks = 0;  // the clock is read each time
+    for (int more = 0; more < 1000 && slot.lost.load() == 0; ++more) {
+        take_one();
+    }
+    ASSERT_EQ(slot.lost.load(), 1U);
+    header().kernel_excluded = 1;
+    const ThreadState& thread = *thread_states().claimed(0);
+    const std::uint64_t before = slot.samples.load();
+    std::uint64_t period_ns = 0;
+    while (slot.samples.load() == before) {
+        burn(3'000'000);
+        period_ns = (thread_cpu_ns() - thread.accounted_ns) * 3 / 4;
+        header().period_ns = period_ns;
+        take_one();
+    }
+    ASSERT_FALSE(drain().samples.empty());
+    EXPECT_GT(sink.samples.back().weight_ns, period_ns);
+    EXPECT_EQ(sink.samples.back().unseen_ns, 0U) << "the lost one was no time in the kernel";
+}
+
 TEST_F(Handler, what_comes_next_stands_for_expiries_that_were_skipped) {
     take_one();
     header().period_ns = kPeriodNs;
