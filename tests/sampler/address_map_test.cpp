@@ -134,6 +134,26 @@ TEST_F(AddressMapTest, finds_code_made_at_run_time_but_asks_seldom) {
     EXPECT_EQ(read.modules.at(found.module.value - 1).kind, trace::ModuleKind::jit);
 }
 
+TEST_F(AddressMapTest, finds_code_made_at_run_time_where_libraries_may_be_unnamed) {
+    const auto here = reinterpret_cast<std::uint64_t>(&own_bias);
+    EXPECT_EQ(map.locate(Pc{here}, ::getpid(), recorder, 0, true).module,
+              recorder.pseudo(Pseudo::unknown_code))
+        << "a file";
+    const int memory = ::memfd_create("code", MFD_CLOEXEC);
+    ASSERT_EQ(::ftruncate(memory, 4096), 0);
+    std::uint64_t time_ns = 0;
+    for (const int fd : {-1, memory}) {
+        void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC,
+                            MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+        ASSERT_NE(code, MAP_FAILED);
+        const CodeAddress found = map.locate(Pc{reinterpret_cast<std::uint64_t>(code) + 5},
+                                             ::getpid(), recorder, time_ns += 1'000'000'000, true);
+        ::munmap(code, 4096);
+        EXPECT_NE(found.module, recorder.pseudo(Pseudo::unknown_code)) << fd;
+    }
+    ::close(memory);
+}
+
 TEST_F(AddressMapTest, does_not_take_data_for_code) {
     int on_the_stack = 0;
     EXPECT_EQ(

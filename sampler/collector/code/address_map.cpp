@@ -75,16 +75,17 @@ bool AddressRanges::has(ModuleId module) const {
                        [&](const auto& range) { return range.second.module == module; });
 }
 
-void AddressMap::read_mappings(pid_t pid, Recorder& recorder) {
+void AddressMap::read_mappings(pid_t pid, Recorder& recorder, bool believes_files) {
     const ActingAs its_user{rights(pid)};
     for (const Mapping& mapping : mappings_of(pid)) {
         if (mapping.executable) {
-            take_mapping(mapping, pid, recorder);
+            take_mapping(mapping, pid, recorder, believes_files);
         }
     }
 }
 
-void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder) {
+void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder,
+                              bool believes_files) {
     if (JitCode::is_dump(mapping.path)) {
         jit(pid, recorder).found_dump(mapping);
         return;
@@ -94,8 +95,8 @@ void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recor
     if (known != nullptr && (known->end >= mapping.end || !is_jit(*known))) {
         return;
     }
-    const bool is_file = !mapping.path.empty() && mapping.path[0] == '/';
-    if ((is_file && !believes_files_) || mapping.path == "[vsyscall]") {
+    const bool is_file = mapping.path.starts_with('/') && !mapping.path.starts_with("/memfd:");
+    if ((is_file && !believes_files) || mapping.path == "[vsyscall]") {
         return;
     }
     if (is_file) {
@@ -133,13 +134,14 @@ CodeAddress AddressMap::locate_known(Pc pc, Recorder& recorder, std::uint64_t ti
     return {range->module, pc.value - range->bias, range->is_agent};
 }
 
-CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns) {
+CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns,
+                               bool unnamed) {
     const AddressRanges::Range* range = find(pc.value);
     const bool is_unknown = range == nullptr && time_ns >= next_read_ns_;
     const bool may_have_dump =
         range != nullptr && is_jit(*range) && !jit_->has_dump() && time_ns >= next_look_ns_;
     if (is_unknown || may_have_dump) {
-        read_mappings(pid, recorder);
+        read_mappings(pid, recorder, believes_files_ && !unnamed);
         next_read_ns_ = time_ns + kReadPauseNs;
         next_look_ns_ = time_ns + kLookPauseNs;
     }

@@ -66,11 +66,12 @@ public:
         files_.clear();
         believes_files_ = false;
     }
-    /// At `time_ns`. O(log ranges).
-    CodeAddress locate_known(Pc pc, Recorder& recorder, std::uint64_t time_ns) const;
-    /// Asks /proc for unknown addresses, at most once in 50 ms; for a dump of code made at run
-    /// time, once a second.
-    CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns);
+    /// At `time_ns`. O(log ranges). Asks /proc for unknown addresses, at most once in 50 ms; for a
+    /// dump of code made at run time, once a second. `unnamed`: the address may be of a library
+    /// that was not named, in whose place another one may lie by now; then /proc's files are not
+    /// believed.
+    CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns,
+                       bool unnamed = false);
 
     /// The process was forked: its code made at run time may be its parent's.
     void inherit(InheritedCode inherited) { inherited_ = std::move(inherited); }
@@ -102,8 +103,9 @@ public:
     }
 
 private:
-    void read_mappings(pid_t pid, Recorder& recorder);
-    void take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder);
+    CodeAddress locate_known(Pc pc, Recorder& recorder, std::uint64_t time_ns) const;
+    void read_mappings(pid_t pid, Recorder& recorder, bool believes_files);
+    void take_mapping(const Mapping& mapping, pid_t pid, Recorder& recorder, bool believes_files);
     JitCode& jit(pid_t pid, Recorder& recorder);
     [[nodiscard]] bool is_jit(const AddressRanges::Range& range) const {
         return jit_ != nullptr && range.module == jit_->module();

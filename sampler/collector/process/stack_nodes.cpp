@@ -74,9 +74,7 @@ CodeAddress StackNodes::code_of(const ThreadStack& thread, FrameAddress frame,
     if (const AddressRanges::Range* library = thread.libraries.find(pc.value)) {
         return {library->module, pc.value - library->bias, false};
     }
-    // What the kernel has there now may be another library than the one that was not named.
-    return thread.unnamed ? addresses_.locate_known(pc, recorder_, time_ns)
-                          : addresses_.locate(pc, pid_, recorder_, time_ns);
+    return addresses_.locate(pc, pid_, recorder_, time_ns, thread.unnamed);
 }
 
 NodeId StackNodes::frame_node(const CodeAddress& code, NodeId parent, bool guessed) {
