@@ -8,6 +8,7 @@
 #include "tests/sampler/recorder_fixture.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,38 @@ TEST_F(UnprofiledClocksTest, time_after_the_last_look_is_the_programs_that_is_go
     const std::uint64_t children = finish();
     EXPECT_EQ(recorded_ns(), children);
     EXPECT_GE(booked_ns("[not profiled: alpha]"), 70 * kMillisecond) << "two ticks may be missing";
+}
+
+TEST_F(UnprofiledClocksTest, who_cannot_join_from_another_network_is_told_with_the_reason) {
+    start([&] {
+        in_child([&] {
+            name_oneself("alpha");
+            steps.pause();
+            if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+                name_oneself("refused");
+            } else {
+                name_oneself("beta");
+            }
+            spend(20 * kMillisecond);
+            steps.pause();
+        });
+        ::wait(nullptr);
+    });
+    const pid_t child = steps.await();
+    look();
+    steps.go_on();
+    static_cast<void>(steps.await());
+    look();
+    const bool is_refused = stat_of(child).value().name == "refused";
+    steps.go_on();
+    finish();
+    if (is_refused) {
+        GTEST_SKIP() << "no network namespace can be made here";
+    }
+    ASSERT_EQ(read.unprofiled.size(), 1U);
+    EXPECT_EQ(read.unprofiled[0].pid, static_cast<std::uint32_t>(child));
+    EXPECT_NE(read.unprofiled[0].reason.find("network namespace"), std::string::npos);
+    EXPECT_GE(booked_ns("[not profiled: beta]"), 20 * kMillisecond);
 }
 
 TEST_F(UnprofiledClocksTest, what_nobody_saw_is_one_sum) {

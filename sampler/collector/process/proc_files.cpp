@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,6 +196,13 @@ std::string executable_of(pid_t pid) {
     std::array<char, PATH_MAX> path{};
     const ssize_t size = ::readlink(living_path(pid, "exe").c_str(), path.data(), path.size());
     return size > 0 ? std::string{path.data(), static_cast<std::size_t>(size)} : std::string{};
+}
+
+bool is_in_another_network(pid_t pid) {
+    struct stat own = {};
+    struct stat its = {};
+    return ::stat("/proc/self/ns/net", &own) == 0 &&
+           ::stat(living_path(pid, "ns/net").c_str(), &its) == 0 && own.st_ino != its.st_ino;
 }
 
 std::string command_line_of(pid_t pid) {

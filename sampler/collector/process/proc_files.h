@@ -29,6 +29,8 @@ namespace sample::collector {
 [[nodiscard]] std::string living_path(pid_t pid, std::string_view file);
 
 [[nodiscard]] std::string executable_of(pid_t pid);
+/// Whether the process is known to be in another network namespace than the calling one.
+[[nodiscard]] bool is_in_another_network(pid_t pid);
 /// Arguments separated by spaces.
 [[nodiscard]] std::string command_line_of(pid_t pid);
 /// Without a first thread that has left; empty: the process is gone or closed to us.

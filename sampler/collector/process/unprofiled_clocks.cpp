@@ -27,6 +27,12 @@ constexpr std::size_t kMostOfName = 15;
 /// Of those that were not seen.
 constexpr const char* kUnseen = "ended unseen";
 
+/// Abstract sockets are of one network namespace: neither can such a process tell why it does not
+/// join. Source: unix(7).
+constexpr const char* kInAnotherNetwork =
+    "it is in another network namespace than the session, which its agent cannot join from there: "
+    "start `sample` inside";
+
 /// What the process was started as, of which the kernel has the beginning.
 std::string whole_name(const std::string& name, const std::string& executable) {
     const std::string_view file = file_name(executable);
@@ -207,6 +213,7 @@ void UnprofiledClocks::look_at(pid_t pid, Watched& process, std::uint64_t now_ns
             files_[process.name] = std::move(file);
         }
         process.command_line = command_line_of(pid);
+        process.is_in_another_network = is_in_another_network(pid);
         process.looks = 0;
     }
     ++process.looks;
@@ -226,6 +233,11 @@ void UnprofiledClocks::record(pid_t pid, Watched& image, std::uint64_t now_ns) {
     if (stopped_) {
         counted_ns = std::min(image.cpu_ns, std::max(image.stopped_cpu_ns, image.recorded_ns));
         recorder_.add_earlier(image.cpu_ns - counted_ns);
+    }
+    if (image.is_in_another_network && recorder_.has_begun()) {
+        recorder_.sink().record(trace::UnprofiledProgram{process.pid, process.parent_pid,
+                                                         process.start_ns, process.executable,
+                                                         kInAnotherNetwork});
     }
     record(std::move(process), name, counted_ns - image.recorded_ns, now_ns);
     image.recorded_ns = image.cpu_ns;

@@ -57,6 +57,7 @@ private:
         pid_t pid = 0;  ///< Of one that is gone.
         pid_t parent = 0;
         bool has_agent = false;
+        bool is_in_another_network = false;
         int looks = 0;  ///< At this image; if it has an agent, since it is gone.
         std::string name;
         std::string command_line;
