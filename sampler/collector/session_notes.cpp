@@ -1,13 +1,16 @@
 #include "sampler/collector/session_notes.h"
 
+#include "core/text.h"
 #include "sampler/collector/process/proc_files.h"
 
 namespace sample::collector {
 namespace {
 
-/// "name (pid)"
-std::string describe_process(pid_t pid) {
-    return thread_name_of(pid, pid) + " (" + std::to_string(pid) + ")";
+/// "name (pid)"; by its file, if it is gone.
+std::string describe_process(pid_t pid, std::string_view executable = {}) {
+    const std::string name = thread_name_of(pid, pid);
+    return (name.empty() ? std::string{file_name(executable)} : name) + " (" + std::to_string(pid) +
+           ")";
 }
 
 /// What became of a process that confined itself, behind its name.
@@ -44,9 +47,10 @@ void append(std::string& list, const char* separator, std::string_view item) {
 
 }  // namespace
 
-void SessionNotes::confined(pid_t pid, capture::Confinement how) {
+void SessionNotes::confined(pid_t pid, std::string_view executable, capture::Confinement how) {
     if (how != capture::Confinement::none && ++confined_ <= kMostNamed) {
-        append(confined_names_, "; ", describe_process(pid) + describe_confinement(how));
+        append(confined_names_, "; ",
+               describe_process(pid, executable) + describe_confinement(how));
     }
 }
 

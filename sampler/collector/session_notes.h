@@ -19,7 +19,7 @@ public:
     static constexpr unsigned kMostNamed = 16;
 
     /// The process has confined itself so that its sampling ended or became less.
-    void confined(pid_t pid, capture::Confinement how);
+    void confined(pid_t pid, std::string_view executable, capture::Confinement how);
     /// It goes on behind the end of the session.
     void left_running(pid_t pid);
     /// A tracer kept a process from being sampled.

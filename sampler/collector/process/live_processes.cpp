@@ -176,7 +176,8 @@ std::uint64_t LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
         live.process->note_death();
     }
     const capture::AreaHeader& header = live.mapping->area().header;
-    around_.notes.confined(pid, static_cast<capture::Confinement>(header.confinement.load()));
+    around_.notes.confined(pid, live.process->identity().executable,
+                           static_cast<capture::Confinement>(header.confinement.load()));
     if (header.traced.load() != 0) {  // since the last look
         around_.notes.traced();
     }
