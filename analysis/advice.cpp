@@ -56,7 +56,7 @@ std::string names_of_file(const callgraph::CodeModule& module, const std::string
                            is_libc ? "" : " (from Debian's archive debian-debug)", kThen);
     }
     const std::string path = path_without_usr(module.path);
-    if (path.starts_with("/lib") || path.starts_with("/bin")) {
+    if (path.starts_with("/lib/") || path.starts_with("/lib64/") || path.starts_with("/bin/")) {
         return "a debuginfod server may have them: sample report --debuginfod asks those of "
                "DEBUGINFOD_URLS";
     }

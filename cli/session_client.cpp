@@ -45,11 +45,14 @@ uid_t owner_of(std::optional<pid_t> pid) {
                : ::geteuid();
 }
 
-/// As the command's file is called, or what its process runs, whose path may have blanks.
-bool is_called(const ControlReply& reply, const std::string& name) {
+bool is_command(const ControlReply& reply, const std::string& name) {
+    return program_of(value_of(reply, "command")) == name;
+}
+
+/// Of what the command's process runs, whose path may have blanks.
+bool is_program(const ControlReply& reply, const std::string& name) {
     const pid_t root = number_in(value_of(reply, "root")).value_or(0);
-    return program_of(value_of(reply, "command")) == name ||
-           collector::thread_name_of(root, root) == name ||
+    return collector::thread_name_of(root, root) == name ||
            file_name(collector::executable_of(root)) == name;
 }
 
@@ -224,9 +227,13 @@ Result<SessionClient> find_session(const std::string& target, int stop_fd) {
                       "starts one");
     }
     const std::string all = listed(sessions);
+    const bool is_a_command =
+        std::any_of(sessions.begin(), sessions.end(),
+                    [&](const FoundSession& each) { return is_command(each.reply, target); });
     std::erase_if(sessions, [&](const FoundSession& each) {
-        return pid ? *pid != each.collector && value_of(each.reply, "member") != "1"
-                   : !is_called(each.reply, target);
+        return pid            ? *pid != each.collector && value_of(each.reply, "member") != "1"
+               : is_a_command ? !is_command(each.reply, target)
+                              : !is_program(each.reply, target);
     });
     if (sessions.empty()) {
         return refuse(ErrorCode::not_found, "no session is '{}'; there is {}", target, all);

@@ -596,8 +596,11 @@ struct sample_trace_nothing_;
 
 /* Not evaluated, and no unused variable. */
 #define SAMPLE_TRACE_UNUSED_(what) (0 ? (void)(what) : (void)0)
-__attribute__((format(printf, 1, 2))) static inline void sample_trace_unsaid_(const char* format,
-                                                                              ...) {
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+static inline void
+sample_trace_unsaid_(const char* format, ...) {
     (void)format;
 }
 static inline void sample_trace_unnoted_(int first, ...) {

@@ -13,8 +13,11 @@
 #include <ctime>
 
 int main() {
+    const pid_t starter = getppid();
     targets::burn(20'000'000);
-    kill(getppid(), SIGKILL);
+    if (getppid() == starter) {
+        kill(starter, SIGKILL);
+    }
     constexpr int kNaps = 100;
     constexpr time_t kMostSeconds = 60;
     timespec begin{};

@@ -222,7 +222,7 @@ private:
 
     /// Whether the function at `begin`, which has rules, may end by a jump to the frame's.
     bool may_jump_here(std::uint64_t begin) noexcept {
-        constexpr std::uint64_t kMostBytes = 4096;
+        constexpr std::uint64_t kMostBytes = 1024;
         constexpr std::uint8_t kGroup5 = 0xff;
         constexpr std::uint8_t kOperation = 0x38;
         constexpr std::uint8_t kJump = 0x20;

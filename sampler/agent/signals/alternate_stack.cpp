@@ -95,10 +95,10 @@ SignalStack* claim() noexcept {
     return stack;
 }
 
-/// Loaded late, the agent leaves the thread the one that it has: past our wrappers the program
-/// would find ours in its place, and its handlers run there.
+/// Loaded late, the agent leaves the thread the one that it has, unless ours is larger: past our
+/// wrappers the program would find ours in its place, and its handlers run there.
 bool is_kept(const stack_t& kernels) noexcept {
-    return is_loaded_late() && kernels.ss_size != 0;
+    return is_loaded_late() && kernels.ss_size >= SignalStack::kBytes - SignalStack::kGuardBytes;
 }
 
 /// In place of `kernels`, which the calling thread has and does not run on. All signals are

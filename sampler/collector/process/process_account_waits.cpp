@@ -35,8 +35,12 @@ ProcessAccount::ThreadState* ProcessAccount::seen_thread(const capture::WaitReco
     const auto [at, is_new] = only_seen_.try_emplace(record.tid);
     if (is_new || record.cpu_ns < at->second.waits.cpu_ns()) {
         // New, or the second thread under this id.
-        at->second = new_thread(
-            record.tid, thread_name_of(identity_.pid, thread_numbers().here(record.tid)), time_ns);
+        // In another pid namespace the next look at all names has it: a look is dear there.
+        at->second = new_thread(record.tid,
+                                identity_.same_pid_namespace
+                                    ? thread_name_of(identity_.pid, static_cast<pid_t>(record.tid))
+                                    : std::string{},
+                                time_ns);
         at->second.waits.begin(time_ns, record.cpu_ns);
     }
     return &at->second;

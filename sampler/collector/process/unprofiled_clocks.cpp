@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <thread>
+#include <utility>
 
 namespace sample::collector {
 namespace {
@@ -234,7 +235,8 @@ void UnprofiledClocks::record(pid_t pid, Watched& image, std::uint64_t now_ns) {
         counted_ns = std::min(image.cpu_ns, std::max(image.stopped_cpu_ns, image.recorded_ns));
         recorder_.add_earlier(image.cpu_ns - counted_ns);
     }
-    if (image.is_in_another_network && recorder_.has_begun()) {
+    if (image.is_in_another_network && recorder_.has_begun() &&
+        !std::exchange(image.is_told_of, true)) {
         recorder_.sink().record(trace::UnprofiledProgram{process.pid, process.parent_pid,
                                                          process.start_ns, process.executable,
                                                          kInAnotherNetwork});

@@ -58,7 +58,8 @@ private:
         pid_t parent = 0;
         bool has_agent = false;
         bool is_in_another_network = false;
-        int looks = 0;  ///< At this image; if it has an agent, since it is gone.
+        bool is_told_of = false;  ///< That it is.
+        int looks = 0;            ///< At this image; if it has an agent, since it is gone.
         std::string name;
         std::string command_line;
         std::uint64_t start_ns = 0;
