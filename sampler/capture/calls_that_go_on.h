@@ -39,7 +39,6 @@ inline constexpr auto kCallsThatGoOn = std::to_array<long>({
     SYS_io_getevents,
     SYS_io_pgetevents,
     SYS_io_uring_enter,
-    SYS_futex_waitv,
     SYS_exit,
     SYS_exit_group,
     SYS_close,

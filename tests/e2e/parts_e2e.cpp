@@ -91,9 +91,15 @@ TEST_F(Parts, have_the_names_of_a_program_that_is_gone) {
     EXPECT_EQ(outcome.err, "");
     const auto all = parts();
     ASSERT_GE(all.size(), 4U);
+    int sampled = 0;
     for (auto part = all.begin() + 1; part + 1 != all.end(); ++part) {
+        if (Recording{*part}.stat("samples") == 0) {
+            continue;  // on a busy machine the program may have no processor so long
+        }
+        ++sampled;
         EXPECT_NE(functions_of(*part).find("leaf_fifty"), std::string::npos) << *part;
     }
+    EXPECT_GT(sampled, 0);
 }
 
 TEST_F(Parts, have_only_the_processes_of_their_time) {

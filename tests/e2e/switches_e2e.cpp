@@ -62,7 +62,7 @@ TEST_F(Switches, of_threads_that_have_ended_leave_no_event_open) {
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
     }
     EXPECT_LE(recorder.events(), kFew);
-    std::ofstream{file("end")};
+    const std::ofstream end{file("end")};
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
 }
 

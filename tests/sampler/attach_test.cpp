@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sample::attach {
@@ -406,7 +407,8 @@ std::size_t mapped_files_of(const std::filesystem::path& folder) {
 
 TEST(CodeImages, keep_only_so_many_files_that_nobody_runs) {
     const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("sample-images-" + std::to_string(getpid()));
+        std::filesystem::canonical(std::filesystem::temp_directory_path()) /
+        ("sample-images-" + std::to_string(getpid()));
     std::filesystem::create_directory(folder);
     const std::vector<collector::Mapping> code = own_code();
     const auto small = std::find_if(code.begin(), code.end(), [](const collector::Mapping& each) {
@@ -423,7 +425,9 @@ TEST(CodeImages, keep_only_so_many_files_that_nobody_runs) {
             static_cast<std::streamsize>(small->end - small->start));
         return images.find(getpid(), mapping);
     };
-    EXPECT_TRUE(map.add(run("in use"), 0));
+    auto used = run("in use");
+    ASSERT_NE(used, nullptr);
+    EXPECT_TRUE(map.add(std::move(used), 0));
     for (std::size_t i = 1; i < CodeImages::kMostKept; ++i) {
         EXPECT_NE(run(std::to_string(i)), nullptr);
     }
