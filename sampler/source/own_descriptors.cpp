@@ -4,6 +4,8 @@
 #include "sampler/source/futex_lock.h"
 #include "sampler/source/tasks.h"
 
+#include <linux/futex.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -30,17 +32,23 @@ std::atomic<int>* claim_place() noexcept {
     return nullptr;
 }
 
-/// In the new thread: calls `work` below the caller's frame and its red zone, and ends.
+/// In the new thread: calls `work` below the caller's frame and its red zone, and ends. The caller
+/// meanwhile touches no stack. It waits for the word that the kernel clears when the thread leaves
+/// the program's memory.
 long clone_and_call(void (*work)(void*) noexcept, void* argument, std::atomic<int>* tid) noexcept {
+    std::atomic<int> runs{1};
     register auto* parent_tid asm("rdx") = tid;
-    register long child_tid asm("r10") = 0;
+    register auto* child_tid asm("r10") = &runs;
     register long tls asm("r8") = 0;
     register auto* function asm("r12") = work;
     register void* object asm("r13") = argument;
+    long flags = kApartFlags;
+    long stack = 0;
     long result = SYS_clone;
     asm volatile(
         "syscall\n\t"
         "testq %%rax, %%rax\n\t"
+        "js 3f\n\t"
         "jnz 1f\n\t"
         "leaq -256(%%rsp), %%rsp\n\t"
         "andq $-64, %%rsp\n\t"
@@ -50,10 +58,22 @@ long clone_and_call(void (*work)(void*) noexcept, void* argument, std::atomic<in
         "xorl %%edi, %%edi\n\t"
         "movl %[exit], %%eax\n\t"
         "syscall\n"
-        "1:"
-        : "+a"(result)
-        : "D"(kApartFlags), "S"(0L), "r"(parent_tid), "r"(child_tid), "r"(tls), "r"(function),
-          "r"(object), [exit] "i"(SYS_exit)
+        "1:\n\t"
+        "movq %%rax, %%r12\n\t"
+        "movq %%r10, %%rdi\n\t"
+        "movl %[wait], %%esi\n\t"
+        "movl $1, %%edx\n\t"
+        "xorl %%r10d, %%r10d\n"
+        "2:\n\t"
+        "movl %[futex], %%eax\n\t"
+        "syscall\n\t"
+        "cmpl $0, (%%rdi)\n\t"
+        "jne 2b\n\t"
+        "movq %%r12, %%rax\n"
+        "3:"
+        : "+a"(result), "+D"(flags), "+S"(stack), "+r"(parent_tid), "+r"(child_tid), "+r"(function)
+        : "r"(tls),
+          "r"(object), [exit] "i"(SYS_exit), [futex] "i"(SYS_futex), [wait] "i"(FUTEX_WAIT)
         : "rcx", "r11", "memory");
     return result;
 }

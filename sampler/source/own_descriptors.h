@@ -3,13 +3,17 @@
 //
 // Descriptors are a process's: one that the agent opens and closes takes for that moment a number
 // that another thread's open() would get, and what that thread's dup2() puts there is closed by us.
-// So the work is done by a thread of ours with a copy of the table: made as vfork(2) makes a
-// process, on the caller's stack and with its thread-local storage, while the caller waits. All
-// signals are blocked in it, so that no sample is taken there; what it uses is the process's time.
-// To the kernel it is the process: getpid(2), /proc/self and what a socket says of its peer are as
-// ever.
+// So the work is done by a thread of ours with a copy of the table: on the caller's stack and with
+// its thread-local storage, while the caller waits. The wait is a futex's, not that of CLONE_VFORK,
+// which no stop of the process reaches: a SIGSTOP that met the thread would be complete only when
+// the caller stopped, too, and whoever waits for the stop would wait for good.
 //
-// It costs some 50 us. Async-signal-safe. Source: clone(2).
+// All signals are blocked in the thread, so that no sample is taken there; what it uses is the
+// process's time. To the kernel it is the process: getpid(2), /proc/self and what a socket says of
+// its peer are as ever.
+//
+// It costs some 50 us. Async-signal-safe. Source: clone(2); Linux kernel/fork.c,
+// wait_for_vfork_done().
 #pragma once
 
 #include <sched.h>
@@ -17,9 +21,9 @@
 namespace sample::source {
 
 /// How it is made. Source: clone(2).
-inline constexpr long kApartFlags = CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_SIGHAND |
-                                    CLONE_THREAD | CLONE_SYSVSEM | CLONE_UNTRACED |
-                                    CLONE_PARENT_SETTID;
+inline constexpr long kApartFlags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
+                                    CLONE_SYSVSEM | CLONE_UNTRACED | CLONE_PARENT_SETTID |
+                                    CLONE_CHILD_CLEARTID;
 
 /// Returns when the thread is none of the process's any more. Where the kernel makes no thread for
 /// this process (unshare(2), CLONE_NEWPID) the work is done by the caller. False: there is no room

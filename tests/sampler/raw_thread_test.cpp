@@ -18,6 +18,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <sstream>
@@ -264,6 +265,25 @@ TEST(ThreadApart, is_known_while_it_works_and_gone_afterwards) {
         ASSERT_FALSE(is_apart(tid));
         ASSERT_EQ(raw_syscall(SYS_tgkill, ::getpid(), tid, 0), -ESRCH) << "after " << i;
     }
+}
+
+// A terminal's or a debugger's stop is complete when all threads have stopped: the one that waits,
+// too.
+TEST(ThreadApart, is_stopped_with_the_process) {
+    collector::Child child{[] {
+        with_own_descriptors([]() noexcept {
+            raw_syscall(SYS_tgkill, ::getpid(), raw_syscall(SYS_gettid), SIGSTOP);
+        });
+        ::_exit(kStatus);
+    }};
+    int status = 0;
+    for (int look = 0; look < 1'000 && ::waitpid(child.pid(), &status, WUNTRACED | WNOHANG) == 0;
+         ++look) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    EXPECT_TRUE(WIFSTOPPED(status)) << "it is not told as stopped";
+    ::kill(child.pid(), SIGCONT);
+    EXPECT_EQ(WEXITSTATUS(child.reap()), kStatus);
 }
 
 TEST(RawThreadRefused, says_why) {

@@ -164,7 +164,7 @@ constexpr std::array kResting{
 
 constexpr std::array kJoining{
     call(SYS_getppid),
-    call(SYS_clone, {source::kApartFlags, 0, kUnknown, 0, 0}),
+    call(SYS_clone, {source::kApartFlags, 0, kUnknown, kUnknown, 0}),
     call(SYS_getpid),
     call(SYS_tgkill, {kUnknown, kUnknown, 0}),
     call(SYS_sched_yield),
