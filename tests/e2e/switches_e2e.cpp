@@ -49,9 +49,17 @@ TEST_F(Switches, of_two_threads_interrupt_nothing) {
     EXPECT_GT(seen.stat("samples"), 50);
 }
 
+// They inherit no event of one that has none.
+TEST_F(Switches, beside_threads_that_are_soon_gone_leave_these_their_samples) {
+    const Outcome outcome = record({target("brief_threads"), "work", "5", "3"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_GT(Recording{recording()}.total_us("works_briefly"), 0.5 * told(outcome.out, "brief_us"))
+        << outcome.out;
+}
+
 TEST_F(Switches, of_threads_that_have_ended_leave_no_event_open) {
     Beside recorder{{sample_path(), "--quiet", "-o", recording(), "--", target("brief_threads"),
-                     "300", "6", file("alone"), file("end")},
+                     "nap", "300", "6", file("alone"), file("end")},
                     file("told")};
     while (!std::filesystem::exists(file("alone")) && recorder.state() != 'Z') {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});

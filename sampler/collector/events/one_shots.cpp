@@ -34,6 +34,12 @@ constexpr std::uint64_t kLeastCpuNs = 1'000'000;
 constexpr std::uint32_t kCalmLooks = 5;
 /// A process with more threads keeps its events.
 constexpr std::size_t kMostTasks = 64;
+/// So does one of whose time more than this part is that of threads which come and go between
+/// looks: from two such looks on, until some time after the last.
+constexpr std::uint64_t kBriefShare = 4;
+constexpr std::uint32_t kBriefLook = 5;
+constexpr std::uint32_t kManyBriefLooks = 2 * kBriefLook - 1;
+constexpr std::uint32_t kMostBriefLooks = 6 * kBriefLook;
 /// Looked at in one go, of all processes: some 100 µs.
 constexpr std::size_t kMostLooked = 64;
 constexpr std::uint64_t kLeastIntervalNs = 1'000'000;
@@ -238,11 +244,27 @@ TaskClocks OneShots::measure(Process& process) const {
     return done;
 }
 
+/// Whether threads that no look meets, or a single one, have done much of what the process has done
+/// of late. Of these none would be sampled without an event that they inherit.
+bool OneShots::has_brief_tasks(Process& process, const TaskClocks& done) {
+    const std::uint64_t now = process_cpu_ns(process.pid).value_or(0);
+    const std::uint64_t ours = process.image->area().header.observer_cpu_ns.load();
+    const std::uint64_t all = now - std::min(now, ours);
+    const std::uint64_t used = all - std::min(all, std::exchange(process.seen_cpu_ns, all));
+    if (used >= kLeastCpuNs) {
+        const bool is_brief = used - std::min(used, done.cpu_ns) > used / kBriefShare;
+        process.brief_looks = is_brief ? std::min(process.brief_looks + kBriefLook, kMostBriefLooks)
+                                       : std::max(process.brief_looks, 1U) - 1;
+    }
+    return process.brief_looks >= kManyBriefLooks;
+}
+
 void OneShots::look_at(Process& process) {
     const TaskClocks done = measure(process);
+    const bool has_brief = has_brief_tasks(process, done);
     cpu_ns_ += process.by_one_shots ? done.cpu_ns : 0;
     list_tasks(process);
-    if (process.tasks.empty() || process.tasks.size() > kMostTasks) {
+    if (process.tasks.empty() || process.tasks.size() > kMostTasks || has_brief) {
         if (process.by_one_shots) {
             give_periods(process);
         }

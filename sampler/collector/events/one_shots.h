@@ -87,8 +87,10 @@ private:
         std::uint32_t observer_own = 0;  ///< Its sampling thread, by its number and by ours.
         pid_t observer = 0;
         Fd folder;  ///< /proc/PID/task of this very process, whoever gets its number later.
-        std::vector<Task> tasks;       ///< In the order of /proc's listing.
-        std::uint64_t seen_ticks = 0;  ///< At the last look.
+        std::vector<Task> tasks;        ///< In the order of /proc's listing.
+        std::uint64_t seen_ticks = 0;   ///< At the last look.
+        std::uint64_t seen_cpu_ns = 0;  ///< The process's own clock then.
+        std::uint32_t brief_looks = 0;  ///< Goes up with looks at brief threads, down with others.
         std::uint32_t calm_looks = 0;
         bool by_one_shots = false;
         bool is_counted = false;
@@ -103,6 +105,7 @@ private:
     void look_at(Process& process);
     void list_tasks(Process& process) const;
     [[nodiscard]] TaskClocks measure(Process& process) const;
+    [[nodiscard]] static bool has_brief_tasks(Process& process, const TaskClocks& done);
     void compare_clocks(Process& process);
     void give_one_shots(Process& process);
     void give_periods(Process& process);
