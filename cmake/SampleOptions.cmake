@@ -42,12 +42,13 @@ function(sample_unity_library target)
 endfunction()
 
 # Code inside the profiled program: no C++ runtime, TLS without a call. Each variable has a section of its own, so that
-# the linker can put small ones together (sample_agent).
+# the linker can put small ones together (sample_agent). Not marked for shadow stacks: handlers are
+# entered by rt_sigreturn(2), which finds no token there.
 add_library(sample_agent_code INTERFACE)
 add_library(sample::agent_code ALIAS sample_agent_code)
 target_compile_options(sample_agent_code INTERFACE
     -O2 -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-lto
-    -fno-stack-protector -fvisibility=hidden -fdata-sections)
+    -fno-stack-protector -fcf-protection=none -fvisibility=hidden -fdata-sections)
 
 # Code that may run inside the signal handler: moreover a stated stack budget, and no jump tables, so that the
 # closure proof sees every branch.

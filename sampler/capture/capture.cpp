@@ -447,14 +447,15 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     const LibraryReader reader;
+    auto& interrupted = *static_cast<ucontext_t*>(context);
     Area* area = g_attached->area.load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {
         if (info->si_code == SI_TIMER && !g_is_withdrawn.load(std::memory_order_relaxed)) {
             raw_syscall(SYS_timer_delete, info->si_timerid);
         }
+        answer_interrupted_call(interrupted, info->si_code != SI_TIMER);
         return;
     }
-    auto& interrupted = *static_cast<ucontext_t*>(context);
     if (info->si_code == SI_TIMER) {
         pace_timer(area->header, info->si_timerid);
         look_for_collector(area->header);

@@ -2,6 +2,7 @@
 
 #include "sampler/capture/calls_that_go_on.h"
 #include "sampler/capture/capture.h"
+#include "sampler/capture/inherited_state.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <fcntl.h>
@@ -24,11 +25,19 @@ namespace sample::capture {
 namespace {
 
 constinit std::atomic<bool> g_may_ask{true};
+constinit std::atomic<std::uint64_t> g_relay{0};
+constinit thread_local bool t_leaves_eintr = false;
+/// A handler of the program has returned behind a call.
+constinit std::atomic<bool> g_has_ended_calls{false};
 
 constexpr long kSyscallBytes = 2;
 constexpr greg_t kResumeFlag = 0x10000;
 constexpr long kSetBytes = 8;
 constexpr int kSignals = 64;
+/// libc's own, of which a process with threads has handlers that mean to end no call. Source: glibc
+/// sysdeps/unix/sysv/linux/internal-signals.h.
+constexpr int kCancelSignal = 32;
+constexpr int kSetxidSignal = 33;
 
 /// Whether the last system call, as rcx and r11 have it, returns `bytes` behind the thread's place.
 bool has_made_call(const gregset_t& regs, greg_t bytes) noexcept {
@@ -38,6 +47,13 @@ bool has_made_call(const gregset_t& regs, greg_t bytes) noexcept {
 
 bool is_at_restarted_call(const gregset_t& regs) noexcept {
     return has_made_call(regs, kSyscallBytes);
+}
+
+/// make_again() has ended it, and it has not begun once more: r11, which the call overwrites, says
+/// so.
+constexpr greg_t kMadeAgain = 0x6167'6169'6e00;
+bool is_to_be_made_again(const gregset_t& regs) noexcept {
+    return regs[REG_RCX] == regs[REG_RIP] + kSyscallBytes && regs[REG_R11] == kMadeAgain;
 }
 
 /// Files on a disk answer without waiting.
@@ -118,6 +134,15 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
+// Of instructions, byte by byte. Source: the processor's manual, 2.2.1 REX prefixes, 2.1.5 ModR/M.
+constexpr unsigned char kRegister = 0x38;       // in ModR/M
+constexpr unsigned char kUpperRegister = 0x04;  // in REX
+constexpr unsigned char kUpperOther = 0x01;     // in REX: of the other operand
+
+constexpr bool is_prefix(unsigned char byte) noexcept {
+    return (byte & 0xf0) == 0x40;
+}
+
 /// The register that an instruction `mov %REGISTER, %eax` (or %rax) copies, by its last three
 /// bytes; -1: it is another one, or the call has written that register.
 int copied_register(const unsigned char* code) noexcept {
@@ -126,36 +151,63 @@ int copied_register(const unsigned char* code) noexcept {
                                           REG_R12, REG_R13, REG_R14, REG_R15};
     constexpr unsigned char kMove = 0x89;
     constexpr unsigned char kToRax = 0xc0;
-    constexpr unsigned char kRegister = 0x38;
-    constexpr unsigned char kPrefix = 0x40;
-    constexpr unsigned char kUpperRegister = 0x04;
-    if (code[1] != kMove || (code[2] & ~kRegister) != kToRax) {
+    const bool has_prefix = is_prefix(code[0]);
+    if (code[1] != kMove || (code[2] & ~kRegister) != kToRax ||
+        (has_prefix && (code[0] & kUpperOther) != 0)) {
         return -1;
     }
-    const bool is_upper = (code[0] & 0xf0) == kPrefix && (code[0] & kUpperRegister) != 0;
+    const bool is_upper = has_prefix && (code[0] & kUpperRegister) != 0;
     return kPlaces[static_cast<std::size_t>((code[2] & kRegister) >> 3) + (is_upper ? 8 : 0)];
 }
 
+/// The bytes of a `mov OFFSET(%rsp), %REGISTER` that ends at `end`; 0: none does, or into rax.
+std::size_t load_before(const unsigned char* end) noexcept {
+    constexpr unsigned char kLoad = 0x8b;
+    constexpr unsigned char kStack = 0x24;
+    std::size_t bytes = 0;
+    if (end[-3] == kLoad && (end[-2] & ~kRegister) == 0x04 && end[-1] == kStack) {
+        bytes = 3;
+    } else if (end[-4] == kLoad && (end[-3] & ~kRegister) == 0x44 && end[-2] == kStack) {
+        bytes = 4;
+    } else {
+        return 0;
+    }
+    const unsigned char* const begin = end - bytes;
+    const bool has_prefix = is_prefix(begin[-1]);
+    if ((begin[1] & kRegister) == 0 && !(has_prefix && (begin[-1] & kUpperRegister) != 0)) {
+        return 0;
+    }
+    return bytes + (has_prefix ? 1 : 0);
+}
+
 /// The number that the code before a system call's return address puts into rax, as compilers do
-/// it: `mov $NUMBER, %eax` or a copy of a register, right before; -1: something else is there, or
-/// it may not be read.
+/// it: `mov $NUMBER, %eax`, `xor %eax, %eax` or a copy of a register, with two loads in between at
+/// most; -1: something else is there, or it may not be read.
 long number_before(const gregset_t& regs) noexcept {
-    std::array<unsigned char, 7> code{};
+    constexpr std::size_t kBytes = 20;
+    std::array<unsigned char, kBytes> code{};
     const iovec here{code.data(), code.size()};
     const iovec there{reinterpret_cast<void*>(regs[REG_RIP] - static_cast<greg_t>(code.size())),
                       code.size()};
     // By the thread's own id: the process's is its first thread's, which may have left.
     if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
                     as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
-        code[5] != 0x0f || code[6] != 0x05) {
+        code[kBytes - 2] != 0x0f || code[kBytes - 1] != 0x05) {
         return -1;
     }
-    if (code[0] == 0xb8) {
+    const unsigned char* end = &code[kBytes - kSyscallBytes];
+    for (int loads = 0; loads < 2; ++loads) {
+        end -= load_before(end);
+    }
+    if (end[-5] == 0xb8 && !is_prefix(end[-6])) {
         std::int32_t number = 0;
-        __builtin_memcpy(&number, &code[1], sizeof number);
+        __builtin_memcpy(&number, end - sizeof number, sizeof number);
         return number;
     }
-    const int place = copied_register(&code[2]);
+    if (end[-2] == 0x31 && end[-1] == 0xc0 && !is_prefix(end[-3])) {
+        return 0;
+    }
+    const int place = copied_register(end - 3);
     return place < 0 ? -1 : static_cast<std::int32_t>(regs[place]);
 }
 
@@ -176,22 +228,44 @@ bool is_never_restarted(long number) noexcept {
     return std::find(kCalls.begin(), kCalls.end(), number) != kCalls.end();
 }
 
-bool has_handlers() noexcept {
+void give_eintr(gregset_t& regs) noexcept {
+    regs[REG_RAX] = -EINTR;
+    regs[REG_RIP] += kSyscallBytes;
+}
+
+/// Whether a handler of the program, and not the sample, may have ended the call that `regs` are
+/// right behind.
+bool may_be_programs(const gregset_t& regs, std::uint64_t blocked) noexcept {
+    if (g_has_ended_calls.load(std::memory_order_relaxed) && !has_made_call(regs, 0)) {
+        return true;
+    }
+    std::uint64_t handled = 0;
     for (int signal = 1; signal <= kSignals; ++signal) {
         KernelAction action{};
-        if (signal != SIGTRAP && signal != kAsyncSignal &&
+        const bool is_set =
+            signal != kCancelSignal && signal != kSetxidSignal &&
             raw_syscall(SYS_rt_sigaction, signal, 0, as_argument(&action), kSetBytes) == 0 &&
-            action.handler != SIG_DFL && action.handler != SIG_IGN) {
+            action.handler != SIG_DFL && action.handler != SIG_IGN;
+        const auto handler = reinterpret_cast<std::uint64_t>(action.handler);
+        if (!is_set || handler == reinterpret_cast<std::uint64_t>(&on_signal)) {
+            continue;
+        }
+        if (handler != g_relay.load(std::memory_order_relaxed)) {
             return true;
         }
+        handled |= std::uint64_t{1} << (signal - 1);
     }
-    return false;
+    std::uint64_t pending = 0;
+    return handled != 0 && (raw_syscall(SYS_rt_sigpending, as_argument(&pending), kSetBytes) != 0 ||
+                            (pending & ~blocked & handled) != 0);
 }
 
 /// The registers that carry arguments are as they were before the call.
-void make_again(gregset_t& regs) noexcept {
+void make_again(gregset_t& regs, std::uint64_t blocked) noexcept {
     const long number = number_before(regs);
-    if (is_never_restarted(number) && !has_handlers()) {
+    if (is_never_restarted(number) && !may_be_programs(regs, blocked)) {
+        regs[REG_RCX] = regs[REG_RIP];
+        regs[REG_R11] = kMadeAgain;
         regs[REG_RAX] = number;
         regs[REG_RIP] -= kSyscallBytes;
     }
@@ -203,6 +277,27 @@ bool is_behind_call(const ucontext_t& context) noexcept {
     return has_made_call(context.uc_mcontext.gregs, 0);
 }
 
+void set_relay(void (*relay)(int, siginfo_t*, void*)) noexcept {
+    g_relay.store(reinterpret_cast<std::uint64_t>(relay), std::memory_order_relaxed);
+}
+
+void answer_for_handler(ucontext_t& context, std::uint64_t flags) noexcept {
+    gregset_t& regs = context.uc_mcontext.gregs;
+    if (regs[REG_RAX] == -EINTR) {
+        g_has_ended_calls.store(true, std::memory_order_relaxed);
+        regs[REG_RCX] = has_made_call(regs, 0) ? 0 : regs[REG_RCX];
+    } else if (is_to_be_made_again(regs) || ((flags & SA_RESTART) == 0 && may_ask_who_waits() &&
+                                             is_at_restarted_call(regs) && may_wait(regs))) {
+        give_eintr(regs);
+        g_has_ended_calls.store(true, std::memory_order_relaxed);
+        regs[REG_RCX] = 0;
+    }
+}
+
+void leave_eintr(bool leave) noexcept {
+    t_leaves_eintr = leave;
+}
+
 void leave_calls_restarted() noexcept {
     g_may_ask.store(false, std::memory_order_relaxed);
 }
@@ -212,18 +307,20 @@ bool may_ask_who_waits() noexcept {
 
 void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept {
     gregset_t& regs = context.uc_mcontext.gregs;
+    std::uint64_t blocked = 0;
+    __builtin_memcpy(&blocked, &context.uc_sigmask, sizeof blocked);
+    if (has_thread_locals() && t_leaves_eintr) {
+        return;
+    }
     if (regs[REG_RAX] == -EINTR && was_awake && may_ask_who_waits()) {
-        make_again(regs);
+        make_again(regs, blocked);
         return;
     }
     if (!is_at_restarted_call(regs) || !may_ask_who_waits() || !may_wait(regs)) {
         return;
     }
-    std::uint64_t blocked = 0;
-    __builtin_memcpy(&blocked, &context.uc_sigmask, sizeof blocked);
     if (is_to_be_interrupted(blocked)) {
-        regs[REG_RAX] = -EINTR;
-        regs[REG_RIP] += kSyscallBytes;
+        give_eintr(regs);
     }
 }
 

@@ -7,9 +7,10 @@
 // meant to be interrupted would wait for ever.
 //
 // The other way round, calls such as poll() and nanosleep() end with EINTR whatever the handler
-// says. A program that has no handler at all does not expect that. There nobody else can have ended
-// the call, and it is made again: as a sample is only sent to a thread that runs, its timeout began
-// a moment ago. A program with handlers gets its EINTR: it could have been meant by one of them.
+// says. One that a sample has ended is made again: as a sample is only sent to a thread that runs,
+// its timeout began a moment ago. Not so where a handler of the program may have ended it: one that
+// comes next, one that has returned there (answer_for_handler), or any where the kernel calls one
+// of them itself.
 //
 // x86-64: the system call instruction leaves its return address and flags in rcx and r11, so a
 // restarted one is told from one that is yet to be made. Not where another run of the same
@@ -20,6 +21,7 @@
 
 #include <ucontext.h>
 
+#include <csignal>
 #include <cstdint>
 
 namespace sample::capture {
@@ -42,6 +44,19 @@ struct KernelAction {
 /// one that a timer wakes again and again would never sleep to the end. Async-signal-safe; costs
 /// nothing elsewhere.
 void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept;
+
+/// The program's handlers are entered by `relay`, which calls answer_for_handler() first; one of
+/// another address may come and go unseen. Async-signal-safe.
+void set_relay(void (*relay)(int, siginfo_t*, void*)) noexcept;
+/// A handler of the program begins, whose action has `flags`, and will return to `context`. Behind
+/// a call, that is the one that its signal has ended: rcx says so from now on, as the program
+/// cannot know what it held. Before a call that is about to be made again, it has ended that, or
+/// not, as the kernel would have decided. Async-signal-safe.
+void answer_for_handler(ucontext_t& context, std::uint64_t flags) noexcept;
+
+/// Whether the calling thread, whose FS is libc's, waits in a call whose EINTR is to stay. A signal
+/// that nobody sees as pending may have meant it. Async-signal-safe.
+void leave_eintr(bool leave) noexcept;
 
 /// From now on none is given: a filter forbids to ask who waits. Async-signal-safe.
 void leave_calls_restarted() noexcept;

@@ -1,5 +1,6 @@
 // The handler at work, in the test program itself and without the agent: by real signals where the
 // kernel has them, and by calls with a context that getcontext(3) made.
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/thread_slots.h"
 #include "sampler/collector/process/tick_clock.h"
 #include "tests/sampler/area_fixture.h"
@@ -9,7 +10,9 @@
 #include <fcntl.h>
 #include <ucontext.h>
 
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 namespace sample::capture {
 namespace {
@@ -345,6 +348,83 @@ TEST_F(InterruptedCall, ends_as_the_waiting_signals_handler_says) {
     ucontext_t blocked = restarted_read();
     sigaddset(&blocked.uc_sigmask, SIGUSR1);
     EXPECT_EQ(sampled(blocked), kRestarted) << "it goes on waiting";
+}
+
+/// A call that has ended with EINTR, behind `code` and a system call instruction in `room`.
+ucontext_t ended_call(ucontext_t context, std::string_view code, std::array<char, 64>& room) {
+    using namespace std::string_view_literals;
+    room.fill('\x90');
+    char* const call = room.data() + room.size() - 2;
+    code.copy(call - code.size(), code.size());
+    "\x0f\x05"sv.copy(call, 2);
+    gregset_t& regs = context.uc_mcontext.gregs;
+    regs[REG_RIP] = regs[REG_RCX] = reinterpret_cast<greg_t>(call + 2);
+    regs[REG_RAX] = -EINTR;
+    regs[REG_R8] = regs[REG_R9] = SYS_poll;
+    return context;
+}
+
+void relay(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {}
+
+TEST_F(InterruptedCall, is_made_again_where_only_the_sample_can_have_ended_it) {
+    using namespace std::string_view_literals;
+    std::array<char, 64> room{};
+    const ucontext_t ended = ended_call(restarted_read(), "\xb8\x07\0\0\0"sv, room);
+    const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
+    const std::pair<greg_t, greg_t> again{behind - 2, SYS_poll};
+    const std::pair<greg_t, greg_t> over{behind, -EINTR};
+    EXPECT_EQ(sampled(ended), again) << "no handler";
+    struct sigaction action {};
+    action.sa_sigaction = relay;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGUSR1, &action, nullptr);
+    EXPECT_EQ(sampled(ended), over) << "a handler that nobody sees";
+    set_relay(relay);
+    EXPECT_EQ(sampled(ended), again);
+    sigset_t user;
+    sigemptyset(&user);
+    sigaddset(&user, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &user, nullptr);
+    ::raise(SIGUSR1);
+    EXPECT_EQ(sampled(ended), over) << "its handler comes next";
+    ::pthread_sigmask(SIG_UNBLOCK, &user, nullptr);
+    for (const std::uint64_t flags : {std::uint64_t{0}, std::uint64_t{SA_RESTART}}) {
+        ucontext_t context = ended;
+        siginfo_t info = sample_info();
+        on_signal(info.si_signo, &info, &context);
+        answer_for_handler(context, flags);
+        EXPECT_EQ(context.uc_mcontext.gregs[REG_RAX], -EINTR) << "it came before the call";
+        EXPECT_EQ(sampled(context), over) << "it has returned behind it";
+    }
+    set_relay(nullptr);
+    ::signal(SIGUSR1, SIG_DFL);
+}
+
+TEST_F(InterruptedCall, is_known_by_the_code_before_it_or_left) {
+    using namespace std::string_view_literals;
+    struct Code {
+        std::string_view bytes;
+        long number;  ///< -1: it cannot be told.
+    };
+    constexpr Code kCodes[] = {
+        {"\xb8\x07\0\0\0"sv, SYS_poll},                                      // mov $7, %eax
+        {"\xb8\x07\0\0\0\x8b\x3c\x24"sv, SYS_poll},                          // mov (%rsp), %edi
+        {"\xb8\x07\0\0\0\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10"sv, SYS_poll},  // two loads
+        {"\x31\xc0\x48\x8b\x74\x24\x10"sv, SYS_read},                        // xor %eax, %eax
+        {"\x44\x89\xc8"sv, SYS_poll},                                        // mov %r9d, %eax
+        {"\xb8\x07\0\0\0\x8b\x44\x24\x08"sv, -1},                            // mov 8(%rsp), %eax
+        {"\x41\xb8\x07\0\0\0"sv, -1},                                        // mov $7, %r8d
+        {"\x45\x31\xc0"sv, -1},                                              // xor %r8d, %r8d
+        {"\x4d\x89\xc8\x4c\x8b\x4c\x24\x08"sv, -1},                          // libc's syscall()
+    };
+    for (const Code& code : kCodes) {
+        std::array<char, 64> room{};
+        const ucontext_t ended = ended_call(restarted_read(), code.bytes, room);
+        const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
+        const std::pair<greg_t, greg_t> over{behind, -EINTR};
+        const std::pair<greg_t, greg_t> again{behind - 2, code.number};
+        EXPECT_EQ(sampled(ended), code.number < 0 ? over : again) << &code - kCodes;
+    }
 }
 
 TEST_F(InterruptedCall, makes_a_sample_late_that_met_its_thread_without_a_processor) {

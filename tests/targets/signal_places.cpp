@@ -506,6 +506,12 @@ void autodisarm_here() {
     depth = 1;
     raise(used_signal);
     show_stack("after");
+    // A handler that does not ask for the stack disarms it as well.
+    handle(SIGUSR2, look_disarmed, SA_SIGINFO);
+    set_stack(alternate.data(), alternate.size(), kAutodisarm);
+    depth = 0;
+    raise(SIGUSR2);
+    show_stack("after one on the usual stack");
 }
 
 // -- jump

@@ -8,6 +8,7 @@
 #include "work.h"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -18,9 +19,12 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csetjmp>
 #include <csignal>
 #include <initializer_list>
 #include <limits>
@@ -307,6 +311,179 @@ void by_bsd_names() {
     tell("asked", old.sa_handler == ignore ? 1 : 0);
 }
 
+bool blocks_own(const void* context) {
+    return sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, own) == 1;
+}
+
+bool is_blocked() {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    return sigismember(&mask, own) == 1;
+}
+
+void change_own(int how) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, own);
+    pthread_sigmask(how, &set, nullptr);
+}
+
+volatile std::sig_atomic_t was_shown = 0;
+
+void look(int /*signal*/, siginfo_t* /*info*/, void* context) {
+    was_shown = blocks_own(context) ? 1 : 0;
+}
+void block(int signal, siginfo_t* info, void* context) {
+    look(signal, info, context);
+    change_own(SIG_BLOCK);
+}
+void unblock(int signal, siginfo_t* info, void* context) {
+    look(signal, info, context);
+    change_own(SIG_UNBLOCK);
+}
+void block_behind(int signal, siginfo_t* info, void* context) {
+    look(signal, info, context);
+    sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, own);
+}
+void unblock_behind(int signal, siginfo_t* info, void* context) {
+    look(signal, info, context);
+    sigdelset(&static_cast<ucontext_t*>(context)->uc_sigmask, own);
+}
+
+sigjmp_buf target;
+bool leaves = false;
+volatile std::sig_atomic_t met_within = 0;
+
+void raise_within(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {
+    raise(own);
+    raise(SIGUSR1);
+    met_within = met + (is_blocked() ? 10 : 0);
+    if (leaves) {
+        siglongjmp(target, 1);
+    }
+}
+
+/// What handlers of another signal see and do of the mask.
+void masks_of_handlers(int flags) {
+    static char memory[64 * 1024];
+    const stack_t stack{memory, 0, sizeof memory};
+    sigaltstack(&stack, nullptr);
+    set_handler(own, count);
+    for (auto* handler : {look, block, unblock, block_behind, unblock_behind}) {
+        struct sigaction action {};
+        action.sa_sigaction = handler;
+        action.sa_flags = SA_SIGINFO | flags;
+        sigaction(SIGUSR1, &action, nullptr);
+        for (const bool blocked : {false, true}) {
+            change_own(blocked ? SIG_BLOCK : SIG_UNBLOCK);
+            if (blocked) {
+                raise(own);  // and waits
+            }
+            raise(SIGUSR1);
+            tell("shown", was_shown);
+            tell("left", is_blocked() ? 1 : 0);
+            raise(SIGUSR1);
+            tell("shown again", was_shown);
+            raise(own);
+            tell("is blocked", is_blocked() ? 1 : 0);
+            change_own(SIG_UNBLOCK);
+            tell("unblocked", 0);
+        }
+    }
+    // A handler that begins as a mask call returns is shown what that has set.
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, own);
+    sigaddset(&both, SIGUSR1);
+    struct sigaction looking {};
+    looking.sa_sigaction = look;
+    looking.sa_flags = SA_SIGINFO | flags;
+    sigaction(SIGUSR1, &looking, nullptr);
+    sigprocmask(SIG_BLOCK, &both, nullptr);
+    raise(SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &both, nullptr);
+    tell("shown at the end of a call", was_shown);
+    // One whose action holds our signal.
+    struct sigaction holding {};
+    holding.sa_sigaction = raise_within;
+    holding.sa_flags = SA_SIGINFO | flags;
+    sigaddset(&holding.sa_mask, own);
+    sigaction(SIGUSR2, &holding, nullptr);
+    raise(SIGUSR2);
+    tell("shown within", was_shown);
+    tell("met within", met_within);
+    if (sigsetjmp(target, 1) == 0) {
+        leaves = true;
+        raise(SIGUSR2);
+    }
+    tell("left by a jump", is_blocked() ? 1 : 0);
+    leaves = false;
+    // In a wait the thread's own mask is shown.
+    change_own(SIG_BLOCK);
+    sighold(SIGUSR1);
+    sigset_t none;
+    sigemptyset(&none);
+    raise(SIGUSR1);
+    sigsuspend(&none);
+    tell("shown in a wait", was_shown);
+    sigrelse(SIGUSR1);
+    change_own(SIG_UNBLOCK);
+    const stack_t gone{nullptr, SS_DISABLE, 0};
+    sigaltstack(&gone, nullptr);
+}
+
+void* raised_from = nullptr;
+
+void look_back(int /*signal*/) {
+    void* frames[32];
+    const int found = backtrace(frames, 32);
+    met = std::find(frames, frames + found, raised_from) != frames + found ? 1 : 0;
+}
+
+__attribute__((noinline)) void raise_from_here() {
+    raised_from = __builtin_return_address(0);
+    raise(SIGUSR1);
+    tell("the handler's callers", 0);
+}
+
+/// Handlers that libc's other calls set are known as such, and who asks the kernel itself for one
+/// may call it.
+void handlers_by_other_ways() {
+    // Its own signal's handler finds and leaves a mask as others do.
+    struct sigaction deferring {};
+    deferring.sa_sigaction = block_behind;
+    deferring.sa_flags = SA_SIGINFO;
+    sigaction(own, &deferring, nullptr);
+    raise(own);
+    tell("shown to its own", was_shown);
+    tell("left by its own", is_blocked() ? 1 : 0);
+    change_own(SIG_UNBLOCK);
+    set_handler(own, count);
+    raise(own);
+    tell("met afterwards", 0);
+    set_handler(SIGUSR1, look_back);
+    raise_from_here();
+    tell("signal", signal(SIGUSR1, look_back) == look_back ? 1 : 0);
+    raise_from_here();
+    change_own(SIG_BLOCK);
+    tell("sysv_signal", sysv_signal(SIGUSR1, count) == look_back ? 1 : 0);
+    raise(SIGUSR1);
+    struct sigaction action {};
+    sigaction(SIGUSR1, nullptr, &action);
+    tell("is reset", action.sa_handler == SIG_DFL ? 1 : 0);
+    signal(SIGUSR1, count);
+    KernelAction kernels{};
+    long result = SYS_rt_sigaction;
+    register long bytes asm("r10") = kSetBytes;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(SIGUSR1), "S"(0L), "d"(&kernels), "r"(bytes)
+                 : "rcx", "r11", "memory");
+    kernels.handler(SIGUSR1);
+    tell("asked past libc", result);
+    change_own(SIG_UNBLOCK);
+}
+
 /// What a new image inherits.
 int tell_inherited() {
     struct sigaction action {};
@@ -390,6 +567,9 @@ int main(int argc, char** argv) {
     timeouts();
     by_system_v_names();
     by_bsd_names();
+    masks_of_handlers(0);
+    masks_of_handlers(SA_ONSTACK);
+    handlers_by_other_ways();
     inheritance(argv[0]);
     return 0;
 }

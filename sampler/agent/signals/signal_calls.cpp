@@ -68,8 +68,24 @@ int change_mask(int how, const sigset_t* set, sigset_t* old, MaskCall* real) noe
     const bool blocked_before = program_blocks_own_signal();
     const int own = own_signal();
     // A vfork child has a mask of its own, but its parent's view.
-    const bool passes = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
-    const int result = real(how, passes ? set : cleaned.get(), old);
+    const bool is_childs = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
+    const bool changes = own != 0 && set != nullptr && !is_childs &&
+                         (how == SIG_SETMASK || (how == SIG_BLOCK && cleaned.held()) ||
+                          (how == SIG_UNBLOCK && cleaned.held()));
+    int result = 0;
+    if (changes) {
+        // Opened for real as well: a frame that the program went back to itself may have blocked
+        // it.
+        const bool opens = how == SIG_UNBLOCK && !is_left_unsampled();
+        const bool blocks = how != SIG_UNBLOCK && cleaned.held();
+        const MaskChange change{__builtin_frame_address(0), how, mask_of(*cleaned.get()), blocks};
+        result = real(how, opens ? set : cleaned.get(), old);
+        if (result == 0) {
+            MaskChange::finish();
+        }
+    } else {
+        result = real(how, is_childs ? set : cleaned.get(), old);
+    }
     if (result != 0 || own == 0) {
         return result;
     }
@@ -78,12 +94,9 @@ int change_mask(int how, const sigset_t* set, sigset_t* old, MaskCall* real) noe
     } else if (old != nullptr && is_left_unsampled()) {
         sigdelset(old, own);
     }
-    if (set != nullptr && passes) {
+    if (set != nullptr && is_childs) {
         note_mask_of_child();
     } else if (set != nullptr) {
-        if (how == SIG_SETMASK || cleaned.held()) {
-            set_program_blocks_own_signal(how == SIG_UNBLOCK ? false : cleaned.held());
-        }
         deliver_pending();
     }
     return result;

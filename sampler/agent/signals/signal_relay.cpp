@@ -5,6 +5,7 @@
 #include "sampler/agent/signals/alternate_stack.h"
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/inherited_state.h"
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/signal_stacks.h"
 
@@ -20,7 +21,9 @@
 extern "C" {
 void sample_signal_relay(int signal, siginfo_t* info, void* context) noexcept;
 void sample_place_relayed(void* kernels_frame, void* entry, int signal) noexcept;
-void sample_call_handler() noexcept;
+std::uint64_t sample_relayed_handler(int signal) noexcept;
+void sample_handlers_return() noexcept;
+void* sample_leave_handler(void* context) noexcept;
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
@@ -104,6 +107,8 @@ private:
 };
 
 constinit HandlerTable g_handlers;
+/// libc's way back out of a handler, by rt_sigreturn(2).
+constinit std::atomic<void*> g_way_back{nullptr};
 constinit std::atomic<bool> g_relays{false};
 /// A handler may be installed already: an exec leaves none.
 constinit std::atomic<bool> g_may_have_handlers{false};
@@ -117,10 +122,6 @@ constinit thread_local MaskNote t_temporary_mask{};
 
 bool is_relay(const struct sigaction& action) noexcept {
     return action.sa_sigaction == sample_signal_relay;
-}
-
-bool wants_relay(const struct sigaction& action) noexcept {
-    return has_handler(action) && (action.sa_flags & SA_ONSTACK) != 0;
 }
 
 Handler as_handler(const struct sigaction& action) noexcept {
@@ -138,8 +139,8 @@ struct sigaction as_set(struct sigaction kernels, const Handler& relayed) noexce
     // SA_RESETHAND leaves the relay's mask, but for what nobody blocks.
     constexpr std::uint64_t kBlockable =
         kAllSignals & ~(std::uint64_t{1} << (SIGKILL - 1) | std::uint64_t{1} << (SIGSTOP - 1));
-    constexpr auto kReset = static_cast<int>(SA_RESETHAND) | SA_ONSTACK;
-    const bool was_reset = kernels.sa_handler == SIG_DFL && (kernels.sa_flags & kReset) == kReset &&
+    const bool was_reset = kernels.sa_handler == SIG_DFL &&
+                           (static_cast<unsigned>(kernels.sa_flags) & SA_RESETHAND) != 0 &&
                            mask_of(kernels.sa_mask) == kBlockable;
     if (is_relay(kernels)) {
         put(relayed, kernels);
@@ -178,8 +179,7 @@ bool is_call_cut_short(const ucontext_t& words) noexcept {
 }
 
 /// The mask that a handler's own is added to: of a call that waits under a mask of its own, that.
-std::uint64_t mask_at_delivery(const void* context) noexcept {
-    const auto& words = *static_cast<const ucontext_t*>(context);
+std::uint64_t mask_at_delivery(const ucontext_t& words) noexcept {
     if (is_call_cut_short(words) && is_near_wait(words)) {
         t_temporary_mask.sp = 0;
         return t_temporary_mask.mask;
@@ -231,13 +231,11 @@ void set_kernels_stack(const stack_t& stack, const void* sp) noexcept {
         : "rcx", "r11", "memory");
 }
 
-/// Where a handler of the program runs.
-enum class HandlerStack : std::uint8_t { interrupted, programs_alternate, ours };
+/// Where a handler of the program runs: where the kernel has put its frame, or elsewhere.
+enum class HandlerStack : std::uint8_t { as_it_is, interrupted, programs_alternate };
 
-HandlerStack stack_of(const Handler& handler) noexcept {
-    return (handler.flags & SA_ONSTACK) == 0 ? HandlerStack::interrupted
-           : is_go_code(handler.address)     ? HandlerStack::ours
-                                             : HandlerStack::programs_alternate;
+HandlerStack alternate_stack_for(std::uint64_t handler) noexcept {
+    return is_go_code(handler) ? HandlerStack::as_it_is : HandlerStack::programs_alternate;
 }
 
 /// The frame where the program is to find it, and `entry` for `handler` to be entered with it.
@@ -247,9 +245,11 @@ void place(int signal, KernelFrame& from, HandlerStack stack, const Handler& han
     SignalStack* own = capture::find_signal_stack(kernels);
     KernelFrame* frame = &from;
     stack_t during = kernels;
-    if (own != nullptr && own->holds(&from) && stack != HandlerStack::ours) {
+    if (own != nullptr) {
         const stack_t view = own->view_of(kernels);
-        frame = move_frame(from, *own, view, stack == HandlerStack::programs_alternate);
+        if (own->holds(&from) && stack != HandlerStack::as_it_is) {
+            frame = move_frame(from, *own, view, stack == HandlerStack::programs_alternate);
+        }
         if ((view.ss_flags & kAutodisarm) != 0) {
             during = show_view(*own, {}, kernels);
             set_kernels_stack(during, frame);
@@ -262,6 +262,8 @@ void place(int signal, KernelFrame& from, HandlerStack stack, const Handler& han
     constexpr greg_t kTrap = 0x100;
     constexpr greg_t kDirection = 0x400;
     constexpr greg_t kResume = 0x10000;
+    constexpr greg_t kSegments = static_cast<greg_t>(0xffff00000000ffffULL);  // SS and CS
+    constexpr greg_t kUserSegments = 0x2b000000000033;
     auto& words = *reinterpret_cast<ucontext_t*>(entry.data());
     auto& registers = words.uc_mcontext.gregs;
     registers[REG_RIP] = static_cast<greg_t>(handler.address);
@@ -271,15 +273,41 @@ void place(int signal, KernelFrame& from, HandlerStack stack, const Handler& han
     registers[REG_RDX] = capture::as_argument(&frame->context);
     registers[REG_RAX] = 0;
     registers[REG_EFL] &= ~(kTrap | kDirection | kResume);
+    registers[REG_CSGSFS] = (registers[REG_CSGSFS] & ~kSegments) | kUserSegments;
     words.uc_mcontext.fpregs = nullptr;  // the initial state
     words.uc_stack = during;
     memcpy(&words.uc_sigmask, &handler.mask, sizeof handler.mask);
 }
 
+/// The mask that `handler` runs with, and what its frame is to tell it and us.
+void begin_handler(int signal, KernelFrame& frame, Handler& handler) noexcept {
+    ucontext_t& words = frame.words();
+    const int own = own_signal();
+    const std::uint64_t own_bit = own != 0 ? std::uint64_t{1} << (own - 1) : 0;
+    const bool opened =
+        own != 0 && is_call_cut_short(words) && in_open_wait(words) == InOpenWait::in_the_call;
+    const std::uint64_t kernels = mask_of(words.uc_sigmask);
+    handler.mask |= mask_at_delivery(words);
+    if ((handler.flags & SA_NODEFER) == 0) {
+        handler.mask |= std::uint64_t{1} << (signal - 1);
+    }
+    const bool holds =
+        signal == own ? (handler.mask & own_bit) != 0 : program_view().mask_held(signal);
+    // Blocked for real it is in a thread that cannot be sampled, and around some waits.
+    handler.mask &= ~own_bit | kernels;
+    if (own != 0) {
+        capture::answer_for_handler(words, handler.flags);
+    }
+    if (frame.return_address == g_way_back.load(std::memory_order_relaxed) &&
+        show_view_in(words, holds, opened)) {
+        frame.return_address = reinterpret_cast<void*>(sample_handlers_return);
+    }
+}
+
 /// One caller at a time.
 int set_relayed(int signal, struct sigaction action, struct sigaction* old,
                 ActionCall* real) noexcept {
-    if (!wants_relay(action)) {
+    if (!has_handler(action)) {
         return real(signal, &action, old);
     }
     const Handler before = g_handlers.get(signal);
@@ -299,13 +327,22 @@ void note_handlers() noexcept {
     g_may_have_handlers.store(true, std::memory_order_relaxed);
 }
 
+void note_way_back(int signal) noexcept {
+    capture::KernelAction action{};
+    if (capture::raw_syscall(SYS_rt_sigaction, signal, 0, capture::as_argument(&action),
+                             sizeof action.mask) == 0) {
+        g_way_back.store(reinterpret_cast<void*>(action.restorer), std::memory_order_relaxed);
+    }
+}
+
 void begin_relaying() noexcept {
+    capture::set_relay(sample_signal_relay);
     if (g_relays.exchange(true) || !g_may_have_handlers.load(std::memory_order_relaxed)) {
         return;
     }
     for (int signal = 1; signal <= kSignals; ++signal) {
         struct sigaction action {};
-        if (next_sigaction(signal, nullptr, &action) == 0 && wants_relay(action)) {
+        if (next_sigaction(signal, nullptr, &action) == 0 && has_handler(action)) {
             program_sigaction(signal, &action, nullptr, next_sigaction);
         }
     }
@@ -361,13 +398,23 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
     return result;
 }
 
-sighandler_t program_handler(int signal, sighandler_t shown) noexcept {
+sighandler_t program_signal(int signal, sighandler_t handler, SignalCall* real) noexcept {
+    const bool is_relayed = g_relays.load(std::memory_order_relaxed) && gives_alternate_stacks() &&
+                            signal >= 1 && signal <= kSignals && is_owner();
+    if (!is_relayed) {
+        return real(signal, handler);
+    }
+    const source::Locked locked{process_state().actions_lock};
     struct sigaction action {};
-    action.sa_handler = shown;
-    if (shown != SIG_ERR && is_relay(action)) {
+    action.sa_handler = real(signal, handler);
+    if (is_relay(action)) {
         put(g_handlers.get(signal), action);
     }
-    return action.sa_handler;
+    const sighandler_t old = action.sa_handler;
+    if (next_sigaction(signal, nullptr, &action) == 0 && !is_relay(action)) {
+        set_relayed(signal, action, nullptr, next_sigaction);
+    }
+    return old;
 }
 
 TemporaryMask::TemporaryMask(const sigset_t* set, const void* frame, bool opens_own) noexcept
@@ -394,28 +441,23 @@ void TemporaryMask::forget() noexcept {
     t_temporary_mask.sp = 0;
 }
 
-InOpenWait in_open_wait(const void* context) noexcept {
-    const auto& words = *static_cast<const ucontext_t*>(context);
+InOpenWait in_open_wait(const ucontext_t& words) noexcept {
     if (!is_near_wait(words) || !t_temporary_mask.opens_own) {
         return InOpenWait::no;
     }
     return is_call_cut_short(words) ? InOpenWait::in_the_call : InOpenWait::beside_the_call;
 }
 
-void run_programs_handler(int signal, void* context, const struct sigaction& action,
-                          const Afterwards& afterwards) noexcept {
-    auto& frame = *reinterpret_cast<KernelFrame*>(static_cast<char*>(context) -
+void run_programs_handler(int signal, ucontext_t& words, const struct sigaction& action) noexcept {
+    auto& frame = *reinterpret_cast<KernelFrame*>(reinterpret_cast<char*>(&words) -
                                                   offsetof(KernelFrame, context));
-    const std::uint64_t own = std::uint64_t{1} << (signal - 1);
-    const std::uint64_t mask = mask_at_delivery(context) | mask_of(action.sa_mask);
+    Handler handler = as_handler(action);
+    const HandlerStack stack = (handler.flags & SA_ONSTACK) == 0
+                                   ? HandlerStack::interrupted
+                                   : alternate_stack_for(handler.address);
+    begin_handler(signal, frame, handler);
     Entry entry;
-    place(signal, frame, stack_of(as_handler(action)),
-          {reinterpret_cast<std::uint64_t>(sample_call_handler), mask & ~own, 0}, entry);
-    // Registers that the handler keeps; their own values are in its frame.
-    auto& registers = reinterpret_cast<ucontext_t*>(entry.data())->uc_mcontext.gregs;
-    registers[REG_RAX] = reinterpret_cast<greg_t>(action.sa_sigaction);
-    registers[REG_RBX] = afterwards.argument ? 1 : 0;
-    registers[REG_RBP] = reinterpret_cast<greg_t>(afterwards.run);
+    place(signal, frame, stack, handler, entry);
     asm volatile(
         "movq %0, %%rsp\n\t"
         "movl %1, %%eax\n\t"
@@ -434,19 +476,38 @@ void sample_place_relayed(void* kernels_frame, void* entry, int signal) noexcept
     sample::capture::allow_misaligned_access();
     auto& frame = *static_cast<KernelFrame*>(kernels_frame);
     Handler handler = g_handlers.get(signal);
-    handler.mask |= mask_at_delivery(frame.context.data());
-    if ((handler.flags & SA_NODEFER) == 0) {
-        handler.mask |= std::uint64_t{1} << (signal - 1);
-    }
-    // Blocked for real it is in a thread that cannot be sampled, only.
-    const int own = own_signal();
-    const std::uint64_t own_bit = own != 0 ? std::uint64_t{1} << (own - 1) : 0;
-    handler.mask &= ~own_bit | mask_of(frame.words().uc_sigmask);
-    place(signal, frame, stack_of(handler), handler, *static_cast<Entry*>(entry));
+    const HandlerStack stack = (handler.flags & SA_ONSTACK) == 0
+                                   ? HandlerStack::as_it_is
+                                   : alternate_stack_for(handler.address);
+    begin_handler(signal, frame, handler);
+    place(signal, frame, stack, handler, *static_cast<Entry*>(entry));
+}
+
+/// Where the relay goes on when it is called as a function.
+std::uint64_t sample_relayed_handler(int signal) noexcept {
+    using namespace sample::agent;  // NOLINT(google-build-using-namespace)
+    const std::uint64_t handler =
+        signal >= 1 && signal <= kSignals ? g_handlers.get(signal).address : 0;
+    return handler != 0 ? handler : reinterpret_cast<std::uint64_t>(+[]() noexcept {});
+}
+
+/// What the handler has left in its frame, at `context`, becomes the program's view. Returns where
+/// the way back goes on.
+void* sample_leave_handler(void* context) noexcept {
+    using namespace sample::agent;  // NOLINT(google-build-using-namespace)
+    sample::capture::allow_misaligned_access();
+    take_view_from(*static_cast<ucontext_t*>(context));
+    return g_way_back.load(std::memory_order_relaxed);
 }
 
 // The relay: room for an Entry below the kernel's frame, which keeps the stack aligned;
-// rt_sigreturn takes it from where rsp points.
+// rt_sigreturn takes it from where rsp points. The kernel hands over where its frame has the
+// context and the siginfo_t. Called as a function, by somebody who has asked the kernel past our
+// wrappers for the handler that was there before, it goes on to that.
+//
+// The way back: a handler returns to it as to libc's, with rsp at the frame's context. To unwinders
+// it is a signal's frame, whose registers lie there; they look behind the address, so that the nop
+// belongs to it. Source: glibc sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c.
 asm(R"(
     .pushsection .text.sample_signal_relay, "ax", @progbits
     .hidden sample_signal_relay
@@ -456,6 +517,12 @@ asm(R"(
 sample_signal_relay:
     .cfi_startproc
     endbr64
+    leaq 8(%rsp), %rax
+    cmpq %rax, %rdx
+    jne 1f
+    leaq 312(%rsp), %rax
+    cmpq %rax, %rsi
+    jne 1f
     movl %edi, %edx
     movq %rsp, %rdi
     subq $312, %rsp
@@ -465,25 +532,56 @@ sample_signal_relay:
     movl $15, %eax              # SYS_rt_sigreturn
     syscall
     ud2
+    .cfi_adjust_cfa_offset -312
+1:
+    pushq %rdi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    pushq %rdx
+    .cfi_adjust_cfa_offset 8
+    call sample_relayed_handler
+    popq %rdx
+    .cfi_adjust_cfa_offset -8
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rdi
+    .cfi_adjust_cfa_offset -8
+    jmp *%rax
     .cfi_endproc
     .size sample_signal_relay, . - sample_signal_relay
 
-    .hidden sample_call_handler
-    .globl sample_call_handler
-    .type sample_call_handler, @function
+    .hidden sample_handlers_return
+    .globl sample_handlers_return
+    .type sample_handlers_return, @function
     .p2align 4
-sample_call_handler:
-    .cfi_startproc
-    subq $8, %rsp
-    .cfi_adjust_cfa_offset 8
-    call *%rax
-    movl %ebx, %edi
-    call *%rbp
-    addq $8, %rsp
-    .cfi_adjust_cfa_offset -8
-    ret
+    .cfi_startproc simple
+    .cfi_signal_frame
+    .cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06     # the CFA: *(rsp + 160)
+    .cfi_escape 0x10, 8, 2, 0x77, 0x28              # r8 at rsp + 40, and so on
+    .cfi_escape 0x10, 9, 2, 0x77, 0x30
+    .cfi_escape 0x10, 10, 2, 0x77, 0x38
+    .cfi_escape 0x10, 11, 3, 0x77, 0xc0, 0x00
+    .cfi_escape 0x10, 12, 3, 0x77, 0xc8, 0x00
+    .cfi_escape 0x10, 13, 3, 0x77, 0xd0, 0x00
+    .cfi_escape 0x10, 14, 3, 0x77, 0xd8, 0x00
+    .cfi_escape 0x10, 15, 3, 0x77, 0xe0, 0x00
+    .cfi_escape 0x10, 5, 3, 0x77, 0xe8, 0x00        # rdi
+    .cfi_escape 0x10, 4, 3, 0x77, 0xf0, 0x00        # rsi
+    .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0x00        # rbp
+    .cfi_escape 0x10, 3, 3, 0x77, 0x80, 0x01        # rbx
+    .cfi_escape 0x10, 1, 3, 0x77, 0x88, 0x01        # rdx
+    .cfi_escape 0x10, 0, 3, 0x77, 0x90, 0x01        # rax
+    .cfi_escape 0x10, 2, 3, 0x77, 0x98, 0x01        # rcx
+    .cfi_escape 0x10, 7, 3, 0x77, 0xa0, 0x01        # rsp
+    .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 0x01       # rip
+    nop
+sample_handlers_return:
+    movq %rsp, %rdi
+    call sample_leave_handler
+    jmp *%rax
     .cfi_endproc
-    .size sample_call_handler, . - sample_call_handler
+    .size sample_handlers_return, . - sample_handlers_return
     .popsection
 )");
 static_assert(SYS_rt_sigreturn == 15);

@@ -1,12 +1,13 @@
-// The program's handlers that asked for the alternate stack (SA_ONSTACK), run where they would have
-// run without us.
+// The program's handlers, run where and as they would have run without us.
 //
-// The kernel's alternate stack is ours (alternate_stack.h), so the kernel puts their frames there.
-// In their place a relay is installed, which runs with all signals blocked, moves the frame to
-// where the kernel would have put it, and enters the program's handler by rt_sigreturn(2): one
-// system call sets all registers, the mask and the alternate stack at once, and every program that
-// has handlers may make it. The handler returns through the moved frame, or leaves it by a jump;
-// nothing here remembers it.
+// The kernel's alternate stack is ours (alternate_stack.h), so the kernel puts the frames of
+// handlers with SA_ONSTACK there; and no mask of the kernel's holds our signal, whatever the
+// program blocks. So in their place a relay is installed, which runs with all signals blocked,
+// moves the frame to where the kernel would have put it, writes into it what the program blocks,
+// and enters the program's handler by rt_sigreturn(2): one system call sets all registers, the mask
+// and the alternate stack at once, and every program that has handlers may make it. The handler
+// returns through the frame, by a way of ours that takes note of what it has left there; or it
+// leaves by a jump, and nothing here remembers it.
 #pragma once
 
 #include "sampler/agent/signals/signals.h"
@@ -19,7 +20,11 @@ namespace sample::agent {
 /// From now on the program may install handlers past our wrappers, too. Async-signal-safe.
 void note_handlers() noexcept;
 
-/// From now on handlers with SA_ONSTACK are relayed, those that are installed already as well.
+/// libc has set a handler of `signal`: its way back from there is that of all.
+/// Async-signal-safe.
+void note_way_back(int signal) noexcept;
+
+/// From now on handlers are relayed, those that are installed already as well.
 void begin_relaying() noexcept;
 /// The kernel calls the program's handlers itself again, for good. There is no session any more.
 void end_relaying() noexcept;
@@ -29,18 +34,14 @@ void end_relaying() noexcept;
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old,
                       ActionCall* real) noexcept;
 
-/// What the program set, where libc tells `shown` of `signal`.
-[[nodiscard]] sighandler_t program_handler(int signal, sighandler_t shown) noexcept;
+using SignalCall = sighandler_t(int, sighandler_t);
+/// signal(2) as the program sees it; `real` is libc's, which sets the action past all wrappers.
+sighandler_t program_signal(int signal, sighandler_t handler, SignalCall* real) noexcept;
 
-/// What follows a handler of the program, on its stack, with the mask that the handler left.
-struct Afterwards {
-    void (*run)(bool) noexcept;
-    bool argument;
-};
 /// In our own handler: leaves it for the handler of `action`, where that would run without us, with
 /// its mask, in which our signal is never. The handler's return is the signal's.
-[[noreturn]] void run_programs_handler(int signal, void* context, const struct sigaction& action,
-                                       const Afterwards& afterwards) noexcept;
+[[noreturn]] void run_programs_handler(int signal, ucontext_t& words,
+                                       const struct sigaction& action) noexcept;
 
 /// While it lives the function whose frame is `frame` makes a call that waits under the mask `set`;
 /// null: under the thread's own. The kernel's frame does not tell that mask. `opens_own`: under
@@ -69,6 +70,6 @@ enum class InOpenWait : std::uint8_t {
     beside_the_call,  ///< It has not begun, or is over.
     in_the_call,      ///< Which the signal has cut short.
 };
-[[nodiscard]] InOpenWait in_open_wait(const void* context) noexcept;
+[[nodiscard]] InOpenWait in_open_wait(const ucontext_t& words) noexcept;
 
 }  // namespace sample::agent

@@ -5,6 +5,7 @@
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/inherited_state.h"
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
 
 #include <ucontext.h>
@@ -24,9 +25,12 @@ constinit std::atomic<int> g_signal{0};
 constinit ProgramView g_view{process_state().view_lock};
 constinit thread_local bool t_program_blocks = false;
 
-/// The program's own handler of our signal runs in this thread. Before it did, the program cannot
-/// have blocked the signal.
-constinit thread_local bool t_in_programs_handler = false;
+/// The view before a handler of the program began for which it is another one.
+enum class OutsideHandler : std::uint8_t { the_same, open, blocked };
+constinit thread_local OutsideHandler t_outside_handler = OutsideHandler::the_same;
+
+/// What the innermost mask call under way is about to change.
+constinit thread_local MaskChange::Note t_change{};
 
 /// The process id of a vfork child of this thread that has set its own mask; 0: none has.
 constinit thread_local long t_child_with_mask = 0;
@@ -96,14 +100,14 @@ bool is_forced(int signal, const siginfo_t& info) noexcept {
 }
 
 /// The kernel's mask in a frame of its own: what follows the first word there is no mask.
-std::uint64_t& mask_in(void* context) noexcept {
-    return reinterpret_cast<std::uint64_t&>(static_cast<ucontext_t*>(context)->uc_sigmask);
+std::uint64_t& mask_in(ucontext_t& words) noexcept {
+    return reinterpret_cast<std::uint64_t&>(words.uc_sigmask);
 }
 
 /// Ends the process once our handler has returned: a core shows the program where it was. A filter
 /// that lets a program end itself knows tgkill.
-void die_behind_handler(int signal, void* context) noexcept {
-    mask_in(context) &= ~bit_of(signal);
+void die_behind_handler(int signal, ucontext_t& words) noexcept {
+    mask_in(words) &= ~bit_of(signal);
     send_to_self(signal);
     // From here on a sample of another thread ends it, too.
     set_simple_disposition(signal, SIG_DFL);
@@ -116,16 +120,16 @@ void keep_for_wait(int signal) noexcept {
     send_to_self(signal);
 }
 
-/// Behind the program's handler of our signal, which may have left it by a jump as well.
-void end_programs_handler(bool nested) noexcept {
-    capture::allow_misaligned_access();
-    change_mask(SIG_SETMASK, ~std::uint64_t{0});
-    if (!capture::has_thread_locals()) {
-        return;
-    }
-    t_program_blocks = false;
-    t_in_programs_handler = nested;
-    deliver_pending();
+constexpr std::uint64_t kMostOfACallsFrames = 1024;
+
+/// By the kernel's mask.
+bool is_done(const MaskChange::Note& change, std::uint64_t mask, std::uint64_t own) noexcept {
+    // What nobody blocks, libc's own two, and ours.
+    constexpr std::uint64_t kLibcs = std::uint64_t{3} << 31U;
+    const std::uint64_t seen = ~(bit_of(SIGKILL) | bit_of(SIGSTOP) | kLibcs | own);
+    const std::uint64_t wanted = change.set & seen;
+    return change.how == SIG_SETMASK ? (mask & seen) == wanted
+                                     : (mask & wanted) == (change.how == SIG_BLOCK ? wanted : 0);
 }
 
 }  // namespace
@@ -202,6 +206,7 @@ bool take_signal(int signal) noexcept {
     t_program_blocks = t_program_blocks || (old & bit_of(signal)) != 0;
     g_signal.store(signal, std::memory_order_release);
     install_handler(signal);
+    note_way_back(signal);
     if (has_stack) {
         unblock_own_signal();
     } else {
@@ -218,26 +223,30 @@ void set_own_action(const struct sigaction& action) noexcept {
     install_handler(own_signal());
 }
 
-void note_jump() noexcept {
-    if (std::exchange(t_in_programs_handler, false)) {
-        t_program_blocks = false;
+void note_jump(bool with_mask) noexcept {
+    t_change.frame = 0;
+    const auto outside = std::exchange(t_outside_handler, OutsideHandler::the_same);
+    if (outside != OutsideHandler::the_same && with_mask) {
+        t_program_blocks = outside == OutsideHandler::blocked;
+        deliver_pending();
     }
 }
 
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
     const struct sigaction action = g_view.action();
+    auto& words = *static_cast<ucontext_t*>(context);
+    const InOpenWait wait = in_open_wait(words);
     // Else nobody knows: it is as if it were not blocked.
-    const bool has_locals = capture::has_thread_locals();
-    const InOpenWait wait = in_open_wait(context);
-    const bool is_blocked = has_locals && t_program_blocks && wait != InOpenWait::in_the_call;
+    const bool is_blocked =
+        capture::has_thread_locals() && t_program_blocks && wait != InOpenWait::in_the_call;
     if ((is_blocked || action.sa_handler == SIG_IGN) && is_forced(signal, *info)) {
-        die_behind_handler(signal, context);
+        die_behind_handler(signal, words);
         return;
     }
     if (is_blocked) {
         g_view.pend(*info);
         if (wait == InOpenWait::beside_the_call) {
-            mask_in(context) |= bit_of(signal);
+            mask_in(words) |= bit_of(signal);
             keep_for_wait(signal);
         }
         return;
@@ -248,7 +257,7 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
     }
     if (action.sa_handler == SIG_DFL) {
         if (signal != SIGURG) {  // SIGURG is ignored by default
-            die_behind_handler(signal, context);
+            die_behind_handler(signal, words);
         }
         return;
     }
@@ -257,12 +266,7 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
         reset.sa_handler = SIG_DFL;
         g_view.set_action(reset);
     }
-    bool nested = false;
-    if (has_locals) {
-        nested = std::exchange(t_in_programs_handler, true);
-        t_program_blocks = (action.sa_flags & SA_NODEFER) == 0;
-    }
-    run_programs_handler(signal, context, action, {end_programs_handler, nested});
+    run_programs_handler(signal, words, action);
 }
 
 void deliver_pending() noexcept {
@@ -272,8 +276,74 @@ void deliver_pending() noexcept {
     }
 }
 
+bool show_view_in(ucontext_t& words, bool holds, bool opened) noexcept {
+    const int signal = own_signal();
+    std::uint64_t& mask = mask_in(words);
+    if (signal == 0 || (mask & bit_of(signal)) != 0 || !capture::has_thread_locals()) {
+        return false;
+    }
+    const auto sp = static_cast<std::uint64_t>(words.uc_mcontext.gregs[REG_RSP]);
+    if (t_change.frame - sp < kMostOfACallsFrames && is_done(t_change, mask, bit_of(signal))) {
+        MaskChange::finish();
+    }
+    const bool blocks = t_program_blocks;
+    mask |= blocks ? bit_of(signal) : 0;
+    t_program_blocks = holds || (blocks && !opened);
+    if (t_program_blocks != blocks && t_outside_handler == OutsideHandler::the_same) {
+        t_outside_handler = blocks ? OutsideHandler::blocked : OutsideHandler::open;
+    }
+    return true;
+}
+
+void take_view_from(ucontext_t& words) noexcept {
+    const int signal = own_signal();
+    if (signal == 0) {
+        return;  // given back: what the program has set is real
+    }
+    std::uint64_t& mask = mask_in(words);
+    const bool blocks = (mask & bit_of(signal)) != 0;
+    mask &= ~bit_of(signal);
+    if (!capture::has_thread_locals()) {
+        return;
+    }
+    mask |= t_left_unsampled ? bit_of(signal) : 0;
+    t_program_blocks = blocks;
+    if (blocks == (t_outside_handler == OutsideHandler::blocked)) {
+        t_outside_handler = OutsideHandler::the_same;
+    }
+    if (!blocks && g_view.is_pending() && is_owner()) {
+        change_mask(SIG_SETMASK, ~std::uint64_t{0});  // it comes when the handler has returned
+        deliver_pending();
+    }
+}
+
+MaskChange::MaskChange(const void* frame, int how, std::uint64_t set, bool blocks) noexcept
+    : before_{t_change} {
+    t_change.frame = 0;
+    std::atomic_signal_fence(std::memory_order_release);
+    t_change = {0, set, how, blocks, false};
+    std::atomic_signal_fence(std::memory_order_release);
+    t_change.frame = reinterpret_cast<std::uint64_t>(frame);
+}
+
+MaskChange::~MaskChange() {
+    t_change.frame = 0;
+    std::atomic_signal_fence(std::memory_order_release);
+    const std::uint64_t frame = std::exchange(before_.frame, 0);
+    t_change = before_;
+    std::atomic_signal_fence(std::memory_order_release);
+    t_change.frame = frame;
+}
+
+void MaskChange::finish() noexcept {
+    if (!std::exchange(t_change.is_shown, true)) {
+        t_program_blocks = t_change.blocks;
+    }
+}
+
 void open_for_wait() noexcept {
     t_kept_for_wait = false;
+    capture::leave_eintr(true);
     if (g_view.is_pending()) {
         block_own_signal();
         keep_for_wait(own_signal());
@@ -281,6 +351,7 @@ void open_for_wait() noexcept {
 }
 
 void close_after_wait(bool is_cut_short) noexcept {
+    capture::leave_eintr(false);
     t_program_blocks = !is_cut_short;
     if (std::exchange(t_kept_for_wait, false)) {
         unblock_own_signal();

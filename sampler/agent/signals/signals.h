@@ -8,6 +8,8 @@
 
 #include "sampler/source/futex_lock.h"
 
+#include <ucontext.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -29,9 +31,9 @@ void signals_after_fork() noexcept;
 
 /// The program sets an action of our signal. Async-signal-safe.
 void set_own_action(const struct sigaction& action) noexcept;
-/// The calling thread jumps somewhere else, taking the mask with it that was saved there: if it
-/// leaves a handler of our signal, the program's view is as before that. Async-signal-safe.
-void note_jump() noexcept;
+/// The calling thread jumps somewhere else; if `with_mask`, to the mask that was saved there: where
+/// a handler had blocked our signal, the program's view is as before that. Async-signal-safe.
+void note_jump(bool with_mask) noexcept;
 
 /// Capture's ForeignSignal: a signal of our number that is not a sample. Async-signal-safe.
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
@@ -148,6 +150,40 @@ private:
 
 /// The program unblocked our signal: a pending one of its own is delivered now.
 void deliver_pending() noexcept;
+
+/// A handler of the program begins, in whose frame `words` lie: their mask, which its return sets,
+/// says of our signal what the program has set. Meanwhile the program sees it blocked if the
+/// handler's action `holds` it, else as before; open, if a wait that has `opened` it was met.
+/// False: nothing is known of this thread, and the mask stays the kernel's. Async-signal-safe.
+[[nodiscard]] bool show_view_in(ucontext_t& words, bool holds, bool opened) noexcept;
+/// Behind the handler: what it has left in its frame is the program's view from now on, and the
+/// mask is the kernel's. Async-signal-safe.
+void take_view_from(ucontext_t& words) noexcept;
+
+/// While it lives the function whose frame is `frame` changes the thread's mask by `how` and `set`,
+/// and the program's view to `blocks`. A handler that begins meanwhile is shown both or neither.
+class MaskChange {
+public:
+    /// By value: a handler that is left otherwise than by its return or a jump leaves it behind.
+    struct Note {
+        std::uint64_t frame;  ///< 0: none.
+        std::uint64_t set;
+        int how;
+        bool blocks;
+        bool is_shown;
+    };
+
+    MaskChange(const void* frame, int how, std::uint64_t set, bool blocks) noexcept;
+    ~MaskChange();
+    MaskChange(const MaskChange&) = delete;
+    MaskChange& operator=(const MaskChange&) = delete;
+
+    /// The kernel has: the view changes, unless a handler has met that already.
+    static void finish() noexcept;
+
+private:
+    Note before_;
+};
 
 /// Before and behind a call that waits under a mask which opens our signal, where the thread's own
 /// blocks it: one of the program's own, pending or sent meanwhile, ends that call.

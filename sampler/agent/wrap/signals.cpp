@@ -3,15 +3,15 @@
 // Our signal is taken out of what reaches the kernel and put back into what the program is shown.
 // All other signals pass through untouched. Numbers that the calls see:
 //   sigaction, signal & kin: our number is kept in ProgramView; of others only the sa_mask is
-//       cleaned, and handlers on the alternate stack are relayed (signal_relay.h)
+//       cleaned, and handlers are relayed (signal_relay.h)
 //   sigaltstack: kept beside ours (alternate_stack.h)
 //   mask calls: our bit is kept per thread (signals.h)
 //   sigwait & kin: our number is waited for by ProgramView's pending flag, in short slices
 //   signalfd: our bit is dropped; a program's own signal of that number is not seen there
 //   siglongjmp & kin: a jump out of the program's own handler of our signal gives the thread the
 //       mask that was saved with its target; our signal is in no real mask, so the program's view
-//       of it is put back here. A target inside the handler itself would be taken for one outside:
-//       nothing tells them apart, and nobody jumps so
+//       of it is put back here. A target inside the handler itself is taken for one outside, as
+//       nothing tells them apart: our signal is open from there on, and not when the handler ends
 // BSD's and System V's calls, and libc's other names of today's, go past all wrappers inside libc:
 // each is made here of the calls that replaced it, as libc does.
 //
@@ -73,11 +73,11 @@ sighandler_t set_handler(NextDefinition<sighandler_t(int, sighandler_t)>& next, 
                          sighandler_t handler, int flags) noexcept {
     const int own = own_signal();
     if (own == 0 || number != own || handler == SIG_ERR) {
-        const sighandler_t old = next.get()(number, handler);
+        const sighandler_t old = program_signal(number, handler, next.get());
         if (old != SIG_ERR && own != 0) {
             note_mask_held(number, false);
         }
-        return program_handler(number, old);
+        return old;
     }
     struct sigaction action {};
     struct sigaction old {};
@@ -110,9 +110,7 @@ int pause_without(int signal) noexcept {
 }
 
 [[noreturn]] void jump(NextDefinition<Jump>& real, __jmp_buf_tag* target, int value) noexcept {
-    if (target->__mask_was_saved != 0 && own_signal() != 0) {
-        note_jump();
-    }
+    note_jump(target->__mask_was_saved != 0);
     TemporaryMask::forget();
     capture::InterruptibleReader::give_up();
     real.get()(target, value);
@@ -159,7 +157,12 @@ SAMPLE_WRAPPER sighandler_t sysv_signal(int number, sighandler_t handler) noexce
 SAMPLE_WRAPPER int siginterrupt(int number, int interrupts) noexcept {
     const int own = agent::own_signal();
     if (own == 0 || number != own) {
-        return agent::g_siginterrupt.get()(number, interrupts);
+        const int result = agent::g_siginterrupt.get()(number, interrupts);
+        struct sigaction changed {};
+        if (result == 0 && sigaction(number, nullptr, &changed) == 0) {
+            sigaction(number, &changed, nullptr);  // libc has changed it past us
+        }
+        return result;
     }
     agent::g_own_interrupts.store(interrupts != 0);
     struct sigaction action = agent::program_view().action();
