@@ -64,33 +64,47 @@ std::string names_of_file(const callgraph::CodeModule& module, const std::string
            "--debug-dir";
 }
 
-enum class Runtime : std::uint8_t { other, node, java };
+/// One that makes code, and what has it name that.
+struct Runtime {
+    std::string_view program;  ///< What its file's name begins with.
+    std::string_view library;  ///< Likewise; of one that may be in other programs, too.
+    std::string_view command;
+};
 
-/// Which of those that make code the recorded programs have.
-Runtime runtime_of(const callgraph::Profile& profile) {
-    const auto runs = [&](std::string_view program, std::string_view library) {
-        return std::any_of(
-                   profile.processes.begin(), profile.processes.end(),
-                   [&](const auto& process) { return file_name(process.executable) == program; }) ||
-               std::any_of(profile.modules.begin(), profile.modules.end(),
-                           [&](const auto& module) { return module.name.starts_with(library); });
-    };
-    return runs("node", "libnode.so")  ? Runtime::node
-           : runs("java", "libjvm.so") ? Runtime::java
-                                       : Runtime::other;
+constexpr Runtime kRuntimes[] = {
+    {"node", "libnode.so", "node --perf-basic-prof --interpreted-frames-native-stack"},
+    {"java", "libjvm.so",
+     "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"},
+    {"beam.smp", {}, "erl +JPperf true"},
+    {"mono", "libmono", "mono --jitmap"},
+    {"php", {}, "php -d opcache.jit_debug=16"},
+};
+constexpr const Runtime& kJava = kRuntimes[1];
+
+/// Which of those the recorded programs have; null: none that is known.
+const Runtime* runtime_of(const callgraph::Profile& profile) {
+    const auto* const found =
+        std::find_if(std::begin(kRuntimes), std::end(kRuntimes), [&](const Runtime& runtime) {
+            return std::any_of(
+                       profile.processes.begin(), profile.processes.end(),
+                       [&](const auto& process) {
+                           return file_name(process.executable).starts_with(runtime.program);
+                       }) ||
+                   (!runtime.library.empty() &&
+                    std::any_of(profile.modules.begin(), profile.modules.end(),
+                                [&](const auto& module) {
+                                    return module.name.starts_with(runtime.library);
+                                }));
+        });
+    return found == std::end(kRuntimes) ? nullptr : found;
 }
 
 /// What names the code that a program's runtime makes.
 std::string names_of_jit(const callgraph::Profile& profile) {
-    switch (runtime_of(profile)) {
-        case Runtime::node:
-            return "node --perf-basic-prof --interpreted-frames-native-stack names it";
-        case Runtime::java:
-            return "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
-                   "-XX:+DumpPerfMapAtExit names it";
-        default:
-            return "an option of its runtime that writes /tmp/perf-PID.map names it";
-    }
+    const Runtime* const runtime = runtime_of(profile);
+    return runtime != nullptr ? fmt::format("{} names it", runtime->command)
+                              : "an option of its runtime that writes /tmp/perf-PID.map names it, "
+                                "if there is one";
 }
 
 /// Of named code, too: HotSpot uses the frame pointer for other things unless it is told not to.
@@ -101,7 +115,7 @@ void add_frame_pointers(Weighed& advice, const callgraph::Profile& profile, std:
     const bool is_said = std::any_of(advice.begin(), advice.end(), [&](const auto& line) {
         return line.second.find(kFlag) != std::string::npos;
     });
-    if (runtime_of(profile) == Runtime::java && !is_said && broken != 0 &&
+    if (runtime_of(profile) == &kJava && !is_said && broken != 0 &&
         broken >= stats.samples / kOneIn) {
         advice.emplace(whole, fmt::format("{} of the stacks lack callers, or guess them: java {} "
                                           "shows them",

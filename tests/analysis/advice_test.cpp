@@ -85,6 +85,11 @@ TEST_F(AdviceTest, names_the_option_of_a_runtime) {
     profile.processes.back().executable = "/usr/bin/tomcat";
     profile.modules.push_back({"libjvm.so", "/usr/lib/jvm/libjvm.so", ""});
     EXPECT_NE(advice().find("-XX:+DumpPerfMapAtExit"), std::string::npos);
+    profile.modules.pop_back();
+    profile.processes.back().executable = "/usr/lib/erlang/erts-13.1.5/bin/beam.smp";
+    EXPECT_NE(advice().find("erl +JPperf true"), std::string::npos);
+    profile.processes.back().executable = "/usr/bin/php8.2";
+    EXPECT_NE(advice().find("php -d opcache.jit_debug=16"), std::string::npos);
 }
 
 TEST_F(AdviceTest, says_how_python_names_its_functions) {
