@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 namespace sample::collector {
 namespace {
@@ -117,8 +118,8 @@ TEST_F(AddressMapTest, takes_the_programs_own_file_that_is_mapped_again_for_no_p
 }
 
 TEST_F(AddressMapTest, finds_code_made_at_run_time_but_asks_seldom) {
-    constexpr std::uint64_t kSoon = 49'000'000;
-    constexpr std::uint64_t kLater = 50'000'000;
+    constexpr std::uint64_t kSoon = 9'000'000;
+    constexpr std::uint64_t kLater = 1'000'000'000'000;
     EXPECT_EQ(map.locate(Pc{0x10}, ::getpid(), recorder, 0).module,
               recorder.pseudo(Pseudo::unknown_code));
     void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,15 +142,17 @@ TEST_F(AddressMapTest, finds_code_made_at_run_time_where_libraries_may_be_unname
         << "a file";
     const int memory = ::memfd_create("code", MFD_CLOEXEC);
     ASSERT_EQ(::ftruncate(memory, 4096), 0);
-    std::uint64_t time_ns = 0;
-    for (const int fd : {-1, memory}) {
-        void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC,
-                            MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+    // Shared memory of nobody's is "/dev/zero (deleted)", which PHP's compiler has.
+    for (const auto& [fd, flags] : {std::pair{-1, MAP_PRIVATE | MAP_ANONYMOUS},
+                                    {-1, MAP_SHARED | MAP_ANONYMOUS},
+                                    {memory, MAP_PRIVATE}}) {
+        void* code = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, flags, fd, 0);
         ASSERT_NE(code, MAP_FAILED);
-        const CodeAddress found = map.locate(Pc{reinterpret_cast<std::uint64_t>(code) + 5},
-                                             ::getpid(), recorder, time_ns += 1'000'000'000, true);
+        AddressMap fresh;
+        const CodeAddress found = fresh.locate(Pc{reinterpret_cast<std::uint64_t>(code) + 5},
+                                               ::getpid(), recorder, 0, true);
         ::munmap(code, 4096);
-        EXPECT_NE(found.module, recorder.pseudo(Pseudo::unknown_code)) << fd;
+        EXPECT_NE(found.module, recorder.pseudo(Pseudo::unknown_code)) << fd << ' ' << flags;
     }
     ::close(memory);
 }

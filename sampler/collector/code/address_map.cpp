@@ -1,5 +1,6 @@
 #include "sampler/collector/code/address_map.h"
 
+#include "core/kernel_clock.h"
 #include "sampler/collector/code/elf_facts.h"
 #include "sampler/collector/code/module_file.h"
 #include "sampler/collector/process/proc_files.h"
@@ -7,15 +8,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sample::collector {
 namespace {
 
-constexpr std::uint64_t kReadPauseNs = 50'000'000;
+constexpr std::uint64_t kReadPauseNs = 10'000'000;
+/// So many times what it takes: no more than 2 % of a processor.
+constexpr std::uint64_t kReadPauses = 50;
 constexpr std::uint64_t kLookPauseNs = 1'000'000'000;
+
+/// Memory that the kernel shows under a file's name, though no file of code is behind it: mapped
+/// to be shared, of huge pages, of a memfd, of System V.
+bool is_memory_file(std::string_view path) {
+    constexpr std::string_view kNames[] = {"/dev/zero", "/anon_hugepage", "/memfd:", "/SYSV"};
+    return std::any_of(std::begin(kNames), std::end(kNames),
+                       [&](std::string_view name) { return path.starts_with(name); });
+}
 
 }  // namespace
 
@@ -95,7 +108,7 @@ void AddressMap::take_mapping(const Mapping& mapping, pid_t pid, Recorder& recor
     if (known != nullptr && (known->end >= mapping.end || !is_jit(*known))) {
         return;
     }
-    const bool is_file = mapping.path.starts_with('/') && !mapping.path.starts_with("/memfd:");
+    const bool is_file = mapping.path.starts_with('/') && !is_memory_file(mapping.path);
     if ((is_file && !believes_files) || mapping.path == "[vsyscall]") {
         return;
     }
@@ -141,8 +154,10 @@ CodeAddress AddressMap::locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64
     const bool may_have_dump =
         range != nullptr && is_jit(*range) && !jit_->has_dump() && time_ns >= next_look_ns_;
     if (is_unknown || may_have_dump) {
+        const std::uint64_t before = read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         read_mappings(pid, recorder, believes_files_ && !unnamed);
-        next_read_ns_ = time_ns + kReadPauseNs;
+        const std::uint64_t took = read_kernel_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+        next_read_ns_ = time_ns + std::max(kReadPauseNs, kReadPauses * took);
         next_look_ns_ = time_ns + kLookPauseNs;
     }
     return locate_known(pc, recorder, time_ns);

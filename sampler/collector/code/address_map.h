@@ -66,10 +66,10 @@ public:
         files_.clear();
         believes_files_ = false;
     }
-    /// At `time_ns`. O(log ranges). Asks /proc for unknown addresses, at most once in 50 ms; for a
-    /// dump of code made at run time, once a second. `unnamed`: the address may be of a library
-    /// that was not named, in whose place another one may lie by now; then /proc's files are not
-    /// believed.
+    /// At `time_ns`. O(log ranges). Asks /proc for unknown addresses, at most once in 10 ms, and
+    /// more seldom where that takes long; for a dump of code made at run time, once a second.
+    /// `unnamed`: the address may be of a library that was not named, in whose place another one
+    /// may lie by now; then /proc's files are not believed.
     CodeAddress locate(Pc pc, pid_t pid, Recorder& recorder, std::uint64_t time_ns,
                        bool unnamed = false);
 
