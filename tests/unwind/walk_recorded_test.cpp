@@ -88,6 +88,8 @@ TEST_F(WalkRecorded, stops_at_the_start_code_that_has_no_rules) {
     stack_[0] = pc(0x110);
     EXPECT_EQ(walk().reason, StopReason::root);
     EXPECT_EQ(walk().depth, 2U);
+    stack_[0] = pc(0x150);  // Free Pascal's
+    EXPECT_EQ(walk().reason, StopReason::root);
     stack_[0] = pc(0x300);
     EXPECT_EQ(walk().reason, StopReason::no_cfi);
 }

@@ -43,8 +43,9 @@ private:
     FrameAddress* end_;
 };
 
-// Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point.
-constexpr std::uint64_t kStartCodeBytes = 64;
+// Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point;
+// Free Pascal's calls its main program 80 bytes behind it.
+constexpr std::uint64_t kStartCodeBytes = 96;
 
 template <class Arch>
 bool is_sigreturn(const Module& module, std::uint64_t pc) noexcept {
