@@ -62,7 +62,7 @@ MachineSession::Known MachineSession::met(pid_t pid) {
     known.name = collector::thread_name_of(pid, pid);
     known.executable = collector::executable_of(pid);
     known.rights = lesser_rights_in(status, nullptr);
-    known.is_kernel_thread = is_kernel_thread(status);
+    known.is_kernel_thread = collector::is_kernel_thread(pid);
     for (collector::Mapping& mapping : collector::mappings_of(pid)) {
         if (mapping.executable && known.code.size() < kMostCode) {
             known.code.push_back(std::move(mapping));

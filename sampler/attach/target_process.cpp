@@ -91,12 +91,6 @@ std::string permission_advice(pid_t pid) {
 
 }  // namespace
 
-bool is_kernel_thread(const std::string& status) {
-    const char state = state_in(status);
-    // Only they have no memory of their own while they live.
-    return state != '\0' && state != 'Z' && state != 'X' && !has_memory(status);
-}
-
 Result<void> check_target(pid_t pid) {
     if (pid == ::getpid()) {
         return unexpected(
@@ -121,17 +115,17 @@ Result<void> check_target(pid_t pid) {
                               ": all its threads are recorded with it, sample attach " +
                               std::to_string(process));
     }
-    if (state == 'Z' || state == 'X') {
-        return unexpected(ErrorCode::not_found,
-                          name_in_words(pid) +
-                              " has ended, only its parent has not asked for its exit code yet: "
-                              "there is nothing to record");
-    }
-    if (is_kernel_thread(status)) {
+    if (collector::is_kernel_thread(pid)) {
         return unexpected(
             ErrorCode::unsupported,
             name_in_words(pid) +
                 " is a thread of the kernel, which runs no program: name another one");
+    }
+    if (state == 'Z' || state == 'X' || !has_memory(status)) {
+        return unexpected(ErrorCode::not_found,
+                          name_in_words(pid) +
+                              " has ended, only its parent has not asked for its exit code yet: "
+                              "there is nothing to record");
     }
     const collector::ElfFacts program = collector::read_elf_facts(living_path(pid, "exe"));
     if (program.is_elf && !program.is_x86_64) {

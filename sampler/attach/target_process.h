@@ -15,9 +15,6 @@ namespace sample::attach {
 /// process itself), unsupported (a thread of the kernel, a program for another processor).
 [[nodiscard]] Result<void> check_target(pid_t pid);
 
-/// Whether that is what a process with this /proc/PID/status is.
-[[nodiscard]] bool is_kernel_thread(const std::string& status);
-
 /// What perf_event_open's refusal of a process means, and what to do.
 [[nodiscard]] Error explain_refusal(pid_t pid, const Error& refusal);
 

@@ -1,4 +1,4 @@
-// The parts of attach that need no other process: records, what samples weigh, what is mapped.
+// The parts of attach that watch no other process: records, what samples weigh, what is mapped.
 #include "sampler/attach/code_images.h"
 #include "sampler/attach/code_map.h"
 #include "sampler/attach/copy_size.h"
@@ -6,11 +6,17 @@
 #include "sampler/attach/event_ring.h"
 #include "sampler/attach/target_process.h"
 #include "sampler/attach/thread_counts.h"
+#include "sampler/collector/process/proc_files.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -443,6 +450,50 @@ TEST(CodeImages, keep_only_so_many_files_that_nobody_runs) {
 TEST(TargetProcess, refuses_itself) {
     EXPECT_FALSE(check_target(getpid()));
     EXPECT_TRUE(check_target(getppid()));
+}
+
+TEST(TargetProcess, that_is_ending_is_no_thread_of_the_kernels) {
+    std::array<int, 2> told{};
+    std::array<int, 2> end{};
+    ASSERT_EQ(pipe(told.data()), 0);
+    ASSERT_EQ(pipe(end.data()), 0);
+    const pid_t maker = fork();
+    if (maker == 0) {
+        close(end[1]);
+        const bool is_apart = unshare(CLONE_NEWPID) == 0;
+        const pid_t first = is_apart ? fork() : -1;
+        const pid_t second = first > 0 ? fork() : first;
+        if (second == 0) {
+            pause();
+            _exit(0);
+        }
+        // It ends, has no memory any more, and waits until the other one has been asked for.
+        if (second > 0 && kill(first, SIGKILL) == 0 &&
+            write(told[1], &first, sizeof first) == sizeof first) {
+            char any = 0;
+            static_cast<void>(read(end[0], &any, 1) + waitpid(second, nullptr, 0));
+        }
+        _exit(first > 0 && waitpid(first, nullptr, 0) == first ? 0 : 1);
+    }
+    close(told[1]);
+    close(end[0]);
+    pid_t ending = 0;
+    const bool is_there = read(told[0], &ending, sizeof ending) == sizeof ending;
+    while (is_there && collector::status_of(ending).find("VmSize") != std::string::npos) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    const Result<void> checked = check_target(ending);
+    const bool is_kernels = collector::is_kernel_thread(ending);
+    close(end[1]);
+    close(told[0]);
+    waitpid(maker, nullptr, 0);
+    if (!is_there) {
+        GTEST_SKIP() << "no namespace of process ids can be made";
+    }
+    EXPECT_FALSE(is_kernels);
+    ASSERT_FALSE(checked);
+    EXPECT_NE(checked.error().context.find("has ended"), std::string::npos)
+        << checked.error().context;
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ pid_t pid_in_status(std::string_view status, std::string_view key) {
     return numbers.empty() || !has_own_proc() ? 0 : static_cast<pid_t>(numbers[0]);
 }
 
+constexpr int kStatFlags = 9;
+
 /// A field of the text of a stat file. Source: proc(5).
 std::optional<std::int64_t> stat_number(const std::string& stat, int field) {
     // Behind the name, which may hold anything, the state is field 3.
@@ -275,6 +277,12 @@ std::optional<std::uint64_t> auxiliary_value(pid_t pid, std::uint64_t type) {
     return std::nullopt;
 }
 
+bool is_kernel_thread(pid_t pid) {
+    constexpr std::int64_t kIsKernelThread = 0x200000;  // PF_KTHREAD
+    const auto flags = stat_number(read_small_file(proc_path(pid, "stat")), kStatFlags);
+    return flags && (*flags & kIsKernelThread) != 0;
+}
+
 pid_t parent_of(pid_t pid) {
     return pid_in_status(status_of(pid), "PPid:");
 }
@@ -393,11 +401,10 @@ std::unordered_map<std::uint32_t, pid_t> ThreadNumbers::all() const {
 }
 
 std::vector<RingWorker> ring_workers_of(pid_t pid) {
-    constexpr int kFlags = 9;
     constexpr std::int64_t kIsRingWorker = 0x10;  // PF_IO_WORKER, since Linux 5.12
     std::vector<RingWorker> workers;
     for (const pid_t tid : threads_of(pid)) {
-        const auto flags = stat_number(read_small_file(thread_path(pid, tid, "stat")), kFlags);
+        const auto flags = stat_number(read_small_file(thread_path(pid, tid, "stat")), kStatFlags);
         if (flags && (*flags & kIsRingWorker) != 0) {
             workers.push_back({tid, thread_name_of(pid, tid), thread_cpu_ns(pid, tid)});
         }

@@ -54,6 +54,10 @@ namespace sample::collector {
 /// As we know it; 0 if that is not known.
 [[nodiscard]] pid_t parent_of(pid_t pid);
 
+/// By its flags: that it has no memory it shares with a process that is ending.
+/// Source: proc(5), field 9 of stat; Linux include/linux/sched.h.
+[[nodiscard]] bool is_kernel_thread(pid_t pid);
+
 struct ProcessStat {
     std::string name;  ///< That of its first thread: of the file that it runs, as a rule.
     pid_t parent = 0;
