@@ -1,11 +1,14 @@
 #include "cli/views/broken_stacks.h"
 
 #include "cli/views/table.h"
+#include "trace/records.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 
 namespace sample::cli {
 namespace {
@@ -40,6 +43,10 @@ static_assert(std::size(kWordings) == static_cast<std::size_t>(kLastStackBreak) 
 constexpr const char* kJitHint =
     "code in no module, as a JIT compiler makes it, has no unwind tables: its callers can be seen "
     "where it keeps frame pointers, as with java -XX:+PreserveFramePointer";
+/// Of stacks that were met as copies.
+constexpr const char* kCopyHint =
+    "from outside a stack is seen as far as it was copied, up to 32 KiB and to the first page that "
+    "is not in memory: sample record, or sample attach --inject, reads it where it is";
 
 const Wording& wording(StackBreak reason) {
     return kWordings[std::min(static_cast<std::size_t>(reason), std::size(kWordings) - 1)];
@@ -56,7 +63,11 @@ std::string place(const callgraph::BrokenStacks& broken) {
     return broken.reason == StackBreak::depth_limit ? "-" : "code in no module";
 }
 
-std::string hint(const callgraph::BrokenStacks& broken) {
+std::string hint(const callgraph::BrokenStacks& broken, std::string_view source) {
+    if (source == trace::kAttachSource && (broken.reason == StackBreak::unreadable_memory ||
+                                           broken.reason == StackBreak::depth_limit)) {
+        return kCopyHint;
+    }
     const bool is_jit = broken.reason == StackBreak::no_module && broken.module.empty();
     return fmt::format(fmt::runtime(is_jit ? kJitHint : wording(broken.reason).hint), place(broken),
                        "rebuild it with -fasynchronous-unwind-tables");
@@ -82,7 +93,8 @@ Table table_of(const callgraph::Profile& profile) {
         {is_time ? "us" : "count", is_time ? "time" : "total", Kind::weight,
          broken(&BrokenStacks::weight)},
         {"", "share", Kind::share, broken(&BrokenStacks::weight), profile.stats.sampled},
-        {"hint", "", Kind::word, broken(hint)}};
+        {"hint", "", Kind::word,
+         broken([&profile](const BrokenStacks& of) { return hint(of, profile.stats.source); })}};
     table.name_heading = "outermost known frame in";
     table.name = [&all](std::size_t row, std::size_t /*room*/) { return place(all[row]); };
     return table;
@@ -116,8 +128,10 @@ std::string broken_stacks_text(const callgraph::Profile& profile, const Terminal
     if (all.size() > kMostRows) {
         out += std::to_string(all.size() - kMostRows) + " more: --json lists all\n";
     }
+    std::set<std::string> hints;
     for (std::size_t i = 0; i < std::min(all.size(), kMostHints); ++i) {
-        out += "hint: " + hint(all[i]) + "\n";
+        const auto [text, is_new] = hints.insert(hint(all[i], profile.stats.source));
+        out += is_new ? "hint: " + *text + "\n" : "";
     }
     return out;
 }

@@ -8,6 +8,7 @@
 #include "export/formats.h"
 #include "made_up_profile.h"
 #include "tests/trace/recording_fixture.h"
+#include "trace/records.h"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,17 @@ TEST(BrokenStacks, name_each_reason_and_what_to_do) {
               "unknown no_cfi no_module unreadable_memory depth_limit no_progress "
               "unsupported_rule no_room ");
     EXPECT_EQ(break_reasons_json(profile).size(), list.size());
+}
+
+TEST(BrokenStacks, of_copies_are_whole_where_the_stack_itself_is_read) {
+    callgraph::Profile profile = broken_profile();
+    profile.stats.source = trace::kAttachSource;
+    profile.stats.broken_stacks = {{StackBreak::depth_limit, "/usr/lib/libR.so", 50, 5 * kMs},
+                                   {StackBreak::unreadable_memory, "/usr/lib/libruby.so", 20, kMs}};
+    const std::string text = broken_stacks_text(profile, kPipe);
+    EXPECT_TRUE(contains(text, "hint: from outside a stack is seen as far as it was copied"))
+        << text;
+    EXPECT_EQ(text.find("hint:"), text.rfind("hint:")) << text;
 }
 
 TEST(BrokenStacks, are_whole_in_json) {
