@@ -115,7 +115,10 @@ void add_frame_pointers(Weighed& advice, const callgraph::Profile& profile, std:
     const bool is_said = std::any_of(advice.begin(), advice.end(), [&](const auto& line) {
         return line.second.find(kFlag) != std::string::npos;
     });
-    if (runtime_of(profile) == &kJava && !is_said && broken != 0 &&
+    const bool is_given = std::any_of(
+        profile.processes.begin(), profile.processes.end(),
+        [&](const auto& process) { return process.command_line.find(kFlag) != std::string::npos; });
+    if (runtime_of(profile) == &kJava && !is_said && !is_given && broken != 0 &&
         broken >= stats.samples / kOneIn) {
         advice.emplace(whole, fmt::format("{} of the stacks lack callers, or guess them: java {} "
                                           "shows them",
@@ -175,11 +178,12 @@ void add_kernel(Weighed& advice, const callgraph::Profile& profile, std::uint64_
     if (unseen != 0 && unseen >= whole / kOneIn) {
         advice.emplace(
             unseen,
-            fmt::format("{} is in the kernel, called from where was not seen: {}",
-                        percent_text(unseen, whole),
-                        profile.stats.source == "sigtrap"
-                            ? "sudo sysctl kernel.perf_event_paranoid=1 shows it"
-                            : "source sigtrap can show it; sample doctor says what it needs"));
+            fmt::format(
+                "{} is in the kernel, called from where was not seen: {}",
+                percent_text(unseen, whole),
+                profile.stats.source == "sigtrap" || profile.stats.source == trace::kAttachSource
+                    ? "sudo sysctl kernel.perf_event_paranoid=1 shows it"
+                    : "source sigtrap can show it; sample doctor says what it needs"));
     }
 }
 

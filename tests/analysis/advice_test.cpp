@@ -110,6 +110,9 @@ TEST_F(AdviceTest, says_how_java_keeps_its_callers) {
     EXPECT_EQ(advice(),
               "11.0 % of the stacks lack callers, or guess them: java "
               "-XX:+PreserveFramePointer shows them\n");
+    profile.processes.emplace_back().command_line = "java -XX:+PreserveFramePointer Main";
+    EXPECT_EQ(advice(), "") << "it does already";
+    profile.processes.pop_back();
     add("[jit code]", 0, 500);
     const std::string all = advice();
     EXPECT_EQ(all.find("PreserveFramePointer"), all.rfind("PreserveFramePointer")) << all;
@@ -117,6 +120,8 @@ TEST_F(AdviceTest, says_how_java_keeps_its_callers) {
 
 TEST_F(AdviceTest, says_what_shows_who_calls_the_kernel) {
     add("[kernel, caller unseen]", 0, 100);
+    EXPECT_NE(advice().find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
+    profile.stats.source = "attach";
     EXPECT_NE(advice().find("sudo sysctl kernel.perf_event_paranoid=1"), std::string::npos);
     profile.stats.source = "perf";
     EXPECT_NE(advice().find("sample doctor"), std::string::npos);
