@@ -16,7 +16,7 @@ void raise_descriptor_limit() {
 void yield_to_programs() {
     if (::sched_getscheduler(0) == SCHED_OTHER) {
         const sched_param none{};
-        static_cast<void>(::sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none));
+        static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &none));
     }
 }
 
