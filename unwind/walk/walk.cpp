@@ -44,8 +44,9 @@ private:
 };
 
 // Start code without CFI (the loader's, musl's) is a short run of instructions at the entry point;
-// Free Pascal's calls its main program 80 bytes behind it.
-constexpr std::uint64_t kStartCodeBytes = 96;
+// Free Pascal's calls its main program 80 bytes behind it. Others' may be over by then.
+constexpr std::uint64_t kStartCodeBytes = 64;
+constexpr std::uint64_t kStartCodesCallBytes = 96;
 
 template <class Arch>
 bool is_sigreturn(const Module& module, std::uint64_t pc) noexcept {
@@ -57,7 +58,8 @@ template <class Arch>
 Row row_without_rules(const Module& module, std::uint64_t lookup, bool exact) noexcept {
     // Behind a _start that has a rule lie other functions that have none (__do_global_dtors_aux).
     cfi::Fde start;
-    if (module.entry != 0 && lookup - module.entry < kStartCodeBytes &&
+    if (module.entry != 0 &&
+        lookup - module.entry < (exact ? kStartCodeBytes : kStartCodesCallBytes) &&
         cfi::find_fde(module.local_tables(), module.entry + module.image_delta, start) ==
             cfi::Found::no) {
         return Row{RowKind::root};

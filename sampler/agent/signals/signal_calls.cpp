@@ -54,6 +54,44 @@ int exchange_own_action(const struct sigaction* action, struct sigaction* old,
     return result;
 }
 
+/// Of a mask that holds our signal, or that becomes the thread's whole one; `set` is it as the
+/// program has given it.
+int change_with_view(int how, const sigset_t* set, sigset_t* old, const WithoutOwn& cleaned,
+                     MaskCall* real) noexcept {
+    // Opened for real as well: a frame that the program went back to itself may have blocked it.
+    const bool opens = how == SIG_UNBLOCK && !is_left_unsampled();
+    const bool blocks = how != SIG_UNBLOCK && cleaned.held();
+    const MaskChange change{__builtin_frame_address(0), how, mask_of(*cleaned.get()), blocks};
+    const int result = real(how, opens ? set : cleaned.get(), old);
+    if (result == 0) {
+        MaskChange::finish();
+    }
+    return result;
+}
+
+/// What the kernel has told of a thread's mask, as the program is to see it.
+void show_own_in(sigset_t& mask, bool blocked) noexcept {
+    if (blocked) {
+        sigaddset(&mask, own_signal());
+    } else if (is_left_unsampled()) {
+        sigdelset(&mask, own_signal());
+    }
+}
+
+/// How long to wait now, of `timeout` since `begin`.
+timespec next_slice(const timespec* timeout, const timespec& begin, bool& is_last) noexcept {
+    const timespec slice{0, kWaitSliceNs};
+    if (timeout == nullptr) {
+        return slice;
+    }
+    const timespec left = subtract(*timeout, subtract(now_monotonic(), begin));
+    is_last = is_before(left, slice);
+    if (!is_last) {
+        return slice;
+    }
+    return is_before(left, {}) ? timespec{} : left;
+}
+
 }  // namespace
 
 void hide_own_handler(struct sigaction* action) noexcept {
@@ -69,30 +107,16 @@ int change_mask(int how, const sigset_t* set, sigset_t* old, MaskCall* real) noe
     const int own = own_signal();
     // A vfork child has a mask of its own, but its parent's view.
     const bool is_childs = own != 0 && (cleaned.held() || blocked_before) && !is_owner();
-    const bool changes = own != 0 && set != nullptr && !is_childs &&
-                         (how == SIG_SETMASK || (how == SIG_BLOCK && cleaned.held()) ||
-                          (how == SIG_UNBLOCK && cleaned.held()));
-    int result = 0;
-    if (changes) {
-        // Opened for real as well: a frame that the program went back to itself may have blocked
-        // it.
-        const bool opens = how == SIG_UNBLOCK && !is_left_unsampled();
-        const bool blocks = how != SIG_UNBLOCK && cleaned.held();
-        const MaskChange change{__builtin_frame_address(0), how, mask_of(*cleaned.get()), blocks};
-        result = real(how, opens ? set : cleaned.get(), old);
-        if (result == 0) {
-            MaskChange::finish();
-        }
-    } else {
-        result = real(how, is_childs ? set : cleaned.get(), old);
-    }
+    const bool is_named = cleaned.held() && (how == SIG_BLOCK || how == SIG_UNBLOCK);
+    const bool changes =
+        own != 0 && set != nullptr && !is_childs && (how == SIG_SETMASK || is_named);
+    const int result = changes ? change_with_view(how, set, old, cleaned, real)
+                               : real(how, is_childs ? set : cleaned.get(), old);
     if (result != 0 || own == 0) {
         return result;
     }
-    if (old != nullptr && blocked_before) {
-        sigaddset(old, own);
-    } else if (old != nullptr && is_left_unsampled()) {
-        sigdelset(old, own);
+    if (old != nullptr) {
+        show_own_in(*old, blocked_before);
     }
     if (set != nullptr && is_childs) {
         note_mask_of_child();
@@ -179,13 +203,8 @@ int wait_in_slices(const sigset_t* others, siginfo_t* info, const timespec* time
             errno = failure;
             return -1;
         }
-        timespec slice{0, kWaitSliceNs};
         bool is_last = false;
-        if (timeout != nullptr) {
-            const timespec left = subtract(*timeout, subtract(now_monotonic(), begin));
-            is_last = is_before(left, slice);
-            slice = !is_last ? slice : is_before(left, {}) ? timespec{} : left;
-        }
+        const timespec slice = next_slice(timeout, begin, is_last);
         const int result = real(others, info, &slice);
         if (result >= 0) {
             return result;
