@@ -52,19 +52,6 @@ Dwarf_Die declaration_entry(const Dwarf_Die& function) {
     return entry_at(origin, DW_AT_specification).value_or(origin);
 }
 
-/// With -g1, and clang's -gline-tables-only, a function says nothing of its parameters. (A few
-/// types may be there all the same.)
-bool has_types(DebugScopes& scopes, const Dwarf_Die& die) {
-    const std::vector<Dwarf_Die> around = scopes.around(die);
-    if (around.empty() ||
-        text_at(around.front(), DW_AT_producer).find(" -g1") != std::string_view::npos) {
-        return false;
-    }
-    const std::vector<Dwarf_Die>& entries = scopes.children(around.front());
-    return std::any_of(entries.begin(), entries.end(),
-                       [](Dwarf_Die entry) { return dwarf_tag(&entry) == DW_TAG_base_type; });
-}
-
 bool is_lambda(DebugScopes& scopes, const Dwarf_Die& die) {
     const std::string_view name = plain_name_of(die);
     const std::vector<Dwarf_Die>& members = scopes.children(die);
@@ -188,9 +175,25 @@ std::string DebugNames::qualified_function(const Dwarf_Die& function, As as) {
     return (is_generic_lambda ? "auto" : declare(entry_at(declaration, DW_AT_type))) + " " + whole;
 }
 
+bool DebugNames::has_types(const Dwarf_Die& die) {
+    const std::vector<Dwarf_Die> around = scopes_.around(die);
+    if (around.empty()) {
+        return false;
+    }
+    const Dwarf_Die& unit = around.front();
+    const auto [found, is_new] = has_types_.try_emplace(unit.addr, false);
+    if (is_new && text_at(unit, DW_AT_producer).find(" -g1") == std::string_view::npos) {
+        const std::vector<Dwarf_Die>& entries = scopes_.children(unit);
+        found->second = std::any_of(entries.begin(), entries.end(), [](Dwarf_Die entry) {
+            return dwarf_tag(&entry) == DW_TAG_base_type;
+        });
+    }
+    return found->second;
+}
+
 std::string DebugNames::arguments_of(const Dwarf_Die& function, const Dwarf_Die& declaration) {
     const std::string list = parameter_list(function);
-    if (list == "()" && !has_types(scopes_, function)) {
+    if (list == "()" && !has_types(function)) {
         return {};
     }
     // In a unit of its own the class has it all; what g++ leaves of it beside the function has not.
@@ -205,8 +208,7 @@ std::string DebugNames::prefix(const Dwarf_Die& die) {
         Dwarf_Die entry = around[i];
         const int tag = dwarf_tag(&entry);
         if (is_function(tag)) {
-            return qualified_function(entry, As::scope) +
-                   "::" + text;  // Which knows what it stands in.
+            return scope_name(entry) + "::" + text;  // Which knows what it stands in.
         }
         if (tag == DW_TAG_namespace) {
             const std::string_view name = plain_name_of(entry);
@@ -216,6 +218,17 @@ std::string DebugNames::prefix(const Dwarf_Die& die) {
         }
     }
     return text;
+}
+
+std::string DebugNames::scope_name(const Dwarf_Die& function) {
+    if (const auto known = scope_names_.find(function.addr); known != scope_names_.end()) {
+        return known->second;
+    }
+    std::string name = qualified_function(function, As::scope);
+    if (!is_out_of_bounds() && name.size() <= kLongestName) {
+        scope_names_.emplace(function.addr, name);
+    }
+    return name;
 }
 
 std::string DebugNames::class_name(const Dwarf_Die& die) {
@@ -228,7 +241,7 @@ std::string DebugNames::unnamed_class(const Dwarf_Die& die) {
         const auto home = std::find_if(around.rbegin(), around.rend(), [](Dwarf_Die entry) {
             return dwarf_tag(&entry) != DW_TAG_lexical_block;
         });
-        if (home != around.rend()) {
+        if (home != around.rend() && numbered_.insert(home->addr).second) {
             number_classes(*home);
         }
         unnamed_.try_emplace(die.addr, UnnamedClass{is_lambda(scopes_, die)});

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sample::symbolize {
 
@@ -71,8 +72,13 @@ private:
     enum class As { name, scope };
 
     std::string qualified_function(const Dwarf_Die& function, As as);
+    /// With -g1, and clang's -gline-tables-only, a function says nothing of its parameters. (A few
+    /// types may be there all the same.)
+    bool has_types(const Dwarf_Die& die);
     std::string arguments_of(const Dwarf_Die& function, const Dwarf_Die& declaration);
     std::string prefix(const Dwarf_Die& die);
+    /// A function as the scope of what is declared in it.
+    std::string scope_name(const Dwarf_Die& function);
     std::string class_name(const Dwarf_Die& die);
     std::string unnamed_class(const Dwarf_Die& die);
     void number_classes(const Dwarf_Die& home);
@@ -96,6 +102,9 @@ private:
     DebugScopes scopes_;
     /// By where their entries lie in memory: all in the scope of each that was asked for.
     std::unordered_map<const void*, UnnamedClass> unnamed_;
+    std::unordered_set<const void*> numbered_;  ///< Scopes whose classes are, but for the deepest.
+    std::unordered_map<const void*, bool> has_types_;           ///< By unit.
+    std::unordered_map<const void*, std::string> scope_names_;  ///< By function.
     int depth_ = 0;
     int steps_ = 0;
 };

@@ -385,6 +385,80 @@ TEST_F(SiblingsBelow, are_looked_at_only_so_often) {
     EXPECT_EQ(symbols_in(named).front().name, "walled");
 }
 
+/// A unit without a type, of many functions, and of a function with many classes without names, as
+/// many of them deeper in its blocks than they are numbered: what is found out about the unit, or
+/// the function, anew for each of them takes minutes.
+class ManyOfOneUnit : public TempFolderTest {
+protected:
+    static constexpr int kMany = 30'000;
+
+    [[nodiscard]] std::string build() const {
+        std::ofstream out{path("many.s")};
+        out << ".set many, " << kMany << kBegin;
+        for (int i = 0; i < kMany; ++i) {
+            out << "f" << i << ": .uleb128 3\n.asciz \"f" << i << "\"\n";
+        }
+        out << ".uleb128 2\n.asciz \"host\"\n.quad host\n.long 2 * many\n"
+               ".rept many\n.uleb128 6\n.byte 0\n.endr\n"
+               ".rept 40\n.uleb128 5\n.endr\n";
+        for (int i = 0; i < kMany; ++i) {
+            out << ".uleb128 6\nm" << i << ": .uleb128 3\n.asciz \"operator()\"\n.byte 0\n";
+        }
+        out << ".rept 40\n.byte 0\n.endr\n";
+        for (int i = 0; i < 2 * kMany; ++i) {
+            out << ".uleb128 4\n.long " << (i < kMany ? "f" : "m") << i % kMany
+                << " - unit\n.quad host + " << i << "\n.long 1\n";
+        }
+        out << ".byte 0, 0\nunit_end:\n";
+        out.close();
+        run(std::string{CC} + " -shared -nostdlib -o " + path("many") + " " + path("many.s"));
+        return path("many");
+    }
+
+private:
+    static constexpr const char* kBegin = R"(
+        .text
+        .globl host
+        .type host, @function
+host:   .skip 2 * many, 0x90
+        .size host, 2 * many
+        .section .debug_abbrev, "", @progbits
+        .uleb128 1, 0x11                # DW_TAG_compile_unit: language, low_pc, high_pc
+        .byte 1, 0x13, 0x0b, 0x11, 0x01, 0x12, 0x06, 0, 0
+        .uleb128 2, 0x2e                # DW_TAG_subprogram: name, low_pc, high_pc
+        .byte 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0
+        .uleb128 3, 0x2e                # DW_TAG_subprogram: name
+        .byte 0, 0x03, 0x08, 0, 0
+        .uleb128 4, 0x1d                # DW_TAG_inlined_subroutine: abstract_origin, low_pc, high_pc
+        .byte 0, 0x31, 0x13, 0x11, 0x01, 0x12, 0x06, 0, 0
+        .uleb128 5, 0x0b                # DW_TAG_lexical_block
+        .byte 1, 0, 0
+        .uleb128 6, 0x13                # DW_TAG_structure_type
+        .byte 1, 0, 0
+        .byte 0
+        .section .debug_info, "", @progbits
+unit:   .long unit_end - 1f
+1:      .short 4
+        .long .debug_abbrev
+        .byte 8
+        .uleb128 1
+        .byte 0x04                      # C++
+        .quad host
+        .long 2 * many
+)";
+};
+
+TEST_F(ManyOfOneUnit, are_named_in_one_pass) {
+    const std::string library = build();
+    const ModuleSymbols named = symbolize({library, {}}, addresses_of(library, "host"));
+    EXPECT_EQ(named.problem, "");
+    const auto innermost = [&named](std::size_t offset) {
+        return named.symbols.functions.at(named.symbols.frames_of(offset).front().function).name;
+    };
+    EXPECT_EQ(innermost(kMany - 1), "f" + std::to_string(kMany - 1));
+    EXPECT_EQ(innermost(2 * kMany - 1), "host::{lambda()#1}::operator()");
+}
+
 // NOLINTEND(readability-function-cognitive-complexity)
 
 }  // namespace
