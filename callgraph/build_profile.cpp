@@ -33,22 +33,18 @@ public:
 
     /// What follows hangs below these zones, outermost first, of the category.
     void begin_zones(const std::vector<std::uint32_t>& zones) {
-        TreeBuilder::Index base = category_;
+        merged_[0] = {++generation_, category_};
         for (const std::uint32_t zone : zones) {
-            if (is_full()) {
-                break;
-            }
-            base = tree_.child(base, functions_.zone(zone));
+            go_to(merged_[0], functions_.zone(zone));
         }
-        ++generation_;
-        merged_[0] = {generation_, base, 0, false};
     }
 
     /// Adds a weight of the profile's metric or, above 0, of a further one, counted from 1. Returns
     /// where it was added.
     TreeBuilder::Index add(const StackWeight& weight, std::size_t metric) {
-        const TreeBuilder::Index node = merge(weight.node);
-        cut_ += merged_[weight.node.value].generation == generation_ ? 0 : 1;
+        const Merged& merged = merge(weight.node);
+        const TreeBuilder::Index node = merged.node;
+        cut_ += merged.is_cut ? 1 : 0;
         if (metric == 0) {
             tree_.add_self(node, weight.sampled + weight.booked, weight.samples);
         } else {
@@ -77,27 +73,21 @@ private:
         TreeBuilder::Index node = 0;   ///< Of the innermost frame.
         std::uint32_t line = 0;        ///< Where that frame is.
         bool is_in_memory = false;     ///< Below an entry into memory management, or one.
+        bool is_cut = false;           ///< `node` is of a caller: there was no room for more.
     };
 
-    [[nodiscard]] bool is_full() const { return tree_.size() >= options_.most_nodes; }
-
-    /// In a full tree, what is not there yet is not looked for: its callers may be a great many.
-    TreeBuilder::Index merge(NodeId stack) {
-        if (is_full() && merged_[stack.value].generation != generation_) {
-            return merged_[0].node;
-        }
+    const Merged& merge(NodeId stack) {
         path_.clear();
-        while (merged_[stack.value].generation != generation_) {
+        for (; merged_[stack.value].generation != generation_;
+             stack = nodes_[stack.value - 1].parent) {
             path_.push_back(stack);
-            stack = nodes_[stack.value - 1].parent;
         }
-        Merged at = merged_[stack.value];
-        while (!path_.empty() && !is_full()) {
-            at = descend(at, nodes_[path_.back().value - 1].address);
-            merged_[path_.back().value] = at;
-            path_.pop_back();
+        for (; !path_.empty(); path_.pop_back()) {
+            const NodeId callee = path_.back();
+            merged_[callee.value] = descend(merged_[stack.value], nodes_[callee.value - 1].address);
+            stack = callee;
         }
-        return at.node;
+        return merged_[stack.value];
     }
 
     /// From a caller to the innermost frame of what it calls.
@@ -112,17 +102,25 @@ private:
         return caller;
     }
 
-    Merged descend(const Merged& caller, FrameIndex at, Inlining inlining) {
-        TreeBuilder::Index parent = caller.node;
-        bool is_in_memory = caller.is_in_memory;
-        if (options_.group_memory && functions_.is_memory_entry(at) && !is_in_memory) {
-            is_in_memory = true;
-            parent = tree_.child(parent, functions_.memory());
+    Merged descend(Merged caller, FrameIndex at, Inlining inlining) {
+        if (options_.group_memory && functions_.is_memory_entry(at) && !caller.is_in_memory) {
+            caller.is_in_memory = true;
+            go_to(caller, functions_.memory());
         }
         const std::uint32_t line = functions_.line(at);
-        const CallSite site{options_.by_line ? line : 0, caller.line, inlining};
-        return {generation_, tree_.child(parent, functions_.function(at), site), line,
-                is_in_memory};
+        go_to(caller, functions_.function(at),
+              {options_.by_line ? line : 0, caller.line, inlining});
+        caller.line = line;
+        return caller;
+    }
+
+    /// From a node to its child; in a full tree only to one that is there.
+    void go_to(Merged& at, FunctionId function, const CallSite& site = {}) {
+        at.is_cut = at.is_cut || (tree_.size() >= options_.most_nodes &&
+                                  tree_.find(at.node, function, site.line) == TreeBuilder::kRoot);
+        if (!at.is_cut) {
+            at.node = tree_.child(at.node, function, site);
+        }
     }
 
     std::span<const StackFrame> nodes_;

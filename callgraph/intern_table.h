@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -45,6 +46,13 @@ public:
             entries_.push_back(std::move(entry));
         }
         return slot & index_mask();
+    }
+
+    /// The index of the entry equal to `entry`, if there is one.
+    [[nodiscard]] std::optional<std::uint32_t> find(const Entry& entry) const {
+        const std::uint32_t slot =
+            slots_.empty() ? kEmpty : slots_[find_slot(entry, Traits::hash(entry))];
+        return slot == kEmpty ? std::nullopt : std::optional{slot & index_mask()};
     }
 
     /// Makes room for so many entries at once.

@@ -3,6 +3,7 @@
 #include "callgraph/groups.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -62,7 +63,7 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
     // Stacks that were taken one after the other mostly go on as the one before, and its nodes are
     // in the processor's cache.
     const Index latest = entries_[parent].latest_child;
-    const Index node = latest != kRoot && is_child_for(latest, function, site)
+    const Index node = latest != kRoot && is_child_for(latest, function, site.line)
                            ? latest
                            : find_or_add(parent, function, site);
     entries_[parent].latest_child = node;
@@ -78,12 +79,10 @@ TreeBuilder::Index TreeBuilder::child(Index parent, FunctionId function, const C
 
 TreeBuilder::Index TreeBuilder::find_or_add(Index parent, FunctionId function,
                                             const CallSite& site) {
-    // Most nodes have one or two children: a hash table of all is another place in memory for each.
-    constexpr int kFew = 4;
     int seen = 0;
     Index at = entries_[parent].newest_child;
     for (; at != kRoot && seen < kFew; at = entries_[at].next_sibling, ++seen) {
-        if (is_child_for(at, function, site)) {
+        if (is_child_for(at, function, site.line)) {
             return at;
         }
     }
@@ -101,6 +100,17 @@ TreeBuilder::Index TreeBuilder::find_or_add(Index parent, FunctionId function,
     entries_.push_back({parent, function, site, kRoot, kRoot, entries_[parent].newest_child});
     entries_[parent].newest_child = added;
     return added;
+}
+
+TreeBuilder::Index TreeBuilder::find(Index parent, FunctionId function, std::uint32_t line) const {
+    Index at = entries_[parent].newest_child;
+    for (int seen = 0; at != kRoot && seen < kFew; at = entries_[at].next_sibling, ++seen) {
+        if (is_child_for(at, function, line)) {
+            return at;
+        }
+    }
+    const auto found = at == kRoot ? std::nullopt : of_many_.find({parent, function, line, kRoot});
+    return found ? of_many_[*found].node : kRoot;
 }
 
 void TreeBuilder::add_self(Index node, std::uint64_t weight, std::uint64_t samples) {

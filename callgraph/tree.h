@@ -44,6 +44,8 @@ public:
     /// The node of `function` at `site.line` under `parent`, made if there is none. One that is
     /// there and was called otherwise is now called in both ways.
     Index child(Index parent, FunctionId function, const CallSite& site = {});
+    /// The same if there is one, else kRoot; nothing changes.
+    [[nodiscard]] Index find(Index parent, FunctionId function, std::uint32_t line) const;
     void add_self(Index node, std::uint64_t weight, std::uint64_t samples);
     /// Adds weight of the profile's `metric`th further metric, whose sum must fit 64 bits.
     void add_further(std::size_t metric, Index node, std::uint64_t weight);
@@ -94,8 +96,11 @@ private:
     };
     struct Sums;
 
-    [[nodiscard]] bool is_child_for(Index node, FunctionId function, const CallSite& site) const {
-        return entries_[node].function == function && entries_[node].site.line == site.line;
+    // Most nodes have one or two children: a hash table of all is another place in memory for each.
+    static constexpr int kFew = 4;
+
+    [[nodiscard]] bool is_child_for(Index node, FunctionId function, std::uint32_t line) const {
+        return entries_[node].function == function && entries_[node].site.line == line;
     }
     Index find_or_add(Index parent, FunctionId function, const CallSite& site);
     [[nodiscard]] Sums sum_up();

@@ -345,6 +345,8 @@ TEST(BuildProfile, cuts_stacks_short_where_it_has_as_many_nodes_as_it_may) {
     maker.sample(main, stack, 10);
     maker.sample(worker, stack, 5);
     maker.sample(worker, maker.stack({"d"}), 2);
+    maker.sample(worker, maker.stack({"a", "a"}), 1);
+    maker.sample(worker, maker.stack({"a"}), 1);
     maker.end();
     BuildOptions options;
     EXPECT_EQ(maker.profile(options).stats.notes, std::vector<std::string>{});
@@ -352,10 +354,10 @@ TEST(BuildProfile, cuts_stacks_short_where_it_has_as_many_nodes_as_it_may) {
     const Profile cut = maker.profile(options);
     EXPECT_EQ(drawing(cut),
               "main 10/0\n  a 10/0\n    b 10/0\n      c 10/10\n"
-              "worker 7/2\n  a 5/5\n")
+              "worker 9/2\n  a 7/7\n")
         << "the weights are all there";
     EXPECT_EQ(cut.stats.notes,
-              std::vector<std::string>{"2 stacks cut short: this callgraph would have more than 7 "
+              std::vector<std::string>{"3 stacks cut short: this callgraph would have more than 7 "
                                        "nodes; --thread, --process, --from and --to choose fewer"});
 }
 
