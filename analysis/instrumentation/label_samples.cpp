@@ -341,6 +341,19 @@ private:
     std::map<std::pair<ZonesOfSamples::PathId, std::uint32_t>, std::uint32_t> known_;
 };
 
+Result<void> read_zones(ZonesOfSamples& zones, const ProgramEvents& events,
+                        const ReadAgain& read_again) {
+    if (events.zones == 0) {
+        return unexpected(ErrorCode::not_found,
+                          "the recording has no zones, which --in-zone, --by zone and --zones "
+                          "need: record with --trace, of a program that marks them with "
+                          "sample/trace.h");
+    }
+    SAMPLE_CHECK(read_again(zones));
+    zones.finish();
+    return {};
+}
+
 Result<const FramesOfKind*> wanted_frames(const ProgramEvents& events, const LabelChoice& choice) {
     const FramesOfKind* const frames =
         events.frames_of(choice.moments.frames ? choice.moments.frames->kind : "");
@@ -370,15 +383,8 @@ Result<Restriction> label_samples(Recording& recording, const ProgramEvents& eve
     Labeller labeller{recording, choice, chosen.moments};
     std::optional<ZonesOfSamples> zones;
     if (choice.needs_zones()) {
-        if (events.zones == 0) {
-            return unexpected(ErrorCode::not_found,
-                              "the recording has no zones, which --in-zone, --by zone and --zones "
-                              "need: record with --trace, of a program that marks them with "
-                              "sample/trace.h");
-        }
         zones.emplace(recording);
-        SAMPLE_CHECK(read_again(*zones));
-        zones->finish();
+        SAMPLE_CHECK(read_zones(*zones, events, read_again));
         SAMPLE_TRY(is_wanted, wanted_zones(zones->names(), choice.in_zones));
         labeller.use_zones(*zones, is_wanted);
     }
