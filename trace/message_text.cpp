@@ -34,6 +34,13 @@ struct Integer {
 };
 using Argument = std::variant<std::monostate, Integer, double, std::string>;
 
+/// What is no character becomes U+FFFD.
+void add_character(std::uint32_t point, std::string& out) {
+    constexpr std::uint32_t kReplacement = 0xfffd;
+    const bool is_good = point < 0xd800 || (point >= 0xe000 && point < 0x110000);
+    utf8::unchecked::append(is_good ? point : kReplacement, std::back_inserter(out));
+}
+
 /// UTF-8 of the text of an argument, without its end.
 std::string utf8_of(std::span<const std::byte> text, std::size_t unit_bytes) {
     if (unit_bytes == 2) {
@@ -41,11 +48,8 @@ std::string utf8_of(std::span<const std::byte> text, std::size_t unit_bytes) {
     }
     std::string out;
     if (unit_bytes == 4) {
-        constexpr std::uint32_t kReplacement = 0xfffd;
         for (; text.size() >= 4; text = text.subspan(4)) {
-            const auto point = wire::load<std::uint32_t>(text.data());
-            const bool is_good = point < 0xd800 || (point >= 0xe000 && point < 0x110000);
-            utf8::unchecked::append(is_good ? point : kReplacement, std::back_inserter(out));
+            add_character(wire::load<std::uint32_t>(text.data()), out);
         }
         return out;
     }
@@ -120,6 +124,7 @@ struct Conversion {
     std::string flags;
     int width = 0;
     std::optional<int> precision = {};
+    bool is_long = false;
     char letter = 0;
 };
 
@@ -193,7 +198,7 @@ private:
             }
         }
         while (at("hljztLqI")) {
-            take();
+            conversion.is_long = take() == 'l' || conversion.is_long;
             if (rest_.starts_with("64") || rest_.starts_with("32")) {
                 rest_ = rest_.substr(2);  // "I64"
             }
@@ -237,10 +242,12 @@ private:
                 hexadecimal.letter = 'x';
                 return put(hexadecimal, "ll", static_cast<unsigned long long>(value.bits));
             }
-            case 'c': {
+            case 'c':
+            case 'C': {
+                const bool is_wide = conversion.is_long || conversion.letter == 'C';
                 std::string letter;
-                utf8::unchecked::append(static_cast<std::uint32_t>(value.bits & 0xff),
-                                        std::back_inserter(letter));
+                add_character(static_cast<std::uint32_t>(value.bits & (is_wide ? ~0U : 0xffU)),
+                              letter);
                 return pad(conversion, letter);
             }
             default:

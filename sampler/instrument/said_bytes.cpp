@@ -152,8 +152,11 @@ int shortened(int value, const Conversion& conversion) noexcept {
 /// Takes what `conversion` is of. False: it is of no known kind.
 bool take_argument(const Conversion& conversion, std::va_list& list, Narrow& narrow,
                    Arguments& found) noexcept {
+    const bool is_long = conversion.size == Size::of_long;
     if (is_one_of(conversion.letter, "diouxXcC")) {
-        if (conversion.size == Size::of_long && conversion.letter != 'c') {
+        // glibc's %Ld is %lld.
+        if ((is_long || conversion.size == Size::of_long_double) &&
+            !is_one_of(conversion.letter, "cC")) {
             found.add(kInteger | 8, static_cast<std::uint64_t>(va_arg(list, long)));
         } else {
             const int value = va_arg(list, int);
@@ -166,7 +169,7 @@ bool take_argument(const Conversion& conversion, std::va_list& list, Narrow& nar
         found.add(kReal | 8, bits_of(value));
     } else if (conversion.letter == 'p') {
         found.add(kInteger | 8, reinterpret_cast<std::uint64_t>(va_arg(list, void*)));
-    } else if (conversion.letter == 's' && conversion.size == Size::of_long) {
+    } else if (conversion.letter == 'S' || (conversion.letter == 's' && is_long)) {
         const auto* text = va_arg(list, const wchar_t*);
         found.add(kText | 1, reinterpret_cast<std::uint64_t>(narrowed(text, narrow)));
     } else if (conversion.letter == 's') {

@@ -60,6 +60,7 @@ plain
 level %s of %d|one|3
 %5.1f %% of %zu, %.*s, %ls, %c %lld %p|99.5|7|2|ab|wé|120|-1|0
 %hhx %hu|128|65535
+%Ld %lc %S|1099511627776|8364|w
 region loading (io) begins
 region loading ends
 flow 2 0

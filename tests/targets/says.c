@@ -80,6 +80,10 @@ static void words(void) {
     SAMPLE_TRACE_LOG("net", SAMPLE_TRACE_WARNING, "%5.1f %% of %zu, %.*s, %ls, %c %lld %p", 99.5,
                      (size_t)7, 2, "abc", L"w\u00e9", 'x', -1LL, (void*)0);
     SAMPLE_TRACE_LOG("net", SAMPLE_TRACE_WARNING, "%hhx %hu", (signed char)-128, (short)-1);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+    SAMPLE_TRACE_LOG("net", SAMPLE_TRACE_WARNING, "%Ld %lc %S", 1LL << 40, 0x20acU, L"w");
+#pragma GCC diagnostic pop
 }
 
 int main(void) {

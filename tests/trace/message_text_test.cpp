@@ -43,12 +43,20 @@ TEST(MessageText, is_what_printf_makes_of_it) {
     EXPECT_EQ(text("%s, %10s, %-4s|%.2s", with().text("a").text("right").text("l").text("cut")),
               "a,      right, l   |cu");
     EXPECT_EQ(text("%c%c %p", with().integer('O', 1).integer('K', 4).integer(0xbeef)), "OK 0xbeef");
+    EXPECT_EQ(text("%lc%C%3lc|%lc%c", with()
+                                          .integer(0x20ac, 4)
+                                          .integer(0x1f600, 4)
+                                          .integer(0xe9, 4)
+                                          .integer(0xd800, 4)
+                                          .integer(0x141, 4)),
+              "\u20ac\U0001f600  \u00e9|\ufffdA");
     EXPECT_EQ(
         text("%*d|%-*d|%.*f",
              with().integer(4, 4).integer(7).integer(4, 4).integer(7).integer(1, 4).real(0.25)),
         "   7|7   |0.2");
     EXPECT_EQ(text("%llu %zd %I64d %jd", with().integer(1).integer(2).integer(3).integer(4)),
               "1 2 3 4");
+    EXPECT_EQ(text("%Ld", with().integer(1ULL << 40)), "1099511627776");
 }
 
 TEST(MessageText, shows_arguments_that_are_missing_or_of_another_kind) {
