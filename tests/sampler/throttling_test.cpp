@@ -81,7 +81,7 @@ TEST_F(Throttling, says_what_came_of_the_rate_and_what_to_do) {
     watching.add({kSecond / 2, 2 * kSecond}, 4'500);
     const std::string note = watching.note(false);
     EXPECT_TRUE(
-        contains(note, "throttled sampling to 2250 samples a second of the 10000 asked for"))
+        contains(note, "throttled sampling to 2250 samples a second of the 10000 that were due"))
         << note;
     EXPECT_TRUE(contains(note, "kernel.perf_event_max_sample_rate is 2000;")) << note;
     EXPECT_TRUE(contains(note, "sudo sysctl kernel.perf_event_max_sample_rate=100000")) << note;
@@ -124,13 +124,13 @@ TEST_F(Throttling, is_silent_about_a_frequency_that_was_lowered_as_asked) {
     EXPECT_EQ(watching.note(false), "");
 }
 
-TEST_F(Throttling, tells_all_that_was_asked_for) {
+TEST_F(Throttling, tells_all_that_was_due) {
     set_limit(2'000);
     ThrottleWatch watching = watch(1'000);
     watching.change_frequency(10'000);
     watching.add({kSecond, 2 * kSecond}, 4'000);
-    EXPECT_TRUE(
-        contains(watching.note(false), "to 2000 samples a second of the 1000 to 10000 asked"))
+    EXPECT_TRUE(contains(watching.note(false),
+                         "to 2000 samples a second of the 1000 to 10000 that were due"))
         << watching.note(false);
 }
 
@@ -138,7 +138,7 @@ TEST_F(Throttling, needs_no_settings) {
     ThrottleWatch watching = watch(10'000);
     watching.look();
     watching.add({kSecond, 2 * kSecond}, 10'000);
-    EXPECT_TRUE(contains(watching.note(false), "10000 asked for; durations"))
+    EXPECT_TRUE(contains(watching.note(false), "10000 that were due; durations"))
         << watching.note(false);
 }
 

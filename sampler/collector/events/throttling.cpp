@@ -32,9 +32,9 @@ EventTimes read_event(int fd) {
     return {words[0], words[2]};
 }
 
-ThrottleWatch::ThrottleWatch(std::uint32_t requested_hz, std::string folder)
-    : least_hz_{requested_hz},
-      most_hz_{requested_hz},
+ThrottleWatch::ThrottleWatch(std::uint32_t due_hz, std::string folder)
+    : least_hz_{due_hz},
+      most_hz_{due_hz},
       folder_{std::move(folder)},
       first_limit_{read_limit(folder_)},
       lowest_limit_{first_limit_} {}
@@ -84,7 +84,7 @@ std::string ThrottleWatch::note(bool kernel_excluded) const {
                        std::to_string(std::llround(samples_a_second())) +
                        " samples a second of the " +
                        (least_hz_ == most_hz_ ? "" : std::to_string(least_hz_) + " to ") +
-                       std::to_string(most_hz_) + " asked for";
+                       std::to_string(most_hz_) + " that were due";
     if (lowest_limit_) {
         text += std::string{": "} + kLimit;
         text += *lowest_limit_ == first_limit_

@@ -40,7 +40,7 @@ struct EventTimes {
 class ThrottleWatch {
 public:
     /// Reads the settings, below `folder`, for the first time.
-    explicit ThrottleWatch(std::uint32_t requested_hz, std::string folder = "/proc/sys/kernel");
+    explicit ThrottleWatch(std::uint32_t due_hz, std::string folder = "/proc/sys/kernel");
 
     /// Reads the setting again, which the kernel or a user may have changed. Now and then.
     void look();
@@ -57,7 +57,9 @@ private:
     [[nodiscard]] bool is_throttled() const;
     [[nodiscard]] double samples_a_second() const;  ///< Of CPU time with an event on.
 
-    std::uint32_t least_hz_;  ///< That was asked for at any time,
+    // Not always what was asked for: attaching takes a longer period, dear samples are taken less
+    // often.
+    std::uint32_t least_hz_;  ///< That was due at any time,
     std::uint32_t most_hz_;   ///< and the most.
     std::string folder_;
     std::optional<std::int64_t> first_limit_;
