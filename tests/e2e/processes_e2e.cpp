@@ -214,15 +214,17 @@ TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
 }
 
 TEST_F(Processes, children_that_are_turned_away_say_nothing) {
-    // The collector has descriptors for some of them.
+    // The collector has descriptors for some of them, as all of them wait for a line.
     const Outcome outcome = run_here(
         {"sh", "-c",
-         "ulimit -n 64; exec \"$0\" --quiet -o \"$1\" -- sh -c 'i=0; while [ $i -lt 80 ]; do "
-         "(sleep 1; :) & i=$((i+1)); done; wait; echo over'",
-         sample_path(), recording()});
+         "mkfifo \"$2\"; ulimit -n 64; exec \"$0\" --quiet -o \"$1\" -- sh -c 'i=0; "
+         "while [ $i -lt 80 ]; do (read line <\"$0\"; :) & i=$((i+1)); done; exec 3>\"$0\"; "
+         "while [ $i -gt 0 ]; do echo >&3; i=$((i-1)); done; wait; echo over' \"$2\"",
+         sample_path(), recording(), file("lines")});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.out, "over\n");
     EXPECT_EQ(outcome.err, "");
+    EXPECT_LT(Recording{recording()}.stat("processes"), 64) << "some were turned away";
 }
 
 TEST_F(Processes, a_static_program_is_listed_wherever_path_leads_to_it) {
