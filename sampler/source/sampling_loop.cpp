@@ -92,7 +92,7 @@ bool SamplingLoop::has_many_threads() noexcept {
 
 bool SamplingLoop::is_over() const noexcept {
     return job.area->header.stopped.load(std::memory_order_relaxed) != 0 ||
-           raw_syscall(SYS_kill, job.collector_pid, 0) == -ESRCH;
+           process_has_ended(job.collector_pid);
 }
 
 void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace sample::source {
 namespace {
@@ -166,6 +167,28 @@ char state_letter(int folder, int tid) noexcept {
     // The name between the parentheses may hold anything.
     const std::size_t state = text.rfind(") ");
     return state != std::string_view::npos && state + 2 < text.size() ? text[state + 2] : '\0';
+}
+
+int open_tasks_of(int pid) noexcept {
+    if (!has_own_proc()) {
+        return -ENOENT;
+    }
+    ShortPath path{"/proc/"};
+    path << pid << "/task";
+    return open_folder(path.c_str());
+}
+
+bool process_has_ended(int pid) noexcept {
+    if (raw_syscall(SYS_kill, pid, 0) == -ESRCH) {
+        return true;
+    }
+    const int folder = open_tasks_of(pid);
+    if (folder < 0) {
+        return false;
+    }
+    const char state = state_letter(folder, pid);
+    raw_syscall(SYS_close, folder);
+    return state == 'Z' || state == 'X';
 }
 
 TaskRights parse_rights(std::string_view text) noexcept {

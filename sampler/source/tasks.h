@@ -53,6 +53,13 @@ inline int open_task_folder() noexcept {
 /// still be the outer one's. Source: pid_namespaces(7), /proc and PID namespaces.
 [[nodiscard]] bool has_own_proc() noexcept;
 
+/// A descriptor of /proc/PID/task, or a negative errno.
+[[nodiscard]] int open_tasks_of(int pid) noexcept;
+
+/// Whether the process has ended, also if its parent has not asked for it yet. Opens a descriptor
+/// for a moment.
+[[nodiscard]] bool process_has_ended(int pid) noexcept;
+
 /// Calls `visit` with every entry that is a number, which returns false to end the listing.
 /// `folder` is read from its start.
 template <class Visit>

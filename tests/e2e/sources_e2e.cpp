@@ -188,7 +188,25 @@ TEST_P(Source, leaves_a_program_alone_whose_collector_was_killed) {
         recording().string(),
         target("outlives")};
     const Outcome outcome = run_here(words);
-    EXPECT_EQ(outcome.out, "quiet=1\n");
+    EXPECT_EQ(outcome.out, "quiet=1\nalone=1\n");
+}
+
+TEST_P(Source, leaves_a_program_alone_whose_collector_is_reaped_by_nobody) {
+    if (std::string_view{GetParam().name} == "timer") {
+        return;  // its threads cannot know: docs/safety.md
+    }
+    // Who has started `sample` becomes one that waits for nobody, until the command has ended.
+    const Words words{"sh",
+                      "-c",
+                      "mkfifo \"$4\"; { \"$0\" --quiet --freq 10k --source \"$1\" -o \"$2\" -- "
+                      "\"$3\" 7> \"$4\" & "
+                      "exec cat \"$4\"; } 2> /dev/null | cat",
+                      sample_path(),
+                      GetParam().name,
+                      recording().string(),
+                      target("outlives"),
+                      file("over").string()};
+    EXPECT_EQ(run_here(words).out, "quiet=1\nalone=1\n");
 }
 
 TEST_P(Source, follows_execs) {

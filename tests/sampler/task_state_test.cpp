@@ -254,5 +254,16 @@ TEST(TaskList, names_every_thread_once) {
     }
 }
 
+TEST(ProcessHasEnded, is_true_of_a_process_that_nobody_has_reaped_yet) {
+    collector::Child child{[] { ::pause(); }};
+    EXPECT_FALSE(process_has_ended(child.pid()));
+    EXPECT_FALSE(process_has_ended(::getpid()));
+    ::kill(child.pid(), SIGKILL);
+    child.await_death();
+    EXPECT_TRUE(process_has_ended(child.pid()));
+    static_cast<void>(child.reap());
+    EXPECT_TRUE(process_has_ended(child.pid()));
+}
+
 }  // namespace
 }  // namespace sample::source

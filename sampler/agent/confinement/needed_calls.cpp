@@ -137,6 +137,7 @@ constexpr std::array kSamplingThread{
     call(SYS_close, {kUnknown}),
     call(SYS_lseek, {kUnknown, 0, 0}),
     call(SYS_getdents64, {kUnknown, kUnknown, kUnknown}),
+    may_fail(call(SYS_readlink, {kUnknown, kUnknown, kUnknown})),
     call(SYS_prctl, {PR_SET_NAME, kUnknown}),
     call(SYS_prctl, {PR_SET_TIMERSLACK, 1}),
     call(SYS_prctl, {PR_SET_NO_NEW_PRIVS, 1}),

@@ -21,23 +21,13 @@ clockid_t cpu_clock_of(int pid) noexcept {
     return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3U | 2U);
 }
 
-/// A descriptor of /proc/PID/task, or a negative errno.
-int open_tasks_of(int pid) noexcept {
-    if (!source::has_own_proc()) {
-        return -ENOENT;
-    }
-    source::ShortPath path{"/proc/"};
-    path << pid << "/task";
-    return source::open_folder(path.c_str());
-}
-
 /// What the busiest of the process's threads does: 'R' would go on at once, had it a processor; 'D'
 /// waits inside the kernel, for a disk mostly. One that is stopped does neither, and one that waits
 /// for us either.
 char busiest_state(int pid) noexcept {
     char busiest = '\0';
     source::with_own_descriptors([&]() noexcept {
-        const int folder = pid > 0 ? open_tasks_of(pid) : -1;
+        const int folder = pid > 0 ? source::open_tasks_of(pid) : -1;
         if (folder >= 0) {
             source::for_each_number(folder, [&](int tid) {
                 const char state = source::state_letter(folder, tid);
@@ -58,12 +48,9 @@ bool is_dead(int pid) noexcept {
     if (raw_syscall(SYS_kill, pid, 0) == -ESRCH) {
         return true;
     }
-    char state = '\0';
-    source::with_own_descriptors([&]() noexcept {
-        const int folder = open_tasks_of(pid);
-        state = folder < 0 ? '\0' : source::state_letter(folder, pid);
-    });
-    return state == 'Z' || state == 'X';
+    bool has_ended = false;
+    source::with_own_descriptors([&]() noexcept { has_ended = source::process_has_ended(pid); });
+    return has_ended;
 }
 
 std::uint64_t Patience::collector_cpu_ns() const noexcept {
