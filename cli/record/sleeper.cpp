@@ -24,9 +24,18 @@ constexpr int kLookMs = 100;
 bool await_stop(Sleeper& sleeper, int stop_fd) {
     pollfd stop{stop_fd, POLLIN, 0};
     while (::poll(&stop, 1, kLookMs) <= 0) {
-        const auto status = sleeper.session.ask("status");
-        if (!status || value_of(*status, "state") != "running") {
-            return status.has_value();
+        if (const auto status = sleeper.session.ask("status"); status) {
+            if (value_of(*status, "state") != "running") {
+                return true;
+            }
+            continue;
+        }
+        // It has hung up: it ends, or too many talk to it.
+        if (collector::has_died(sleeper.collector, -1)) {
+            return false;
+        }
+        if (auto again = find_session(std::to_string(sleeper.pid), stop_fd)) {
+            sleeper.session = *std::move(again);
         }
     }
     return sleeper.session.ask("stop").has_value();
