@@ -34,7 +34,8 @@ void note_missing_end(std::vector<std::string>& notes, const Recording& recordin
     }
     notes.push_back(problem.empty()
                         ? "the recording ends before its session: it is a copy of one that went "
-                          "on, or `sample` was killed or had no room on its disk; the figures "
+                          "on (of an agent that sleeps again, or `sample control` made it), or "
+                          "`sample` was killed or had no room on its disk; the figures "
                           "cover what was written by then"
                         : "the end of the recording is missing (" + problem +
                               "): the figures cover what was written before that; record again "

@@ -108,6 +108,10 @@ void begin_thread() noexcept;
 /// A slot for the calling thread, which runs no handler. Null: all are in use.
 [[nodiscard]] ThreadState* claim_observer_slot(Area& area) noexcept;
 
+/// The calling thread is ours, though it may run handlers: it is none of the program's. Before it
+/// reports anything. Async-signal-safe.
+void begin_as_observer() noexcept;
+
 /// The calling thread will run no more code of the program: books its rest and gives its slot back.
 /// Async-signal-safe.
 void end_thread() noexcept;

@@ -189,14 +189,14 @@ ThreadState* look_up_own_thread(Area& area, std::uint64_t ticks) noexcept {
                : guest_state(area, tid, ticks);
 }
 
-void claim_own_slot(Area& area) noexcept {
+void claim_own_slot(Area& area, bool is_observer) noexcept {
     ThreadLocal& self = t_thread;
     if (self.state != nullptr) {
         return;
     }
     self.busy = 1;
     asm volatile("" ::: "memory");
-    self.state = claim_thread(area, read_ticks());
+    self.state = claim_thread(area, read_ticks(), is_observer);
     asm volatile("" ::: "memory");
     self.busy = 0;
 }
@@ -247,6 +247,12 @@ void begin_thread() noexcept {
     Area* area = current_area();
     if (area != nullptr && area->header.observes_waits.load(std::memory_order_relaxed) != 0) {
         claim_own_slot(*area);
+    }
+}
+
+void begin_as_observer() noexcept {
+    if (Area* area = current_area(); area != nullptr) {
+        claim_own_slot(*area, true);
     }
 }
 

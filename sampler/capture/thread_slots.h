@@ -40,7 +40,7 @@ extern constinit std::atomic<bool> g_shares_locals;
                                                    bool is_observer = false) noexcept;
 
 /// The same for the calling thread, unless it has one. Its samples are lost while it does this.
-[[gnu::cold]] void claim_own_slot(Area& area) noexcept;
+[[gnu::cold]] void claim_own_slot(Area& area, bool is_observer = false) noexcept;
 
 /// What the calling thread has used, or done, since it last did this goes to the area's sum for
 /// threads without a slot. `is_sample`: as it would have been sampled; not so at its end.

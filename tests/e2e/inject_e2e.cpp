@@ -60,6 +60,7 @@ TEST_F(Inject, samples_from_inside_sleeps_afterwards_and_wakes) {
         const double samples = seen.effective_samples();
         expect_share(seen.total_us("leaf_fifty"), leaves, 0.5, samples);
         expect_share(seen.total_us("leaf_thirty"), leaves, 0.3, samples);
+        EXPECT_EQ(seen.stat("threads"), 1) << "the one that has brought the agent in is ours";
     }
     EXPECT_NE(sample({"sessions"}).out.find("stopped"), std::string::npos);
     const Outcome again = sample({"attach", "--freq", "10k", "--time", "200ms", "--force", "-o",

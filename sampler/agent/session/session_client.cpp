@@ -128,6 +128,9 @@ void prepare_capture(capture::Area& area, const ThreadList& threads,
     // Before the first thread's state is mapped.
     capture::set_collector(static_cast<int>(collector_pid()));
     capture::attach(&area, modules, deliver_to_program);
+    if (is_loaded_late() && find_invitation() != nullptr) {
+        capture::begin_as_observer();
+    }
     capture::g_attached->definitions.store(g_definitions, std::memory_order_release);
     if (g_definitions != nullptr) {
         hand_over_channels(*g_definitions);
