@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -87,11 +88,19 @@ Result<void> check_dump(SessionClient& client, const std::string& file) {
     return {};
 }
 
-std::string reply_text(const std::string& action, const ControlReply& reply) {
-    if (action == kStatusAction) {
+std::string reply_text(const ControlOptions& options, const ControlReply& reply) {
+    if (options.action == kStatusAction) {
         return status_text(reply);
     }
-    return action == kChannelsAction ? switched_text(reply) : sampling_text(reply) + "\n";
+    if (options.action == kChannelsAction) {
+        return switched_text(reply);
+    }
+    const bool wants_frequency =
+        std::any_of(options.arguments.begin(), options.arguments.end(),
+                    [](const std::string& word) { return word.starts_with("freq="); });
+    return sampling_text(reply) + (wants_frequency && number_of(reply, "freq") == 0
+                                       ? "; the session samples an event, which has no frequency\n"
+                                       : "\n");
 }
 
 }  // namespace
@@ -105,7 +114,7 @@ Result<int> run(const ControlOptions& options) {
     if (options.action == kDataAction) {
         SAMPLE_CHECK(write_to_stdout([&client](int fd) { return client.copy_json(fd); }));
     } else if (options.action != kDumpAction) {
-        SAMPLE_CHECK(write_to_stdout(reply_text(options.action, reply)));
+        SAMPLE_CHECK(write_to_stdout(reply_text(options, reply)));
     } else {
         const auto copy = [&client, bytes = number_of(reply, "bytes")](int fd) {
             return client.copy_recording(fd, bytes);

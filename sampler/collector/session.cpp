@@ -234,7 +234,6 @@ std::string Session::note() {
     throttling_.look();
     notes_.add(note_on_delay());
     notes_.add(note_on_control());
-    notes_.add(slowed_);
     notes_.add(throttling_.note(notes_.is_kernel_excluded()));
     notes_.add(one_shots_.note());
     notes_.add(doorkeeper_->threads_without_event(),

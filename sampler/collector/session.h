@@ -144,7 +144,6 @@ private:
     std::uint64_t before_delay_ = 0;  ///< Of Recorder::earlier(), what the delay has left out.
     std::string frequencies_;         ///< That came after the first one, for people.
     std::uint32_t changes_ = 0;
-    std::string slowed_;    ///< That sampling was slowed down, for people.
     std::string switches_;  ///< Channels that were on after the first ones, the same.
     std::uint32_t changes_of_channels_ = 0;
     SamplingPrice price_;

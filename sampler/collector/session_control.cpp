@@ -98,12 +98,13 @@ void Session::postpone(control::ControlRequest request) {
 }
 
 std::string Session::carry_out(const ControlCommand& command) {
-    const bool changes = changes_frequency(command);
-    if (changes && !options_.event.is_clock) {
-        return "error the session samples an event, which has no frequency";
-    }
-    if (!options_.samples && (changes || changes_sampling(command.verb))) {
+    const bool is_for_frequency = command.verb == ControlVerb::frequency;
+    if (!options_.samples && (is_for_frequency || changes_sampling(command.verb))) {
         return "error the session takes no samples: it was started with --freq off";
+    }
+    // A start always names one, of programs that do not care which: its answer is freq=0.
+    if (is_for_frequency && !options_.event.is_clock) {
+        return "error the session samples an event, which has no frequency";
     }
     switch (command.verb) {
         case ControlVerb::status:
@@ -262,11 +263,11 @@ void Session::slow_down_if_dear() {
     const auto cost = price_.so_far();
     const std::uint32_t hz = pace_.frequency_hz.load();
     const std::uint32_t slower_hz = cost ? affordable_frequency(hz, *cost) : hz;
-    if (set_frequency(slower_hz) && slowed_.empty()) {
-        slowed_ = "sampled at " + std::to_string(slower_hz) + " Hz instead of " +
-                  std::to_string(hz) + " from " + short_duration(monotonic_ns() - start_ns_) +
-                  " on: a sample takes " + short_duration(cost->ns) +
-                  " here, and the program would hardly have got on";
+    if (set_frequency(slower_hz)) {
+        notes_.add("sampled at " + std::to_string(slower_hz) + " Hz instead of " +
+                   std::to_string(hz) + " from " + short_duration(monotonic_ns() - start_ns_) +
+                   " on: a sample takes " + short_duration(cost->ns) +
+                   " here, and the program would hardly have got on");
     }
 }
 

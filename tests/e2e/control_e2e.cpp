@@ -133,6 +133,41 @@ head -n1 "${TOLD%told}said")");
 
 using ControlledSession = Controlled<Session>;
 
+TEST_F(ControlledSession, that_samples_an_event_has_no_frequency_and_starts_all_the_same) {
+    const Outcome outcome = record_parts({"--event", "page-faults"}, R"(
+control freq 1k
+control stop
+control start freq=5k
+tail -n1 "$TOLD"
+enough first
+enough second
+enough third)");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("failed=freq 1k"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("\nrunning; the session samples an event, which has no frequency\n"),
+              std::string::npos)
+        << outcome.out;
+}
+
+TEST_F(ControlledSession, hands_data_to_a_reader_that_has_gone_without_an_error) {
+    const Outcome outcome =
+        record_parts({}, fmt::format(R"(
+enough first
+{{
+    until [ -e {1}/gone ]; do sleep 0.02; done
+    LD_PRELOAD= SAMPLE_SESSION= {0} control $$ data 2>{1}/said
+    echo "data=$?" >>{1}/said
+}} | {{ exec <&-; touch {1}/gone; }}
+cat {1}/said
+enough second
+enough third)",
+                                     sample_path(), std::string{file("").parent_path()})
+                             .c_str());
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("data=0\n"), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("sample: "), std::string::npos) << outcome.out;
+}
+
 TEST_F(ControlledSession, an_agent_whose_waker_is_killed_sleeps_again) {
     const Outcome outcome = record_parts({"--start", "off"}, R"(
 state() { rm -f "$TOLD"; control status; head -n1 "$TOLD"; }

@@ -79,8 +79,9 @@ TEST_F(ControlServiceTest, hands_commands_over_and_answers_back) {
 TEST_F(ControlServiceTest, refuses_what_it_does_not_know_and_goes_on) {
     const auto service = open();
     const Fd client = connect(*service);
-    for (const char* wrong : {"\n", "begin\n", "freq 20k\n", "time never\n", "stop now\n", "open\n",
-                              "status pid=x\n", "\xff\xfe\n"}) {
+    for (const char* wrong :
+         {"\n", "begin\n", "freq 20k\n", "time never\n", "stop now\n", "open\n", "status pid=x\n",
+          "\xff\xfe\n", "freq 10 20\n", "start freq=10 freq=10\n", "time 1s 2s\n"}) {
         say(client, wrong);
         EXPECT_TRUE(line_from(client).starts_with("error ")) << wrong;
     }

@@ -55,6 +55,9 @@ Result<void> take_frequency(ControlCommand& command, std::string_view text) {
     if (!hz.ok()) {
         return wrong(std::string{kFrequencyHelp});
     }
+    if (command.frequency_hz) {
+        return wrong("say one frequency");
+    }
     command.frequency_hz = hz.value;
     return {};
 }
@@ -63,6 +66,9 @@ Result<void> take_time(ControlCommand& command, std::string_view text) {
     const auto ns = parse_duration_ns(text);
     if (!ns.ok()) {
         return wrong(std::string{kDurationHelp});
+    }
+    if (command.time) {
+        return wrong("say one duration");
     }
     command.time = std::chrono::nanoseconds{ns.value};
     return {};
