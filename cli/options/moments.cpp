@@ -23,8 +23,8 @@ bool is_number(std::string_view text) {
 /// "1.2s": since the session's start. 0 is the start itself.
 Result<std::uint64_t> moment(const std::string& option, const std::string& text) {
     const auto parsed = parse_duration_ns(text);
-    const bool is_zero = text.find('0') != std::string::npos &&
-                         text.find_first_not_of("0.nmush") == std::string::npos;
+    const bool is_zero = parsed.problem == OptionProblem::out_of_range &&
+                         text.find_first_of("123456789") == std::string::npos;
     if (!parsed.ok() && !is_zero) {
         return refuse("{} '{}' is no time: write how long after the start, as 500ms, 1.2s or 3m",
                       option, text);

@@ -166,11 +166,43 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::string_view logger_of(const trace::EventType& type) {
+    return std::string_view{type.name}.substr(0, type.logger_bytes);
+}
+std::string_view event_of(const trace::EventType& type) {
+    return std::string_view{type.name}.substr(type.logger_bytes + 1);
+}
+
 bool is_wanted(const trace::EventType& type, const TraceOptions& options) {
-    const std::string_view name = type.name;
-    return contains(options.loggers, name.substr(0, type.logger_bytes)) &&
-           (contains(options.events, name) ||
-            contains(options.events, name.substr(type.logger_bytes + 1)));
+    return contains(options.loggers, logger_of(type)) &&
+           (contains(options.events, type.name) || contains(options.events, event_of(type)));
+}
+
+/// Refuses names that no event of the stream has.
+Result<void> check_names(const TraceOptions& options, const EventReader& reader) {
+    const std::vector<trace::TypeUse> types = reader.types();
+    const auto check = [&types](const char* option, const std::vector<std::string>& names,
+                                auto is_called) -> Result<void> {
+        for (const std::string& name : names) {
+            if (std::none_of(types.begin(), types.end(), [&](const trace::TypeUse& use) {
+                    return use.events != 0 && is_called(*use.type, name);
+                })) {
+                return unexpected(ErrorCode::not_found,
+                                  fmt::format("{} {} matches no event of the recording: sample "
+                                              "trace info lists what it has",
+                                              option, printable(name)));
+            }
+        }
+        return {};
+    };
+    SAMPLE_CHECK(check("--logger", options.loggers,
+                       [](const trace::EventType& type, const std::string& name) {
+                           return logger_of(type) == name;
+                       }));
+    return check("--event", options.events,
+                 [](const trace::EventType& type, const std::string& name) {
+                     return type.name == name || event_of(type) == name;
+                 });
 }
 
 /// Prints events as they come.
@@ -189,6 +221,10 @@ public:
             return {};
         }
         return written_;
+    }
+    /// Whether all events were looked at: neither a limit nor the reader has ended it.
+    [[nodiscard]] bool has_seen_all() const {
+        return written_ && (options_.limit == 0 || count_ < options_.limit);
     }
 
 private:
@@ -351,6 +387,9 @@ Result<trace::StreamOutcome> show_events(const std::string& name, const TraceOpt
     Dump events{options, reader};
     SAMPLE_TRY(outcome, read_events(name, reader));
     SAMPLE_CHECK(events.finish());
+    if (events.has_seen_all()) {
+        SAMPLE_CHECK(check_names(options, reader));
+    }
     return std::move(outcome);
 }
 

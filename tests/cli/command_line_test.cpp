@@ -528,6 +528,8 @@ TEST(ReportOptions, say_which_moments_and_frames_there_can_be) {
     expect_refusal({"report", "--to", "late", "a"}, "--to 'late' is no time");
     expect_refusal({"report", "--to", "-1s", "a"}, "is no time");
     expect_refusal({"report", "--to", "h", "a"}, "is no time");
+    expect_refusal({"report", "--from", "0hmm", "a"}, "--from '0hmm' is no time");
+    expect_refusal({"report", "--to", "0.s", "a"}, "is no time");
     expect_refusal({"report", "--by", "colour", "a"}, "process, thread, module, zone, frame");
     for (const char* const frames : {"slowest", "slowest:", "slowest:1", "slowest:0%", "slower:1%",
                                      "slowest:101%", "quick:1%", "slowest:x%"}) {

@@ -107,6 +107,19 @@ TEST_F(TraceVerb, dumps_any_event_as_json_lines) {
     EXPECT_EQ(events[2]["fields"]["Array"][0], -1);
 }
 
+TEST_F(TraceVerb, says_which_name_no_event_has) {
+    write_stream("game.utrace", a_game());
+    for (const char* const words : {"--event NOPE", "--event Zippy --event Boni.NOPE",
+                                    "--logger NOPE --event Bark", "--event NOPE --json"}) {
+        const Outcome outcome = run(std::string{"trace dump "} + words + " game.utrace");
+        EXPECT_EQ(outcome.code, 1) << words;
+        EXPECT_NE(outcome.err.find("NOPE matches no event of the recording: sample trace"),
+                  std::string::npos)
+            << outcome.err;
+    }
+    EXPECT_EQ(run("trace dump --event Zippy --event NOPE --limit 1 game.utrace").code, 0);
+}
+
 TEST_F(TraceVerb, stops_after_as_many_events_as_asked_for) {
     write_stream("game.utrace", a_game());
     EXPECT_EQ(run("trace dump --logger Boni --limit 1 game.utrace").out,
