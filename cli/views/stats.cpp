@@ -117,6 +117,7 @@ Json session_json(const callgraph::Profile& profile) {
     if (!profile.restriction.empty()) {
         out["restriction"] = profile.restriction;
     }
+    out["notes"] = profile.stats.notes;
     return out;
 }
 

@@ -135,6 +135,14 @@ TEST(StatsView, shows_what_was_not_measured_as_a_dash) {
               std::string::npos);
 }
 
+TEST(Json, has_the_notes_of_the_text_in_every_view) {
+    callgraph::Profile profile = made_up_profile();
+    profile.stats.notes = {"3 stacks cut short"};
+    for (const auto view : {callgraph_view, callers_view, functions_view, threads_view}) {
+        EXPECT_EQ(Json::parse(as_json(view, profile)).at("notes"), profile.stats.notes);
+    }
+}
+
 TEST(StatsJson, says_what_a_report_is_restricted_to) {
     callgraph::Profile profile = made_up_profile();
     EXPECT_FALSE(Json::parse(as_json(stats_view, profile)).contains("restriction"));
