@@ -3,6 +3,7 @@
 #include "cli/refuse.h"
 #include "cli/views/text.h"
 #include "core/fd.h"
+#include "core/text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -207,16 +209,30 @@ Result<void> page(std::string_view text, bool pages) {
                                                                  : to_stdout(written);
 }
 
+std::string printable_lines(std::string_view text) {
+    std::string lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+        const bool has_return = text.substr(0, end).ends_with('\r') && text.substr(end, 1) == "\n";
+        lines += printable(text.substr(0, has_return ? end - 1 : end));
+        lines += text.substr(end, 1);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
 Result<std::string> write_export(const callgraph::Profile& profile,
                                  const analysis::ExportFormat& format, const std::string& path,
                                  bool force) {
     constexpr std::uint64_t kMegabyte = 1'000'000;
     constexpr std::uint64_t kLarge = 100 * kMegabyte;
     std::uint64_t size = 0;
+    // Names may come from anywhere, and a terminal obeys some.
+    const bool is_shown = path == "-" && ::isatty(STDOUT_FILENO) == 1;
     const auto write = [&](int fd) {
-        return format.write(profile, [fd, &size](std::string_view bytes) {
+        return format.write(profile, [fd, is_shown, &size](std::string_view bytes) {
             size += bytes.size();
-            return write_all(fd, bytes);
+            return is_shown ? write_all(fd, printable_lines(bytes)) : write_all(fd, bytes);
         });
     };
     SAMPLE_CHECK(path == "-" ? write_to_stdout(write) : write_file_atomically(path, write, force));

@@ -29,9 +29,13 @@ namespace sample::cli {
 /// `pages`; without a pager, or where it does not start, as it is.
 [[nodiscard]] Result<void> page(std::string_view text, bool pages);
 
+/// printable() of each line: line breaks (as "\n") and tabs stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
 /// Writes `profile` in a format, a piece at a time, to the file `path` as write_file_atomically()
-/// does it; "-": as write_to_stdout(). Returns what its user should hear of so large a file, and
-/// what makes it smaller; of others, nothing. Errors: theirs; what the format cannot hold.
+/// does it; "-": as write_to_stdout(), to a terminal as printable_lines(). Returns what its user
+/// should hear of so large a file, and what makes it smaller; of others, nothing. Errors: theirs;
+/// what the format cannot hold.
 [[nodiscard]] Result<std::string> write_export(const callgraph::Profile& profile,
                                                const analysis::ExportFormat& format,
                                                const std::string& path, bool force);

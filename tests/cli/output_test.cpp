@@ -27,6 +27,13 @@ Result<void> write_text(const std::string& path, std::string_view text, bool for
         path, [text](int fd) { return write_all(fd, text); }, force);
 }
 
+TEST(PrintableLines, keep_line_breaks_and_tabs_and_nothing_else_that_a_terminal_obeys) {
+    EXPECT_EQ(printable_lines("\"a\x1b[31m\",1\r\n\t\xc2\x9b"
+                              "b\rc\n\nd"),
+              "\"a\\x1b[31m\",1\n\t\\u009bb\\rc\n\nd");
+    EXPECT_EQ(printable_lines(""), "");
+}
+
 class OutputFile : public FolderTest {
 protected:
     [[nodiscard]] std::ptrdiff_t files() const {
