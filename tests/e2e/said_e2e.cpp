@@ -102,7 +102,7 @@ TEST(Said, places_and_kinds_are_told_once) {
         EXPECT_EQ(counter.is_real, counter.name == "load");
         EXPECT_EQ(counter.is_memory, counter.name == "heap");
     }
-    ASSERT_EQ(heard.messages.size(), 4U);
+    ASSERT_EQ(heard.messages.size(), 5U);
     EXPECT_TRUE(heard.messages.at(1).is_bookmark);
     EXPECT_FALSE(heard.messages.at(3).is_bookmark);
     EXPECT_EQ(heard.messages.at(3).category, "net");
