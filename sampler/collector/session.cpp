@@ -210,6 +210,7 @@ SessionOutcome Session::finish() {
     processes_.bury_the_dead();
     welcome_.list_unprofiled(UnprofiledPrograms::Heard::everything);
     unprofiled_.finish();
+    note_strangers_left();
     processes_.end_all();
     gatekeeper_->remove_all();
     SessionOutcome outcome;
@@ -228,6 +229,18 @@ SessionOutcome Session::finish() {
         outcome.failure = finished.error();
     }
     return outcome;
+}
+
+void Session::note_strangers_left() {
+    if (!processes_.has_root_ended() || !options_.children) {
+        return;
+    }
+    // The session's name in it, which the agent hands to all that the program starts.
+    for (const pid_t pid : processes_after(processes_.root(), doorkeeper_->name())) {
+        if (pid != ::getpid() && processes_.find(pid) == nullptr) {
+            notes_.left_running(pid);
+        }
+    }
 }
 
 std::string Session::note() {

@@ -104,6 +104,9 @@ private:
     [[nodiscard]] std::string note_on_stops() const;
     [[nodiscard]] std::string note_on_control() const;
 
+    /// Processes of the program's that live on and never joined, as one whose parent forked it and
+    /// ended at once, which is how daemons start: the session is over before it can join.
+    void note_strangers_left();
     [[nodiscard]] std::string note();
     /// Channels that were asked for and that nobody has; empty: none.
     [[nodiscard]] std::string note_on_channels();

@@ -156,5 +156,30 @@ TEST_F(Transparency, a_child_that_lives_on_holds_nobody_up_and_is_listed) {
     close(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));  // lets it end
 }
 
+/// What is left running of a command that starts another process and ends at once.
+class LeftBehind : public Session, public testing::WithParamInterface<const char*> {};
+
+TEST_P(LeftBehind, is_listed_though_it_had_no_time_to_join) {
+    const std::filesystem::path fifo = file("fifo");
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    constexpr int kTries = 10;  // in some of them it joins
+    for (int i = 0; i < kTries; ++i) {
+        const Outcome outcome =
+            sample({"--clock", GetParam(), "--force", "-o", recording(), "--", "sh", "-c",
+                    "(exec >/dev/null 2>&1; read word <\"$0\") & echo child=$!", fifo});
+        const auto child = static_cast<pid_t>(told(outcome.out, "child"));
+        ASSERT_GT(child, 0) << outcome.out;
+        EXPECT_NE(outcome.err.find("still running when the command ended, recorded until then: sh "
+                                   "(" +
+                                   std::to_string(child) + ")"),
+                  std::string::npos)
+            << outcome.err;
+        close(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));  // lets it end
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Clocks, LeftBehind, testing::Values("cpu", "wall"),
+                         [](const auto& clock) { return std::string{clock.param}; });
+
 }  // namespace
 }  // namespace sample::e2e

@@ -57,6 +57,8 @@ public:
 
     /// What SAMPLE_SESSION must be in the environment of whoever is to join.
     [[nodiscard]] std::string session() const { return key_.text(); }
+    /// The part of it that is no secret.
+    [[nodiscard]] const std::string& name() const { return key_.name; }
 
     /// `connected`: a socket of the root's, which has started this collector and waits for it at
     /// its exit; or none.

@@ -265,6 +265,25 @@ pid_t most_pid() {
     return static_cast<pid_t>(std::atoi(read_small_file("/proc/sys/kernel/pid_max").c_str()));
 }
 
+std::vector<pid_t> processes_after(pid_t first, std::string_view text) {
+    std::vector<pid_t> processes;
+    const pid_t newest = newest_pid();
+    std::error_code error;
+    for (std::filesystem::directory_iterator at{"/proc", error}, end;
+         has_own_proc() && !error && at != end; at.increment(error)) {
+        const std::string name = at->path().filename();
+        pid_t pid = 0;
+        const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+        const bool is_after =
+            newest < first ? pid > first || pid <= newest : pid > first && pid <= newest;
+        if (parsed.ec == std::errc{} && is_after &&
+            read_small_file(living_path(pid, "environ")).find(text) != std::string::npos) {
+            processes.push_back(pid);
+        }
+    }
+    return processes;
+}
+
 std::optional<std::uint64_t> auxiliary_value(pid_t pid, std::uint64_t type) {
     const std::string words = read_small_file(living_path(pid, "auxv"));
     Elf64_auxv_t entry;

@@ -71,6 +71,9 @@ struct ProcessStat {
 /// greater, but for the beginning anew at most_pid(). Source: proc(5), loadavg.
 [[nodiscard]] pid_t newest_pid();
 [[nodiscard]] pid_t most_pid();
+/// Those whose numbers were given after `first`'s and whose last exec was given an environment that
+/// holds `text`: 10 us each. The kernel shows it to who may trace them. Source: proc(5), environ.
+[[nodiscard]] std::vector<pid_t> processes_after(pid_t first, std::string_view text);
 
 struct OwnIdentity {
     pid_t pid = 0;   ///< As the process itself knows it.
