@@ -149,6 +149,9 @@ struct AreaHeader {
     std::atomic<std::uint32_t> exit_known;
     std::atomic<std::uint32_t> confinement;  ///< What the program's confining itself has ended.
 
+    /// The kernel does not tell the sampling thread where the others sleep.
+    std::atomic<std::uint32_t> waits_hidden;
+
     std::atomic<std::uint32_t> traced;  ///< By another process of the session.
     /// Calls of this process, under way, that begin to trace another one.
     std::atomic<std::uint32_t> tracing_calls;

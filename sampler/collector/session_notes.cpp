@@ -81,6 +81,11 @@ std::string SessionNotes::text(bool root_ended) const {
     all.add(confined_names_);
     all.add(confined_ > kMostNamed ? confined_ - kMostNamed : 0,
             " more processes confined themselves by seccomp");
+    all.add(waits_hidden_,
+            std::string{waits_hidden_ == 1 ? " process has" : " processes have"} +
+                " given up the user that started it, or will not be dumped, so where its threads "
+                "slept is not told ([waiting, stack not seen]): `sample` started as the user that "
+                "it runs as sees that, and so does root's sample attach --off-cpu");
     if (was_traced_) {
         all.add(
             "not sampled while a debugger or tracer was attached, which would have stopped at "

@@ -22,6 +22,8 @@ public:
     void confined(pid_t pid, std::string_view executable, capture::Confinement how);
     /// It goes on behind the end of the session.
     void left_running(pid_t pid);
+    /// The kernel hides where a process's threads sleep from the process itself.
+    void waits_hidden() { ++waits_hidden_; }
     /// A tracer kept a process from being sampled.
     void traced() { was_traced_ = true; }
     /// A process's sampling thread has taken over from its events.
@@ -48,6 +50,7 @@ private:
     std::uint32_t left_ = 0;
     std::string confined_names_;
     unsigned confined_ = 0;
+    unsigned waits_hidden_ = 0;
     unsigned handed_over_ = 0;
     unsigned kept_frequency_ = 0;
     unsigned kept_channels_ = 0;

@@ -145,6 +145,11 @@ void WaitWatch::look_at(WatchedThread& thread, bool ran, bool was_away,
 
 void WaitWatch::take_stack(WatchedThread& thread) noexcept {
     const TaskState state = task_state(folder_, thread.tid);
+    // Of a thread that is gone nothing is told either; of this one something is always.
+    if (state.kind == TaskState::Kind::unknown && area_->header.waits_hidden.load() == 0 &&
+        task_state(folder_, self_).kind == TaskState::Kind::unknown) {
+        area_->header.waits_hidden.store(1);
+    }
     if (state.kind != TaskState::Kind::asleep) {
         return;
     }

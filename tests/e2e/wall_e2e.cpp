@@ -93,6 +93,17 @@ INSTANTIATE_TEST_SUITE_P(Options, WaysToWait,
                                          Words{"--freq", "10k"}),
                          name_of);
 
+TEST_F(WallClock, waits_that_the_kernel_hides_are_told_with_what_shows_them) {
+    ASSERT_EQ(observe({target("waits"), "0.3", "hidden"}).exit_code, 0);
+    const auto says_so = [this] {
+        const nlohmann::json stats = Recording{recording()}.stats();
+        return stats["notes"].dump().find("sample attach --off-cpu") != std::string::npos;
+    };
+    EXPECT_TRUE(says_so());
+    ASSERT_EQ(observe({target("waits"), "0.3"}).exit_code, 0);
+    EXPECT_FALSE(says_so());
+}
+
 TEST_F(WallClock, work_and_sleep_have_their_shares) {
     const Outcome outcome = observe({target("sleepy"), "6", "14", "2"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

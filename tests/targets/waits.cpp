@@ -1,11 +1,13 @@
 // Threads that wait, each in its own way.
 //
-//     waits SECONDS
+//     waits SECONDS [hidden]
 //
 // Stats: the threads in_cond, in_read, in_epoll, in_sleep, in_futex and in_raw each wait once, in
 // waits_in_cond() and so on, about so long; `NAME_ns=` is how long, by the wall clock. in_raw is
 // made by clone(2), and libc does not know it. The thread in_pause waits in waits_in_pause() until
-// the process ends; `in_pause_ns=` is how long until then. The main thread waits for them.
+// the process ends; `in_pause_ns=` is how long until then. The main thread waits for them. hidden:
+// the process is nobody's, if it may become that, and may not be dumped, as a server that gives up
+// root's rights.
 #include "work.h"
 
 #include <fcntl.h>
@@ -123,8 +125,12 @@ static int clone_raw() {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        return targets::usage("SECONDS");
+    if (argc != 2 && argc != 3) {
+        return targets::usage("SECONDS [hidden]");
+    }
+    constexpr uid_t kNobody = 65534;
+    if (argc == 3 && ((getuid() == 0 && setuid(kNobody) != 0) || prctl(PR_SET_DUMPABLE, 0) != 0)) {
+        return 1;
     }
     g_ends.sleep_ns = targets::seconds_to_ns(argv[1]);
     g_ends.event = eventfd(0, EFD_CLOEXEC);

@@ -178,6 +178,9 @@ std::uint64_t LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
     const capture::AreaHeader& header = live.mapping->area().header;
     around_.notes.confined(pid, live.process->identity().executable,
                            static_cast<capture::Confinement>(header.confinement.load()));
+    if (header.waits_hidden.load() != 0) {
+        around_.notes.waits_hidden();
+    }
     if (header.traced.load() != 0) {  // since the last look
         around_.notes.traced();
     }
