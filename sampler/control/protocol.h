@@ -110,6 +110,7 @@ enum class NotProfiled : std::uint32_t {
     valgrind,
     traced,  ///< By another process of the session.
     little_address_space,
+    two_users,  ///< Started by who acts for another user or group than its own.
 };
 
 /// A program is about to be started, or was, which the collector will hear nothing from; or who was

@@ -296,6 +296,25 @@ TEST_F(OtherUsers, processes_are_recorded) {
     EXPECT_EQ(images_of(seen, "three_leaves").size(), 1U);
 }
 
+// As the workers of a daemon that has kept a way back to root.
+TEST_F(OtherUsers, programs_of_a_process_between_two_users_are_listed_with_their_time) {
+    for (const char* half : {"--ruid=65534", "--rgid=65534"}) {
+        const Outcome outcome =
+            record({"sh", "-c", "setpriv " + std::string{half} + " --clear-groups \"$0\" 0.3",
+                    target("three_leaves")});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        const Recording seen{recording()};
+        const auto& listed = seen.stats()["unprofiled"];
+        ASSERT_EQ(listed.size(), 1U) << listed;
+        EXPECT_NE(listed[0]["reason"].get<std::string>().find("another user or group"),
+                  std::string::npos)
+            << listed;
+        EXPECT_EQ(images_of(seen, "three_leaves").size(), 0U);
+        EXPECT_GT(seen.total_us("[not profiled: three_leaves]"),
+                  0.8 * told(outcome.out, "work_cpu_ns") / 1000);
+    }
+}
+
 TEST_F(OtherUsers, a_program_with_file_capabilities_is_listed_as_not_profiled) {
     // Version 2, permitted and effective: CAP_NET_RAW. Source: linux/capability.h, vfs_cap_data.
     constexpr std::array<std::uint32_t, 5> kCapabilities{0x02000001, 1U << 13U, 0, 0, 0};

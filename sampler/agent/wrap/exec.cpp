@@ -49,6 +49,12 @@ SAMPLE_NEXT(g_popen, "popen", FILE*(const char*, const char*));
 SAMPLE_NEXT(g_posix_spawn, "posix_spawn", Spawn);
 SAMPLE_NEXT(g_posix_spawnp, "posix_spawnp", Spawn);
 
+/// The loader of what such a process starts runs in secure mode, as a setuid program's. Source:
+/// ld.so(8), AT_SECURE; Linux security/commoncap.c, cap_bprm_creds_from_file.
+bool acts_for_another() noexcept {
+    return ::geteuid() != ::getuid() || ::getegid() != ::getgid();
+}
+
 /// Async-signal-safe, also in a vfork child.
 struct ExecPlan {
     /// `own_process`: of the process that joined; else of a child of it. `is_exec`: the calling
@@ -62,6 +68,8 @@ struct ExecPlan {
         }
         if (is_traced) {
             else_reason_ = control::NotProfiled::traced;
+        } else if (!is_confined() && acts_for_another()) {
+            else_reason_ = control::NotProfiled::two_users;
         }
         if (must_leave_environment() || (is_traced && inherit == Inherit::session)) {
             inherit = Inherit::nothing;

@@ -52,6 +52,9 @@ const char* describe(control::NotProfiled reason) {
             return "another profiled process traces it, and would be stopped by each sample";
         case control::NotProfiled::little_address_space:
             return "its address space is limited, and left to it: raise `ulimit -v` to 256 MB";
+        case control::NotProfiled::two_users:
+            return "who started it acts for another user or group than its own: the loader ignores "
+                   "preloaded libraries then";
     }
     return "the agent cannot be loaded into it";
 }
