@@ -4,6 +4,9 @@
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/thread_slots.h"
 
+/// Behind queue_sample_of()'s system call.
+extern "C" const char sample_is_queued;
+
 namespace sample::capture {
 namespace {
 
@@ -74,6 +77,29 @@ bool end_transfer() noexcept {
     // None in a child of a fork in between, whose parent's it was.
     return current_area() != nullptr && t_thread.state != nullptr &&
            (t_thread.state->transfer.exchange(kNone) & kSampleDue) != 0;
+}
+
+static_assert(SYS_rt_tgsigqueueinfo == 297);
+// A leaf: at its system call the stack is as at any function's entry.
+[[gnu::naked, gnu::noinline]] long queue_sample_of(long /*process*/, long /*thread*/,
+                                                   long /*signal*/, const siginfo_t* /*info*/,
+                                                   std::uintptr_t /*function*/) noexcept {
+    // The fourth argument is the kernel's in r10; the fifth, in r8, is for the handler.
+    asm("mov %rcx, %r10\n\t"
+        "mov $297, %eax\n\t"
+        "syscall\n"
+        ".globl sample_is_queued\n"
+        ".hidden sample_is_queued\n"
+        "sample_is_queued:\n\t"
+        "ret");
+}
+
+std::uintptr_t function_of_sample(const ucontext_t& context) noexcept {
+    const auto& registers = context.uc_mcontext.gregs;
+    return static_cast<std::uintptr_t>(registers[REG_RIP]) ==
+                   reinterpret_cast<std::uintptr_t>(&sample_is_queued)
+               ? static_cast<std::uintptr_t>(registers[REG_R8])
+               : 0;
 }
 
 ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {

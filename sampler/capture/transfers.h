@@ -14,6 +14,9 @@
 
 #include "sampler/capture/thread_state.h"
 
+#include <ucontext.h>
+
+#include <csignal>
 #include <cstdint>
 
 namespace sample::capture {
@@ -26,6 +29,13 @@ void watch_transfers(bool wanted) noexcept;
 [[nodiscard]] bool begin_transfer(std::uintptr_t frame) noexcept;
 /// True: a sample of the thread is due. Async-signal-safe.
 [[nodiscard]] bool end_transfer() noexcept;
+
+/// rt_tgsigqueueinfo(2). The stack of the sample that comes of it is as if `function` had just been
+/// called where this is: the call is over, and what it took is its own. Async-signal-safe.
+long queue_sample_of(long process, long thread, long signal, const siginfo_t* info,
+                     std::uintptr_t function) noexcept;
+/// That function, in the handler; 0: the sample is of what was interrupted.
+[[nodiscard]] std::uintptr_t function_of_sample(const ucontext_t& context) noexcept;
 
 /// The state of the thread `tid`, as far as it is known; `last`: what was found before, or null.
 /// Async-signal-safe.

@@ -17,6 +17,7 @@ TEST_P(Transfers, are_not_cut_short_by_samples) {
         EXPECT_NEAR(seen.roots_us() / seen.stat("process_cpu_us"), 1, 0.03);
         if (std::string{GetParam()} != "perf") {  // which sees no caller of the kernel's
             EXPECT_GT(seen.total_us("move_once"), 0);
+            EXPECT_LT(seen.self_us("move_once"), 0.5 * seen.total_us("move_once"));
         }
     }
 }

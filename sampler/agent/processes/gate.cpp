@@ -123,6 +123,15 @@ bool is_last_thread(const Area& area) noexcept {
     return false;
 }
 
+siginfo_t own_sample(int kind) noexcept {
+    siginfo_t info{};
+    info.si_signo = own_signal();
+    info.si_code = capture::kFromItself;
+    info.si_errno = kind;
+    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
+    return info;
+}
+
 /// Asks the collector to take everything in before this process exits, and waits for it as long as
 /// it makes progress. Only for the process that started the session.
 void finish_session(Area& area) noexcept {
@@ -133,14 +142,16 @@ void finish_session(Area& area) noexcept {
 
 }  // namespace
 
-void take_sample_here(bool is_owed) noexcept {
-    siginfo_t info{};
-    info.si_signo = own_signal();
-    info.si_code = capture::kFromItself;
-    info.si_errno = is_owed ? capture::kOwedToSamplingThread : 0;
-    info.si_value.sival_ptr = reinterpret_cast<void*>(capture::kSampleCookie);
+void take_sample_here() noexcept {
+    const siginfo_t info = own_sample(0);
     raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
                 own_signal(), as_argument(&info));
+}
+
+void take_sample_of(std::uintptr_t function) noexcept {
+    const siginfo_t info = own_sample(capture::kOwedToSamplingThread);
+    capture::queue_sample_of(raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), own_signal(), &info,
+                             function);
 }
 
 bool is_own_process() noexcept {
@@ -206,7 +217,7 @@ void after_fork() noexcept {
     if (area != nullptr && closed) {
         open_gate(*area);
         if (own_signal() == SIGTRAP) {
-            take_sample_here(false);
+            take_sample_here();
         }
     }
 }

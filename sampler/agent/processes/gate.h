@@ -15,6 +15,8 @@
 #include "sampler/agent/signals/signals.h"
 #include "sampler/capture/area.h"
 
+#include <cstdint>
+
 namespace sample::agent {
 
 /// Called once when the process has joined a session, behind set_up_watch().
@@ -43,9 +45,12 @@ private:
 void before_fork() noexcept;
 void after_fork() noexcept;
 
-/// Sends the calling thread what an expiry of its event would, or `is_owed`: what the sampling
-/// thread would. It is sampled here and now. Async-signal-safe.
-void take_sample_here(bool is_owed) noexcept;
+/// Sends the calling thread what an expiry of its event would: it is sampled here and now.
+/// Async-signal-safe.
+void take_sample_here() noexcept;
+/// Sends it what the sampling thread would. The sample is one of `function`, which the caller has
+/// called, as if it were there still. Async-signal-safe.
+void take_sample_of(std::uintptr_t function) noexcept;
 
 /// Instead of after_fork(), first thing in a child that shares no memory with its parent, by the
 /// thread that made it: it joins the session as a new process. Async-signal-safe: also a child of

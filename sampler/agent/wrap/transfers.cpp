@@ -44,14 +44,15 @@ SAMPLE_NEXT(g_tee, "tee", ssize_t(int, int, std::size_t, unsigned));
 SAMPLE_NEXT(g_copy_file_range, "copy_file_range",
             ssize_t(int, off64_t*, int, off64_t*, std::size_t, unsigned));
 
-template <class Move>
-ssize_t move_data(Move move) {
+template <class Function, class... Arguments>
+auto move_data(NextDefinition<Function>& next, Arguments... arguments) {
+    Function* const function = next.get();
     if (!capture::begin_transfer(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)))) {
-        return move();
+        return function(arguments...);
     }
-    const ssize_t moved = move();
+    const auto moved = function(arguments...);
     if (capture::end_transfer()) {
-        take_sample_here(true);
+        take_sample_of(reinterpret_cast<std::uintptr_t>(function));
     }
     return moved;
 }
@@ -64,85 +65,80 @@ extern "C" {
 namespace agent = sample::agent;
 
 SAMPLE_WRAPPER ssize_t write(int fd, const void* data, std::size_t bytes) {
-    return agent::move_data([&] { return agent::g_write.get()(fd, data, bytes); });
+    return agent::move_data(agent::g_write, fd, data, bytes);
 }
 
 SAMPLE_WRAPPER ssize_t writev(int fd, const iovec* parts, int count) {
-    return agent::move_data([&] { return agent::g_writev.get()(fd, parts, count); });
+    return agent::move_data(agent::g_writev, fd, parts, count);
 }
 
 SAMPLE_WRAPPER ssize_t read(int fd, void* data, std::size_t bytes) {
-    return agent::move_data([&] { return agent::g_read.get()(fd, data, bytes); });
+    return agent::move_data(agent::g_read, fd, data, bytes);
 }
 
 SAMPLE_WRAPPER ssize_t readv(int fd, const iovec* parts, int count) {
-    return agent::move_data([&] { return agent::g_readv.get()(fd, parts, count); });
+    return agent::move_data(agent::g_readv, fd, parts, count);
 }
 
 SAMPLE_WRAPPER ssize_t send(int fd, const void* data, std::size_t bytes, int flags) {
-    return agent::move_data([&] { return agent::g_send.get()(fd, data, bytes, flags); });
+    return agent::move_data(agent::g_send, fd, data, bytes, flags);
 }
 
 SAMPLE_WRAPPER ssize_t sendto(int fd, const void* data, std::size_t bytes, int flags,
                               const sockaddr* to, socklen_t size) {
-    return agent::move_data(
-        [&] { return agent::g_sendto.get()(fd, data, bytes, flags, to, size); });
+    return agent::move_data(agent::g_sendto, fd, data, bytes, flags, to, size);
 }
 
 SAMPLE_WRAPPER ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-    return agent::move_data([&] { return agent::g_sendmsg.get()(fd, message, flags); });
+    return agent::move_data(agent::g_sendmsg, fd, message, flags);
 }
 
 SAMPLE_WRAPPER ssize_t recv(int fd, void* data, std::size_t bytes, int flags) {
-    return agent::move_data([&] { return agent::g_recv.get()(fd, data, bytes, flags); });
+    return agent::move_data(agent::g_recv, fd, data, bytes, flags);
 }
 
 SAMPLE_WRAPPER ssize_t recvfrom(int fd, void* data, std::size_t bytes, int flags, sockaddr* from,
                                 socklen_t* size) {
-    return agent::move_data(
-        [&] { return agent::g_recvfrom.get()(fd, data, bytes, flags, from, size); });
+    return agent::move_data(agent::g_recvfrom, fd, data, bytes, flags, from, size);
 }
 
 SAMPLE_WRAPPER ssize_t recvmsg(int fd, msghdr* message, int flags) {
-    return agent::move_data([&] { return agent::g_recvmsg.get()(fd, message, flags); });
+    return agent::move_data(agent::g_recvmsg, fd, message, flags);
 }
 
 SAMPLE_WRAPPER int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
-    return static_cast<int>(
-        agent::move_data([&] { return agent::g_sendmmsg.get()(fd, messages, count, flags); }));
+    return agent::move_data(agent::g_sendmmsg, fd, messages, count, flags);
 }
 
 SAMPLE_WRAPPER int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags,
                             timespec* timeout) {
-    return static_cast<int>(agent::move_data(
-        [&] { return agent::g_recvmmsg.get()(fd, messages, count, flags, timeout); }));
+    return agent::move_data(agent::g_recvmmsg, fd, messages, count, flags, timeout);
 }
 
 // What fortified programs call; `room` is what the compiler knows of the object.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,readability-function-size):
 // libc's.
 SAMPLE_WRAPPER ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room) {
-    return agent::move_data([&] { return agent::g_read_chk.get()(fd, data, bytes, room); });
+    return agent::move_data(agent::g_read_chk, fd, data, bytes, room);
 }
 
 SAMPLE_WRAPPER ssize_t __recv_chk(int fd, void* data, std::size_t bytes, std::size_t room,
                                   int flags) {
-    return agent::move_data([&] { return agent::g_recv_chk.get()(fd, data, bytes, room, flags); });
+    return agent::move_data(agent::g_recv_chk, fd, data, bytes, room, flags);
 }
 
 SAMPLE_WRAPPER ssize_t __recvfrom_chk(int fd, void* data, std::size_t bytes, std::size_t room,
                                       int flags, sockaddr* from, socklen_t* size) {
-    return agent::move_data(
-        [&] { return agent::g_recvfrom_chk.get()(fd, data, bytes, room, flags, from, size); });
+    return agent::move_data(agent::g_recvfrom_chk, fd, data, bytes, room, flags, from, size);
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming,readability-function-size)
 
 SAMPLE_WRAPPER ssize_t getrandom(void* data, std::size_t bytes, unsigned flags) {
-    return agent::move_data([&] { return agent::g_getrandom.get()(data, bytes, flags); });
+    return agent::move_data(agent::g_getrandom, data, bytes, flags);
 }
 
 SAMPLE_WRAPPER ssize_t sendfile(int to, int from, off_t* offset, std::size_t bytes) noexcept {
-    return agent::move_data([&] { return agent::g_sendfile.get()(to, from, offset, bytes); });
+    return agent::move_data(agent::g_sendfile, to, from, offset, bytes);
 }
 SAMPLE_WRAPPER ssize_t sendfile64(int to, int from, off64_t* offset, std::size_t bytes) noexcept {
     return sendfile(to, from, offset, bytes);
@@ -150,23 +146,21 @@ SAMPLE_WRAPPER ssize_t sendfile64(int to, int from, off64_t* offset, std::size_t
 
 SAMPLE_WRAPPER ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset,
                               std::size_t bytes, unsigned flags) {
-    return agent::move_data(
-        [&] { return agent::g_splice.get()(from, from_offset, to, to_offset, bytes, flags); });
+    return agent::move_data(agent::g_splice, from, from_offset, to, to_offset, bytes, flags);
 }
 
 SAMPLE_WRAPPER ssize_t vmsplice(int fd, const iovec* parts, std::size_t count, unsigned flags) {
-    return agent::move_data([&] { return agent::g_vmsplice.get()(fd, parts, count, flags); });
+    return agent::move_data(agent::g_vmsplice, fd, parts, count, flags);
 }
 
 SAMPLE_WRAPPER ssize_t tee(int from, int to, std::size_t bytes, unsigned flags) {
-    return agent::move_data([&] { return agent::g_tee.get()(from, to, bytes, flags); });
+    return agent::move_data(agent::g_tee, from, to, bytes, flags);
 }
 
 SAMPLE_WRAPPER ssize_t copy_file_range(int from, off64_t* from_offset, int to, off64_t* to_offset,
                                        std::size_t bytes, unsigned flags) {
-    return agent::move_data([&] {
-        return agent::g_copy_file_range.get()(from, from_offset, to, to_offset, bytes, flags);
-    });
+    return agent::move_data(agent::g_copy_file_range, from, from_offset, to, to_offset, bytes,
+                            flags);
 }
 
 }  // extern "C"
