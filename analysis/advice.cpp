@@ -81,15 +81,21 @@ constexpr Runtime kRuntimes[] = {
 };
 constexpr const Runtime& kJava = kRuntimes[1];
 
+/// "php8.2" and "php-fpm" are php, and "node_exporter" is not node.
+bool is_named(std::string_view file, std::string_view program) {
+    return file.starts_with(program) &&
+           (file.size() == program.size() ||
+            std::string_view{"0123456789.-"}.find(file[program.size()]) != std::string_view::npos);
+}
+
 /// Which of those the recorded programs have; null: none that is known.
 const Runtime* runtime_of(const callgraph::Profile& profile) {
     const auto* const found =
         std::find_if(std::begin(kRuntimes), std::end(kRuntimes), [&](const Runtime& runtime) {
-            return std::any_of(
-                       profile.processes.begin(), profile.processes.end(),
-                       [&](const auto& process) {
-                           return file_name(process.executable).starts_with(runtime.program);
-                       }) ||
+            return std::any_of(profile.processes.begin(), profile.processes.end(),
+                               [&](const auto& process) {
+                                   return is_named(file_name(process.executable), runtime.program);
+                               }) ||
                    (!runtime.library.empty() &&
                     std::any_of(profile.modules.begin(), profile.modules.end(),
                                 [&](const auto& module) {

@@ -35,6 +35,9 @@ public:
     void begin_zones(const std::vector<std::uint32_t>& zones) {
         merged_[0] = {++generation_, category_};
         for (const std::uint32_t zone : zones) {
+            if (merged_[0].is_cut) {
+                break;
+            }
             go_to(merged_[0], functions_.zone(zone));
         }
     }
@@ -103,6 +106,9 @@ private:
     }
 
     Merged descend(Merged caller, FrameIndex at, Inlining inlining) {
+        if (caller.is_cut) {
+            return caller;
+        }
         if (options_.group_memory && functions_.is_memory_entry(at) && !caller.is_in_memory) {
             caller.is_in_memory = true;
             go_to(caller, functions_.memory());

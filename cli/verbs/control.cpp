@@ -78,14 +78,19 @@ std::string request_line(const ControlOptions& options) {
     return line;
 }
 
-/// A dump that replaced the recording would end it: the session goes on writing to what is gone.
-Result<void> check_dump(SessionClient& client, const std::string& file) {
+/// One that replaced the recording would end it: the session goes on writing to what is gone.
+Result<void> write_dump(SessionClient& client, const ControlOptions& options) {
+    const std::string& file = options.arguments.front();
     SAMPLE_TRY(status, client.ask(kStatusAction));
     std::error_code none;
     if (std::filesystem::equivalent(file, value_of(status, "file"), none)) {
         return refuse("{} is the session's own recording: name another file", file);
     }
-    return {};
+    SAMPLE_TRY(reply, client.ask(request_line(options)));
+    const auto copy = [&client, bytes = number_of(reply, "bytes")](int fd) {
+        return client.copy_recording(fd, bytes);
+    };
+    return write_file_atomically(file, copy, options.force);
 }
 
 std::string reply_text(const ControlOptions& options, const ControlReply& reply) {
@@ -108,19 +113,13 @@ std::string reply_text(const ControlOptions& options, const ControlReply& reply)
 Result<int> run(const ControlOptions& options) {
     SAMPLE_TRY(client, find_session(options.target));
     if (options.action == kDumpAction) {
-        SAMPLE_CHECK(check_dump(client, options.arguments.front()));
+        SAMPLE_CHECK(write_dump(client, options));
+        return kExitOk;
     }
     SAMPLE_TRY(reply, client.ask(request_line(options)));
-    if (options.action == kDataAction) {
-        SAMPLE_CHECK(write_to_stdout([&client](int fd) { return client.copy_json(fd); }));
-    } else if (options.action != kDumpAction) {
-        SAMPLE_CHECK(write_to_stdout(reply_text(options, reply)));
-    } else {
-        const auto copy = [&client, bytes = number_of(reply, "bytes")](int fd) {
-            return client.copy_recording(fd, bytes);
-        };
-        SAMPLE_CHECK(write_file_atomically(options.arguments.front(), copy, options.force));
-    }
+    SAMPLE_CHECK(options.action == kDataAction
+                     ? write_to_stdout([&client](int fd) { return client.copy_json(fd); })
+                     : write_to_stdout(reply_text(options, reply)));
     return kExitOk;
 }
 

@@ -387,7 +387,7 @@ Result<trace::StreamOutcome> show_events(const std::string& name, const TraceOpt
     Dump events{options, reader};
     SAMPLE_TRY(outcome, read_events(name, reader));
     SAMPLE_CHECK(events.finish());
-    if (events.has_seen_all()) {
+    if (events.has_seen_all() && outcome.problem.empty()) {
         SAMPLE_CHECK(check_names(options, reader));
     }
     return std::move(outcome);

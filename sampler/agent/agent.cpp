@@ -15,9 +15,11 @@
 #include "sampler/agent/wrap/next_definition.h"
 #include "sampler/capture/capture.h"
 #include "sampler/capture/inherited_state.h"
+#include "sampler/capture/interrupted_call.h"
 #include "sampler/capture/raw_syscall.h"
 #include "sampler/control/invitation.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -35,6 +37,19 @@ namespace sample::agent {
 constinit capture::WipedOnFork<ProcessState> g_process_state;
 
 namespace {
+
+int find_code(dl_phdr_info* info, std::size_t /*size*/, void* something_of_libc) {
+    for (const ElfW(Phdr)* header = info->dlpi_phdr; header != info->dlpi_phdr + info->dlpi_phnum;
+         ++header) {
+        const std::uint64_t begin = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0 &&
+            reinterpret_cast<std::uint64_t>(something_of_libc) - begin < header->p_memsz) {
+            capture::set_libc_code(begin, header->p_memsz);
+            return 1;
+        }
+    }
+    return 0;
+}
 
 void set_up_process_state() noexcept {
     g_process_state.set_up();
@@ -94,6 +109,7 @@ __attribute__((constructor)) void start(int /*argc*/, char** /*argv*/, char** en
     }
     set_up_process_state();
     find_next_definitions();
+    dl_iterate_phdr(find_code, find_next("gnu_get_libc_version"));
     forget_runtime();
     set_main_stack_bounds();
     set_up_threads();

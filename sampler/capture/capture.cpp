@@ -180,12 +180,17 @@ void let_program_go_on(const AreaHeader& header, ThreadState& thread, std::uint6
     }
 }
 
-void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
-                 std::uint64_t ticks, const siginfo_t& info) noexcept {
+unwind::Registers registers_of_sample(const ucontext_t& context) noexcept {
     unwind::Registers registers = unwind::registers_of(context);
     if (const std::uintptr_t function = function_of_sample(context); function != 0) {
         registers.value[unwind::Registers::kPc] = function;
     }
+    return registers;
+}
+
+void take_sample(Area& area, const ucontext_t& context, const LibraryReader& reader,
+                 std::uint64_t ticks, const siginfo_t& info) noexcept {
+    const unwind::Registers registers = registers_of_sample(context);
     ThreadState* thread = own_thread(area, registers.sp(), ticks);
     if (thread == nullptr) {
         count_slotless(area, true);

@@ -27,8 +27,8 @@ namespace {
 constinit std::atomic<bool> g_may_ask{true};
 constinit std::atomic<std::uint64_t> g_relay{0};
 constinit thread_local bool t_leaves_eintr = false;
-/// A handler of the program has returned behind a call.
-constinit std::atomic<bool> g_has_ended_calls{false};
+constinit std::atomic<std::uint64_t> g_libc_begin{0};
+constinit std::atomic<std::uint64_t> g_libc_bytes{0};
 
 constexpr long kSyscallBytes = 2;
 constexpr greg_t kResumeFlag = 0x10000;
@@ -134,36 +134,33 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
-// Of instructions, byte by byte. Source: the processor's manual, 2.2.1 REX prefixes, 2.1.5 ModR/M.
-constexpr unsigned char kRegister = 0x38;       // in ModR/M
-constexpr unsigned char kUpperRegister = 0x04;  // in REX
-constexpr unsigned char kUpperOther = 0x01;     // in REX: of the other operand
-
 constexpr bool is_prefix(unsigned char byte) noexcept {
-    return (byte & 0xf0) == 0x40;
+    return (byte & 0xf0) == 0x40;  // REX
 }
 
 /// The register that an instruction `mov %REGISTER, %eax` (or %rax) copies, by its last three
-/// bytes; -1: it is another one, or the call has written that register.
+/// bytes; -1: it is another one, it cannot be told, or the call has written that register.
 int copied_register(const unsigned char* code) noexcept {
-    constexpr std::array<int, 16> kPlaces{-1,      -1,      REG_RDX, REG_RBX, REG_RSP, REG_RBP,
-                                          REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, -1,
-                                          REG_R12, REG_R13, REG_R14, REG_R15};
+    constexpr std::array<int, 8> kPlaces{-1,      -1,      REG_RDX, REG_RBX,
+                                         REG_RSP, REG_RBP, REG_RSI, REG_RDI};
     constexpr unsigned char kMove = 0x89;
     constexpr unsigned char kToRax = 0xc0;
-    const bool has_prefix = is_prefix(code[0]);
+    constexpr unsigned char kRegister = 0x38;
+    constexpr unsigned char kOtherRegisters = 0x05;
+    // What looks like a prefix may be the end of the instruction before.
     if (code[1] != kMove || (code[2] & ~kRegister) != kToRax ||
-        (has_prefix && (code[0] & kUpperOther) != 0)) {
+        (is_prefix(code[0]) && (code[0] & kOtherRegisters) != 0)) {
         return -1;
     }
-    const bool is_upper = has_prefix && (code[0] & kUpperRegister) != 0;
-    return kPlaces[static_cast<std::size_t>((code[2] & kRegister) >> 3) + (is_upper ? 8 : 0)];
+    return kPlaces[static_cast<std::size_t>((code[2] & kRegister) >> 3)];
 }
 
 /// The bytes of a `mov OFFSET(%rsp), %REGISTER` that ends at `end`; 0: none does, or into rax.
 std::size_t load_before(const unsigned char* end) noexcept {
     constexpr unsigned char kLoad = 0x8b;
     constexpr unsigned char kStack = 0x24;
+    constexpr unsigned char kRegister = 0x38;
+    constexpr unsigned char kUpperRegister = 0x04;
     std::size_t bytes = 0;
     if (end[-3] == kLoad && (end[-2] & ~kRegister) == 0x04 && end[-1] == kStack) {
         bytes = 3;
@@ -180,9 +177,18 @@ std::size_t load_before(const unsigned char* end) noexcept {
     return bytes + (has_prefix ? 1 : 0);
 }
 
+/// Whether `mov $NUMBER, %eax` ends at `end`. In code that nobody has looked at the bytes may be
+/// another instruction's, by the two that stand before: of a place in memory, or of r8.
+bool is_constant(const unsigned char* end, bool is_libcs) noexcept {
+    const unsigned char before = end[-6];
+    const bool may_be_place = (before & 0x07) == 0x04 && (before & 0xc0) != 0xc0;
+    const bool may_be_longer = is_prefix(end[-7]) && (end[-7] & 0x01) != 0;
+    return end[-5] == 0xb8 && !is_prefix(before) && (is_libcs || !(may_be_place || may_be_longer));
+}
+
 /// The number that the code before a system call's return address puts into rax, as compilers do
-/// it: `mov $NUMBER, %eax`, `xor %eax, %eax` or a copy of a register, with two loads in between at
-/// most; -1: something else is there, or it may not be read.
+/// it: `mov $NUMBER, %eax`, right before; in libc's code moreover `xor %eax, %eax`, a copy of a
+/// register, or two loads in between. -1: something else is there, or it may not be read.
 long number_before(const gregset_t& regs) noexcept {
     constexpr std::size_t kBytes = 20;
     std::array<unsigned char, kBytes> code{};
@@ -195,20 +201,27 @@ long number_before(const gregset_t& regs) noexcept {
         code[kBytes - 2] != 0x0f || code[kBytes - 1] != 0x05) {
         return -1;
     }
+    const auto pc = static_cast<std::uint64_t>(regs[REG_RIP]);
+    const bool is_libcs = pc - g_libc_begin.load(std::memory_order_relaxed) <
+                          g_libc_bytes.load(std::memory_order_relaxed);
     const unsigned char* end = &code[kBytes - kSyscallBytes];
-    for (int loads = 0; loads < 2; ++loads) {
-        end -= load_before(end);
-    }
-    if (end[-5] == 0xb8 && !is_prefix(end[-6])) {
+    const std::size_t loads = is_libcs ? load_before(end) : 0;
+    end -= loads;
+    end -= loads != 0 ? load_before(end) : 0;
+    if (is_constant(end, is_libcs)) {
         std::int32_t number = 0;
         __builtin_memcpy(&number, end - sizeof number, sizeof number);
         return number;
     }
+    if (!is_libcs) {
+        return -1;
+    }
     if (end[-2] == 0x31 && end[-1] == 0xc0 && !is_prefix(end[-3])) {
         return 0;
     }
-    const int place = copied_register(end - 3);
-    return place < 0 ? -1 : static_cast<std::int32_t>(regs[place]);
+    // A load may have written the register, and no compiler copies a 0.
+    const int place = loads == 0 ? copied_register(end - 3) : -1;
+    return place < 0 || regs[place] == 0 ? -1 : static_cast<std::int32_t>(regs[place]);
 }
 
 /// Ends with EINTR whatever the handler says, and has done nothing then. Not connect(2) and
@@ -236,8 +249,8 @@ void give_eintr(gregset_t& regs) noexcept {
 /// Whether a handler of the program, and not the sample, may have ended the call that `regs` are
 /// right behind.
 bool may_be_programs(const gregset_t& regs, std::uint64_t blocked) noexcept {
-    if (g_has_ended_calls.load(std::memory_order_relaxed) && !has_made_call(regs, 0)) {
-        return true;
+    if (!has_made_call(regs, 0)) {
+        return true;  // one that has returned has left its mark
     }
     std::uint64_t handled = 0;
     for (int signal = 1; signal <= kSignals; ++signal) {
@@ -283,15 +296,18 @@ void set_relay(void (*relay)(int, siginfo_t*, void*)) noexcept {
 
 void answer_for_handler(ucontext_t& context, std::uint64_t flags) noexcept {
     gregset_t& regs = context.uc_mcontext.gregs;
-    if (regs[REG_RAX] == -EINTR) {
-        g_has_ended_calls.store(true, std::memory_order_relaxed);
-        regs[REG_RCX] = has_made_call(regs, 0) ? 0 : regs[REG_RCX];
+    if (regs[REG_RAX] == -EINTR && has_made_call(regs, 0)) {
+        regs[REG_RCX] = 0;
     } else if (is_to_be_made_again(regs) || ((flags & SA_RESTART) == 0 && may_ask_who_waits() &&
                                              is_at_restarted_call(regs) && may_wait(regs))) {
         give_eintr(regs);
-        g_has_ended_calls.store(true, std::memory_order_relaxed);
         regs[REG_RCX] = 0;
     }
+}
+
+void set_libc_code(std::uint64_t begin, std::uint64_t bytes) noexcept {
+    g_libc_begin.store(begin, std::memory_order_relaxed);
+    g_libc_bytes.store(bytes, std::memory_order_relaxed);
 }
 
 void leave_eintr(bool leave) noexcept {
@@ -309,11 +325,10 @@ void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept {
     gregset_t& regs = context.uc_mcontext.gregs;
     std::uint64_t blocked = 0;
     __builtin_memcpy(&blocked, &context.uc_sigmask, sizeof blocked);
-    if (has_thread_locals() && t_leaves_eintr) {
-        return;
-    }
     if (regs[REG_RAX] == -EINTR && was_awake && may_ask_who_waits()) {
-        make_again(regs, blocked);
+        if (!has_thread_locals() || !t_leaves_eintr) {
+            make_again(regs, blocked);
+        }
         return;
     }
     if (!is_at_restarted_call(regs) || !may_ask_who_waits() || !may_wait(regs)) {

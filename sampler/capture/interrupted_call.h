@@ -54,6 +54,9 @@ void set_relay(void (*relay)(int, siginfo_t*, void*)) noexcept;
 /// not, as the kernel would have decided. Async-signal-safe.
 void answer_for_handler(ucontext_t& context, std::uint64_t flags) noexcept;
 
+/// Where libc's code lies, whose calls are written in more ways than are believed elsewhere.
+void set_libc_code(std::uint64_t begin, std::uint64_t bytes) noexcept;
+
 /// Whether the calling thread, whose FS is libc's, waits in a call whose EINTR is to stay. A signal
 /// that nobody sees as pending may have meant it. Async-signal-safe.
 void leave_eintr(bool leave) noexcept;

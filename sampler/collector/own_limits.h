@@ -8,7 +8,8 @@ namespace sample::collector {
 void raise_descriptor_limit();
 
 /// Nobody waits for the calling thread: woken by the end of a process, say, it does not take the
-/// processor from the one that waited for that. Source: sched(7), SCHED_BATCH.
+/// processor from the one that waited for that. So is what that thread starts from then on.
+/// Source: sched(7), SCHED_BATCH.
 void yield_to_programs();
 
 /// While it lives, the thread that made it gets a processor before others, if this user may: for

@@ -8,6 +8,9 @@
 #include "sampler/collector/session_options.h"
 #include "sampler/source/capabilities.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <system_error>
@@ -97,6 +100,8 @@ void SamplingPrice::find_out(Source source, std::uint32_t frequency_hz) {
 }
 
 void SamplingPrice::measure(Source source, std::uint32_t frequency_hz) {
+    const sched_param none{};  // as programs are; who starts it may have yielded to them
+    static_cast<void>(::pthread_setschedparam(::pthread_self(), SCHED_OTHER, &none));
     std::uint32_t signals_hz = frequency_hz;
     for (const int pause_ms : kPausesMs) {
         if (!has_time() || !wait(std::chrono::milliseconds{pause_ms}) || is_traced()) {

@@ -214,11 +214,13 @@ TEST_F(Processes, a_program_that_is_run_by_naming_the_loader_is_itself) {
 }
 
 TEST_F(Processes, children_that_are_turned_away_say_nothing) {
-    // The collector has descriptors for some of them, as all of them wait for a line.
+    // The collector has descriptors for some of them, as all are there when the first gets a line.
     const Outcome outcome = run_here(
         {"sh", "-c",
          "mkfifo \"$2\"; ulimit -n 64; exec \"$0\" --quiet -o \"$1\" -- sh -c 'i=0; "
-         "while [ $i -lt 80 ]; do (read line <\"$0\"; :) & i=$((i+1)); done; exec 3>\"$0\"; "
+         "exec 3<>\"$0\"; : >\"$0.there\"; "
+         "while [ $i -lt 80 ]; do (echo >>\"$0.there\"; read line <&3) & i=$((i+1)); done; "
+         "while [ $(wc -l <\"$0.there\") -lt 80 ]; do sleep 0.01; done; "
          "while [ $i -gt 0 ]; do echo >&3; i=$((i-1)); done; wait; echo over' \"$2\"",
          sample_path(), recording(), file("lines")});
     EXPECT_EQ(outcome.exit_code, 0);

@@ -473,7 +473,8 @@ TEST(TargetProcess, that_is_ending_is_no_thread_of_the_kernels) {
             char any = 0;
             static_cast<void>(read(end[0], &any, 1) + waitpid(second, nullptr, 0));
         }
-        _exit(first > 0 && waitpid(first, nullptr, 0) == first ? 0 : 1);
+        _exit(first > 0 && kill(first, SIGKILL) == 0 && waitpid(first, nullptr, 0) == first ? 0
+                                                                                            : 1);
     }
     close(told[1]);
     close(end[0]);

@@ -360,7 +360,7 @@ ucontext_t ended_call(ucontext_t context, std::string_view code, std::array<char
     gregset_t& regs = context.uc_mcontext.gregs;
     regs[REG_RIP] = regs[REG_RCX] = reinterpret_cast<greg_t>(call + 2);
     regs[REG_RAX] = -EINTR;
-    regs[REG_R8] = regs[REG_R9] = SYS_poll;
+    regs[REG_RBP] = regs[REG_R8] = regs[REG_R9] = SYS_poll;
     return context;
 }
 
@@ -404,26 +404,36 @@ TEST_F(InterruptedCall, is_known_by_the_code_before_it_or_left) {
     using namespace std::string_view_literals;
     struct Code {
         std::string_view bytes;
-        long number;  ///< -1: it cannot be told.
+        long in_libc;  ///< -1: it cannot be told.
+        long elsewhere;
     };
     constexpr Code kCodes[] = {
-        {"\xb8\x07\0\0\0"sv, SYS_poll},                                      // mov $7, %eax
-        {"\xb8\x07\0\0\0\x8b\x3c\x24"sv, SYS_poll},                          // mov (%rsp), %edi
-        {"\xb8\x07\0\0\0\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10"sv, SYS_poll},  // two loads
-        {"\x31\xc0\x48\x8b\x74\x24\x10"sv, SYS_read},                        // xor %eax, %eax
-        {"\x44\x89\xc8"sv, SYS_poll},                                        // mov %r9d, %eax
-        {"\xb8\x07\0\0\0\x8b\x44\x24\x08"sv, -1},                            // mov 8(%rsp), %eax
-        {"\x41\xb8\x07\0\0\0"sv, -1},                                        // mov $7, %r8d
-        {"\x45\x31\xc0"sv, -1},                                              // xor %r8d, %r8d
-        {"\x4d\x89\xc8\x4c\x8b\x4c\x24\x08"sv, -1},                          // libc's syscall()
+        {"\xb8\x07\0\0\0"sv, SYS_poll, SYS_poll},        // mov $7, %eax
+        {"\xb8\x07\0\0\0\x8b\x3c\x24"sv, SYS_poll, -1},  // mov (%rsp), %edi
+        {"\xb8\x07\0\0\0\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10"sv, SYS_poll, -1},
+        {"\x31\xc0\x48\x8b\x74\x24\x10"sv, SYS_read, -1},  // xor %eax, %eax
+        {"\x89\xe8"sv, SYS_poll, -1},                      // mov %ebp, %eax
+        {"\x44\x89\xc8"sv, -1, -1},                        // mov %r9d, %eax
+        {"\x89\xe8\x8b\x6c\x24\x08"sv, -1, -1},            // a load into it
+        {"\xb8\x07\0\0\0\x8b\x44\x24\x08"sv, -1, -1},      // mov 8(%rsp), %eax
+        {"\x41\xb8\x07\0\0\0"sv, -1, -1},                  // mov $7, %r8d
+        {"\x49\x8d\xb8\x07\0\0\0"sv, SYS_poll, -1},        // lea 7(%r8), %rdi
+        {"\x45\x31\xc0"sv, -1, -1},                        // xor %r8d, %r8d
+        {"\x4d\x89\xc8\x4c\x8b\x4c\x24\x08"sv, -1, -1},    // libc's syscall()
     };
     for (const Code& code : kCodes) {
         std::array<char, 64> room{};
         const ucontext_t ended = ended_call(restarted_read(), code.bytes, room);
         const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
-        const std::pair<greg_t, greg_t> over{behind, -EINTR};
-        const std::pair<greg_t, greg_t> again{behind - 2, code.number};
-        EXPECT_EQ(sampled(ended), code.number < 0 ? over : again) << &code - kCodes;
+        const auto expect = [&](long number) {
+            const std::pair<greg_t, greg_t> over{behind, -EINTR};
+            const std::pair<greg_t, greg_t> again{behind - 2, number};
+            EXPECT_EQ(sampled(ended), number < 0 ? over : again) << &code - kCodes;
+        };
+        expect(code.elsewhere);
+        set_libc_code(reinterpret_cast<std::uint64_t>(room.data()), room.size() + 1);
+        expect(code.in_libc);
+        set_libc_code(0, 0);
     }
 }
 

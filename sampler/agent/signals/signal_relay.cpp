@@ -298,6 +298,9 @@ void begin_handler(int signal, KernelFrame& frame, Handler& handler) noexcept {
     if (own != 0) {
         capture::answer_for_handler(words, handler.flags);
     }
+    if (opened) {
+        capture::leave_eintr(false);  // the wait is over
+    }
     if (frame.return_address == g_way_back.load(std::memory_order_relaxed) &&
         show_view_in(words, holds, opened)) {
         frame.return_address = reinterpret_cast<void*>(sample_handlers_return);
@@ -411,7 +414,7 @@ sighandler_t program_signal(int signal, sighandler_t handler, SignalCall* real) 
         put(g_handlers.get(signal), action);
     }
     const sighandler_t old = action.sa_handler;
-    if (next_sigaction(signal, nullptr, &action) == 0 && !is_relay(action)) {
+    if (next_sigaction(signal, nullptr, &action) == 0 && has_handler(action) && !is_relay(action)) {
         set_relayed(signal, action, nullptr, next_sigaction);
     }
     return old;

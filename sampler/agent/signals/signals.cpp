@@ -225,6 +225,7 @@ void set_own_action(const struct sigaction& action) noexcept {
 
 void note_jump(bool with_mask) noexcept {
     t_change.frame = 0;
+    capture::leave_eintr(false);
     const auto outside = std::exchange(t_outside_handler, OutsideHandler::the_same);
     if (outside != OutsideHandler::the_same && with_mask) {
         t_program_blocks = outside == OutsideHandler::blocked;

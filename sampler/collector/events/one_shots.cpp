@@ -250,12 +250,12 @@ bool OneShots::has_brief_tasks(Process& process, const TaskClocks& done) {
     const std::uint64_t now = process_cpu_ns(process.pid).value_or(0);
     const std::uint64_t ours = process.image->area().header.observer_cpu_ns.load();
     const std::uint64_t all = now - std::min(now, ours);
-    const std::uint64_t used = all - std::min(all, std::exchange(process.seen_cpu_ns, all));
-    if (used >= kLeastCpuNs) {
-        const bool is_brief = used - std::min(used, done.cpu_ns) > used / kBriefShare;
-        process.brief_looks = is_brief ? std::min(process.brief_looks + kBriefLook, kMostBriefLooks)
-                                       : std::max(process.brief_looks, 1U) - 1;
-    }
+    const std::uint64_t before = std::exchange(process.seen_cpu_ns, all);
+    const std::uint64_t used = before == 0 ? 0 : all - std::min(all, before);
+    const bool is_brief =
+        used >= kLeastCpuNs && used - std::min(used, done.cpu_ns) > used / kBriefShare;
+    process.brief_looks = is_brief ? std::min(process.brief_looks + kBriefLook, kMostBriefLooks)
+                                   : std::max(process.brief_looks, 1U) - 1;
     return process.brief_looks >= kManyBriefLooks;
 }
 
