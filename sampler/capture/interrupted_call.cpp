@@ -186,9 +186,27 @@ bool is_constant(const unsigned char* end, bool is_libcs) noexcept {
     return end[-5] == 0xb8 && !is_prefix(before) && (is_libcs || !(may_be_place || may_be_longer));
 }
 
+/// libc's syscall() has moved it away. Our own, in front of it, leaves it in the red zone, with the
+/// return address beside: what lies there is of this very call. -1: it is not there.
+long number_of_libcs_syscall(const gregset_t& regs) noexcept {
+    struct {
+        std::uint64_t caller;
+        std::int64_t number;
+        std::uint64_t return_address;
+    } words{};
+    const iovec here{&words, sizeof words};
+    const iovec there{reinterpret_cast<void*>(regs[REG_RSP] - 16), sizeof words};
+    return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
+                       as_argument(&there), 1, 0) == static_cast<long>(sizeof words) &&
+                   words.caller == words.return_address
+               ? words.number
+               : -1;
+}
+
 /// The number that the code before a system call's return address puts into rax, as compilers do
 /// it: `mov $NUMBER, %eax`, right before; in libc's code moreover `xor %eax, %eax`, a copy of a
-/// register, or two loads in between. -1: something else is there, or it may not be read.
+/// register, two loads in between, or its syscall(). -1: something else is there, or it may not be
+/// read.
 long number_before(const gregset_t& regs) noexcept {
     constexpr std::size_t kBytes = 20;
     std::array<unsigned char, kBytes> code{};
@@ -205,6 +223,13 @@ long number_before(const gregset_t& regs) noexcept {
     const bool is_libcs = pc - g_libc_begin.load(std::memory_order_relaxed) <
                           g_libc_bytes.load(std::memory_order_relaxed);
     const unsigned char* end = &code[kBytes - kSyscallBytes];
+    // mov %r9, %r8; mov 8(%rsp), %r9. Source: glibc sysdeps/unix/sysv/linux/x86_64/syscall.S.
+    constexpr std::array<unsigned char, 8> kLibcsSyscall{0x4d, 0x89, 0xc8, 0x4c,
+                                                         0x8b, 0x4c, 0x24, 0x08};
+    if (is_libcs &&
+        std::equal(kLibcsSyscall.begin(), kLibcsSyscall.end(), end - kLibcsSyscall.size())) {
+        return number_of_libcs_syscall(regs);
+    }
     const std::size_t loads = is_libcs ? load_before(end) : 0;
     end -= loads;
     end -= loads != 0 ? load_before(end) : 0;

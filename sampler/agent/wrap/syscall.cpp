@@ -127,7 +127,10 @@ syscall:
     movzbl (%r11,%rax), %eax
     testl %eax, %eax
     jnz 1f
-0:  movq sample_next_syscall(%rip), %r11
+0:  movq (%rsp), %r11           # a note in the red zone: number_of_libcs_syscall()
+    movq %r11, -16(%rsp)
+    movq %rdi, -8(%rsp)
+    movq sample_next_syscall(%rip), %r11
     jmp *%r11
 1:  cmpl $4, %eax               # kLastThatReturnsTwice
     ja sample_our_syscall
