@@ -8,6 +8,7 @@
 #include "sampler/attach/thread_counts.h"
 #include "sampler/collector/process/proc_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -455,8 +456,8 @@ TEST(TargetProcess, refuses_itself) {
 TEST(TargetProcess, that_is_ending_is_no_thread_of_the_kernels) {
     std::array<int, 2> told{};
     std::array<int, 2> end{};
-    ASSERT_EQ(pipe(told.data()), 0);
-    ASSERT_EQ(pipe(end.data()), 0);
+    ASSERT_EQ(pipe2(told.data(), O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(end.data(), O_CLOEXEC), 0);
     const pid_t maker = fork();
     if (maker == 0) {
         close(end[1]);
