@@ -17,6 +17,8 @@
 namespace sample::capture {
 namespace {
 
+using namespace std::string_view_literals;
+
 using collector::AreaReader;
 using collector::KeepingSink;
 using collector::TestArea;
@@ -350,93 +352,6 @@ TEST_F(InterruptedCall, ends_as_the_waiting_signals_handler_says) {
     EXPECT_EQ(sampled(blocked), kRestarted) << "it goes on waiting";
 }
 
-/// A call that has ended with EINTR, behind `code` and a system call instruction in `room`.
-ucontext_t ended_call(ucontext_t context, std::string_view code, std::array<char, 64>& room) {
-    using namespace std::string_view_literals;
-    room.fill('\x90');
-    char* const call = room.data() + room.size() - 2;
-    code.copy(call - code.size(), code.size());
-    "\x0f\x05"sv.copy(call, 2);
-    gregset_t& regs = context.uc_mcontext.gregs;
-    regs[REG_RIP] = regs[REG_RCX] = reinterpret_cast<greg_t>(call + 2);
-    regs[REG_RAX] = -EINTR;
-    regs[REG_RBP] = regs[REG_R8] = regs[REG_R9] = SYS_poll;
-    return context;
-}
-
-void relay(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {}
-
-TEST_F(InterruptedCall, is_made_again_where_only_the_sample_can_have_ended_it) {
-    using namespace std::string_view_literals;
-    std::array<char, 64> room{};
-    const ucontext_t ended = ended_call(restarted_read(), "\xb8\x07\0\0\0"sv, room);
-    const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
-    const std::pair<greg_t, greg_t> again{behind - 2, SYS_poll};
-    const std::pair<greg_t, greg_t> over{behind, -EINTR};
-    EXPECT_EQ(sampled(ended), again) << "no handler";
-    struct sigaction action {};
-    action.sa_sigaction = relay;
-    action.sa_flags = SA_SIGINFO;
-    ::sigaction(SIGUSR1, &action, nullptr);
-    EXPECT_EQ(sampled(ended), over) << "a handler that nobody sees";
-    set_relay(relay);
-    EXPECT_EQ(sampled(ended), again);
-    sigset_t user;
-    sigemptyset(&user);
-    sigaddset(&user, SIGUSR1);
-    ::pthread_sigmask(SIG_BLOCK, &user, nullptr);
-    ::raise(SIGUSR1);
-    EXPECT_EQ(sampled(ended), over) << "its handler comes next";
-    ::pthread_sigmask(SIG_UNBLOCK, &user, nullptr);
-    for (const std::uint64_t flags : {std::uint64_t{0}, std::uint64_t{SA_RESTART}}) {
-        ucontext_t context = ended;
-        siginfo_t info = sample_info();
-        on_signal(info.si_signo, &info, &context);
-        answer_for_handler(context, flags);
-        EXPECT_EQ(context.uc_mcontext.gregs[REG_RAX], -EINTR) << "it came before the call";
-        EXPECT_EQ(sampled(context), over) << "it has returned behind it";
-    }
-    set_relay(nullptr);
-    ::signal(SIGUSR1, SIG_DFL);
-}
-
-TEST_F(InterruptedCall, is_known_by_the_code_before_it_or_left) {
-    using namespace std::string_view_literals;
-    struct Code {
-        std::string_view bytes;
-        long in_libc;  ///< -1: it cannot be told.
-        long elsewhere;
-    };
-    constexpr Code kCodes[] = {
-        {"\xb8\x07\0\0\0"sv, SYS_poll, SYS_poll},        // mov $7, %eax
-        {"\xb8\x07\0\0\0\x8b\x3c\x24"sv, SYS_poll, -1},  // mov (%rsp), %edi
-        {"\xb8\x07\0\0\0\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10"sv, SYS_poll, -1},
-        {"\x31\xc0\x48\x8b\x74\x24\x10"sv, SYS_read, -1},  // xor %eax, %eax
-        {"\x89\xe8"sv, SYS_poll, -1},                      // mov %ebp, %eax
-        {"\x44\x89\xc8"sv, -1, -1},                        // mov %r9d, %eax
-        {"\x89\xe8\x8b\x6c\x24\x08"sv, -1, -1},            // a load into it
-        {"\xb8\x07\0\0\0\x8b\x44\x24\x08"sv, -1, -1},      // mov 8(%rsp), %eax
-        {"\x41\xb8\x07\0\0\0"sv, -1, -1},                  // mov $7, %r8d
-        {"\x49\x8d\xb8\x07\0\0\0"sv, SYS_poll, -1},        // lea 7(%r8), %rdi
-        {"\x45\x31\xc0"sv, -1, -1},                        // xor %r8d, %r8d
-        {"\x4d\x89\xc8\x4c\x8b\x4c\x24\x08"sv, -1, -1},    // libc's syscall()
-    };
-    for (const Code& code : kCodes) {
-        std::array<char, 64> room{};
-        const ucontext_t ended = ended_call(restarted_read(), code.bytes, room);
-        const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
-        const auto expect = [&](long number) {
-            const std::pair<greg_t, greg_t> over{behind, -EINTR};
-            const std::pair<greg_t, greg_t> again{behind - 2, number};
-            EXPECT_EQ(sampled(ended), number < 0 ? over : again) << &code - kCodes;
-        };
-        expect(code.elsewhere);
-        set_libc_code(reinterpret_cast<std::uint64_t>(room.data()), room.size() + 1);
-        expect(code.in_libc);
-        set_libc_code(0, 0);
-    }
-}
-
 TEST_F(InterruptedCall, makes_a_sample_late_that_met_its_thread_without_a_processor) {
     header().gap_ticks = 0;  // as with a sampling thread
     siginfo_t info = sample_info();
@@ -480,10 +395,21 @@ TEST_F(InterruptedCall, is_not_one_that_is_yet_to_be_made_or_cannot_wait) {
 }
 
 /// `mov $NUMBER, %eax; syscall`, which a signal has ended.
+/// A call that has ended with EINTR, behind `code` and a system call instruction in `room`.
+ucontext_t ended_call(ucontext_t context, std::string_view code, std::array<char, 64>& room) {
+    room.fill('\x90');
+    char* const call = room.data() + room.size() - 2;
+    code.copy(call - code.size(), code.size());
+    "\x0f\x05"sv.copy(call, 2);
+    gregset_t& regs = context.uc_mcontext.gregs;
+    regs[REG_RIP] = regs[REG_RCX] = reinterpret_cast<greg_t>(call + 2);
+    regs[REG_RAX] = -EINTR;
+    regs[REG_RBP] = regs[REG_R8] = regs[REG_R9] = SYS_poll;
+    return context;
+}
+
 class EndedCall : public InterruptedCall {
 protected:
-    using Code = std::array<unsigned char, 7>;
-
     void SetUp() override {
         InterruptedCall::SetUp();
         // Sanitizers have handlers.
@@ -500,32 +426,91 @@ protected:
         }
         InterruptedCall::TearDown();
     }
-    static Code code_of(unsigned char number) {
-        return {0xb8, number, 0x00, 0x00, 0x00, 0x0f, 0x05};
-    }
-    static greg_t end_of(const Code& code) {
-        return reinterpret_cast<greg_t>(code.data() + code.size());
-    }
     /// What the thread goes on with behind a sample.
-    static std::pair<greg_t, greg_t> sampled_behind(const Code& code, greg_t result,
-                                                    siginfo_t info = sample_info()) {
-        ucontext_t context{};
-        ::getcontext(&context);
-        context.uc_mcontext.gregs[REG_RIP] = end_of(code);
+    [[nodiscard]] std::pair<greg_t, greg_t> sampled_behind(std::string_view code, greg_t result,
+                                                           siginfo_t info = sample_info()) {
+        ucontext_t context = ended_call(restarted_read(), code, room_);
         context.uc_mcontext.gregs[REG_RAX] = result;
         return sampled(context, info);
+    }
+    [[nodiscard]] greg_t behind() const {
+        return reinterpret_cast<greg_t>(room_.data() + room_.size());
     }
 
 private:
     std::array<struct sigaction, SIGSYS + 1> before_{};
+    std::array<char, 64> room_{};
 };
 
-TEST_F(EndedCall, is_made_again_where_nobody_else_can_have_ended_it) {
-    const Code poll = code_of(SYS_poll);
-    EXPECT_EQ(sampled_behind(poll, -EINTR), std::pair(end_of(poll) - 2, greg_t{SYS_poll}));
-    EXPECT_EQ(sampled_behind(poll, 1), std::pair(end_of(poll), greg_t{1})) << "it did not end so";
-    ::signal(SIGUSR2, [](int) {});
-    EXPECT_EQ(sampled_behind(poll, -EINTR), std::pair(end_of(poll), greg_t{-EINTR}));
+void relay(int /*signal*/, siginfo_t* /*info*/, void* /*context*/) {}
+
+TEST_F(EndedCall, is_made_again_where_only_the_sample_can_have_ended_it) {
+    std::array<char, 64> room{};
+    const ucontext_t ended = ended_call(restarted_read(), "\xb8\x07\0\0\0"sv, room);
+    const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
+    const std::pair<greg_t, greg_t> again{behind - 2, SYS_poll};
+    const std::pair<greg_t, greg_t> over{behind, -EINTR};
+    EXPECT_EQ(sampled(ended), again) << "no handler";
+    struct sigaction action {};
+    action.sa_sigaction = relay;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGUSR1, &action, nullptr);
+    EXPECT_EQ(sampled(ended), over) << "a handler that nobody sees";
+    set_relay(relay);
+    EXPECT_EQ(sampled(ended), again);
+    sigset_t user;
+    sigemptyset(&user);
+    sigaddset(&user, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &user, nullptr);
+    ::raise(SIGUSR1);
+    EXPECT_EQ(sampled(ended), over) << "its handler comes next";
+    ::pthread_sigmask(SIG_UNBLOCK, &user, nullptr);
+    for (const std::uint64_t flags : {std::uint64_t{0}, std::uint64_t{SA_RESTART}}) {
+        ucontext_t context = ended;
+        siginfo_t info = sample_info();
+        on_signal(info.si_signo, &info, &context);
+        answer_for_handler(context, flags);
+        EXPECT_EQ(context.uc_mcontext.gregs[REG_RAX], -EINTR) << "it came before the call";
+        EXPECT_EQ(sampled(context), over) << "it has returned behind it";
+    }
+    set_relay(nullptr);
+    ::signal(SIGUSR1, SIG_DFL);
+}
+
+TEST_F(EndedCall, is_known_by_the_code_before_it_or_left) {
+    struct Code {
+        std::string_view bytes;
+        long in_libc;  ///< -1: it cannot be told.
+        long elsewhere;
+    };
+    constexpr Code kCodes[] = {
+        {"\xb8\x07\0\0\0"sv, SYS_poll, SYS_poll},        // mov $7, %eax
+        {"\xb8\x07\0\0\0\x8b\x3c\x24"sv, SYS_poll, -1},  // mov (%rsp), %edi
+        {"\xb8\x07\0\0\0\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10"sv, SYS_poll, -1},
+        {"\x31\xc0\x48\x8b\x74\x24\x10"sv, SYS_read, -1},  // xor %eax, %eax
+        {"\x89\xe8"sv, SYS_poll, -1},                      // mov %ebp, %eax
+        {"\x44\x89\xc8"sv, -1, -1},                        // mov %r9d, %eax
+        {"\x89\xe8\x8b\x6c\x24\x08"sv, -1, -1},            // a load into it
+        {"\xb8\x07\0\0\0\x8b\x44\x24\x08"sv, -1, -1},      // mov 8(%rsp), %eax
+        {"\x41\xb8\x07\0\0\0"sv, -1, -1},                  // mov $7, %r8d
+        {"\x49\x8d\xb8\x07\0\0\0"sv, SYS_poll, -1},        // lea 7(%r8), %rdi
+        {"\x45\x31\xc0"sv, -1, -1},                        // xor %r8d, %r8d
+        {"\x4d\x89\xc8\x4c\x8b\x4c\x24\x08"sv, -1, -1},    // libc's syscall()
+    };
+    for (const Code& code : kCodes) {
+        std::array<char, 64> room{};
+        const ucontext_t ended = ended_call(restarted_read(), code.bytes, room);
+        const greg_t behind = ended.uc_mcontext.gregs[REG_RIP];
+        const auto expect = [&](long number) {
+            const std::pair<greg_t, greg_t> over{behind, -EINTR};
+            const std::pair<greg_t, greg_t> again{behind - 2, number};
+            EXPECT_EQ(sampled(ended), number < 0 ? over : again) << &code - kCodes;
+        };
+        expect(code.elsewhere);
+        set_libc_code(reinterpret_cast<std::uint64_t>(room.data()), room.size() + 1);
+        expect(code.in_libc);
+        set_libc_code(0, 0);
+    }
 }
 
 TEST_F(EndedCall, is_not_made_again_where_it_would_be_ended_again_and_again) {
@@ -533,16 +518,13 @@ TEST_F(EndedCall, is_not_made_again_where_it_would_be_ended_again_and_again) {
     timer.si_signo = kAsyncSignal;
     timer.si_code = SI_TIMER;
     timer.si_value.sival_ptr = reinterpret_cast<void*>(kSampleCookie);
-    const Code poll = code_of(SYS_poll);
-    EXPECT_EQ(sampled_behind(poll, -EINTR, timer), std::pair(end_of(poll), greg_t{-EINTR}));
+    EXPECT_EQ(sampled_behind("\xb8\x07\0\0\0"sv, -EINTR, timer),
+              std::pair(behind(), greg_t{-EINTR}));
 }
 
-TEST_F(EndedCall, is_not_made_again_where_it_has_done_something_or_is_none) {
-    const Code close = code_of(SYS_close);
-    EXPECT_EQ(sampled_behind(close, -EINTR), std::pair(end_of(close), greg_t{-EINTR}));
-    Code other = code_of(SYS_poll);
-    other[5] = 0x90;
-    EXPECT_EQ(sampled_behind(other, -EINTR), std::pair(end_of(other), greg_t{-EINTR}));
+TEST_F(EndedCall, is_not_made_again_where_it_has_done_something_or_did_not_end_so) {
+    EXPECT_EQ(sampled_behind("\xb8\x03\0\0\0"sv, -EINTR), std::pair(behind(), greg_t{-EINTR}));
+    EXPECT_EQ(sampled_behind("\xb8\x07\0\0\0"sv, 1), std::pair(behind(), greg_t{1}));
 }
 
 TEST_F(Handler, weighs_the_whole_of_a_gap) {

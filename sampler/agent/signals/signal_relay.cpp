@@ -298,9 +298,6 @@ void begin_handler(int signal, KernelFrame& frame, Handler& handler) noexcept {
     if (own != 0) {
         capture::answer_for_handler(words, handler.flags);
     }
-    if (opened) {
-        capture::leave_eintr(false);  // the wait is over
-    }
     if (frame.return_address == g_way_back.load(std::memory_order_relaxed) &&
         show_view_in(words, holds, opened)) {
         frame.return_address = reinterpret_cast<void*>(sample_handlers_return);
