@@ -4,9 +4,10 @@
 //
 // Stats: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, each
 // of which blocks for some 2 ms, with 100 to 400 µs of work before it, at random: no sampling
-// period falls into step with the calls. `calls=` of each kind, and how many ended with EINTR, by
-// kind. It has a handler that means to end calls, but nobody sends it that signal: bare, each count
-// of EINTR is 0. Source: signal(7), "Interruption of system calls".
+// period falls into step with the calls. It works for 50 ms before them all, which each source
+// sees. `calls=` of each kind, and how many ended with EINTR, by kind. It has a handler that means
+// to end calls, but nobody sends it that signal: bare, each count of EINTR is 0. Source: signal(7),
+// "Interruption of system calls".
 #include "work.h"
 
 #include <poll.h>
@@ -91,6 +92,7 @@ int main(int argc, char** argv) {
     sigaction(SIGUSR1, &action, nullptr);
     const unsigned long calls = targets::number(argv[1]);
     std::uint64_t state = 88172645463325252U;
+    targets::burn(50'000'000);
     for (unsigned long time = 0; time < calls; ++time) {
         for (Kind& kind : kinds) {
             state = targets::work_unit(state);
