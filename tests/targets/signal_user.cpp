@@ -58,6 +58,15 @@ void count(int /*signal*/) {
     met = met + 1;
 }
 
+/// The same, by a jump inside of itself.
+void count_behind_a_jump(int signal) {
+    sigjmp_buf here;
+    if (sigsetjmp(here, 1) == 0) {
+        siglongjmp(here, 1);
+    }
+    count(signal);
+}
+
 void count_value(int /*signal*/, siginfo_t* info, void* /*context*/) {
     met = met + 1;
     value = info->si_value.sival_int;
@@ -298,7 +307,7 @@ void opened() {
              return static_cast<int>(syscall(SYS_rt_sigsuspend, &mask, 8));
          }},
     };
-    set_handler(own_number, count, 0);
+    set_handler(own_number, count_behind_a_jump, 0);
     change_mask(SIG_BLOCK);
     sigset_t mask;
     sigemptyset(&mask);

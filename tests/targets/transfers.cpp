@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{4} << 20U;
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): libc's name.
 extern "C" ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room);
 
 TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
     const unsigned long rounds = targets::number(argv[2]);
     std::vector<char> block(kBytes);
     int ends[2];
-    if ((way == "send" ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends)) != 0) {
+    if ((way == "send" ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe2(ends, O_CLOEXEC)) != 0) {
         return 2;
     }
     if (fork() == 0) {

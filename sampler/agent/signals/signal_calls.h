@@ -7,6 +7,7 @@
 
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
+#include "sampler/capture/interrupted_call.h"
 
 #include <cerrno>
 #include <csignal>
@@ -106,6 +107,9 @@ template <class Call>
         result = call(cleaned.get());
         while (set != nullptr && was_interrupted(result) && is_one_unhandled(*cleaned.get())) {
             temporary.note_again();
+            if (opens_own) {
+                capture::leave_eintr(true);  // which a jump inside a handler has taken back
+            }
             result = call(cleaned.get());
         }
     }

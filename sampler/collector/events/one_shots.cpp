@@ -244,12 +244,17 @@ TaskClocks OneShots::measure(Process& process) const {
     return done;
 }
 
+/// All of its threads' but our own's.
+std::uint64_t OneShots::own_work_ns(const Process& process) {
+    const std::uint64_t now = process_cpu_ns(process.pid).value_or(0);
+    const std::uint64_t ours = process.image->area().header.observer_cpu_ns.load();
+    return now - std::min(now, ours);
+}
+
 /// Whether threads that no look meets, or a single one, have done much of what the process has done
 /// of late. Of these none would be sampled without an event that they inherit.
 bool OneShots::has_brief_tasks(Process& process, const TaskClocks& done) {
-    const std::uint64_t now = process_cpu_ns(process.pid).value_or(0);
-    const std::uint64_t ours = process.image->area().header.observer_cpu_ns.load();
-    const std::uint64_t all = now - std::min(now, ours);
+    const std::uint64_t all = own_work_ns(process);
     const std::uint64_t before = std::exchange(process.seen_cpu_ns, all);
     const std::uint64_t used = before == 0 ? 0 : all - std::min(all, before);
     const bool is_brief =
@@ -284,20 +289,29 @@ void OneShots::look_at(Process& process) {
     }
 }
 
-/// Once, in two looks.
+/// Once, in two looks. By the process's own clock: schedstat's of a thread that runs is as old as
+/// the last tick.
 void OneShots::compare_clocks(Process& process) {
-    for (Task& task : process.tasks) {
-        if (!task.counter.is_open()) {
+    const auto is_counted = [](const Task& task) { return task.counter.is_open(); };
+    if (process.counters == 0 ||
+        process.counters != std::count_if(process.tasks.begin(), process.tasks.end(), is_counted)) {
+        for (Task& task : process.tasks) {
             task.counter = open_counter(task.tid);
-            task.counted_from_ns = task.seen.cpu_ns;
-            continue;
         }
-        const std::uint64_t ran_ns = task.seen.cpu_ns - task.counted_from_ns;
-        counted_ns_ += std::min(read_event(task.counter.get()).counted, ran_ns);
-        compared_ns_ += ran_ns;
-        task.counter = {};
-        process.is_compared = true;
+        process.counters = static_cast<std::ptrdiff_t>(process.tasks.size());
+        process.counted_from_ns = own_work_ns(process);
+        return;
     }
+    const std::uint64_t now = own_work_ns(process);
+    const std::uint64_t ran_ns = now - std::min(now, process.counted_from_ns);
+    std::uint64_t counted_ns = 0;
+    for (Task& task : process.tasks) {
+        counted_ns += task.counter.is_open() ? read_event(task.counter.get()).counted : 0;
+        task.counter = {};
+    }
+    counted_ns_ += std::min(counted_ns, ran_ns);
+    compared_ns_ += ran_ns;
+    process.is_compared = true;
 }
 
 void OneShots::give_one_shots(Process& process) {
@@ -317,12 +331,14 @@ void OneShots::give_periods(Process& process) {
     for (Task& task : process.tasks) {
         gatekeeper_.remove_one_shot(*process.image, task.tid);
         task.armed = false;
+        task.counter = {};
         if (Fd event = open_event(task.tid, period_ns_, true); event.is_open()) {
             events.push_back(std::move(event));
         }
     }
     gatekeeper_.replace(*process.image, std::move(events));
     process.by_one_shots = false;
+    process.counters = 0;
     process.calm_looks = 0;
 }
 

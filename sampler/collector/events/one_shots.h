@@ -27,6 +27,7 @@
 #include <sys/types.h>
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -73,11 +74,10 @@ private:
     struct Task {
         pid_t tid = 0;
         Fd schedstat;
-        TaskClocks seen;                    ///< At the last look around.
-        std::uint64_t burst_ns = 0;         ///< How long it ran between two switches, of late.
-        std::uint64_t sampled_ns = 0;       ///< The thread's clock where its last event expires.
-        Fd counter;                         ///< Of what an event sees of it.
-        std::uint64_t counted_from_ns = 0;  ///< The thread's clock then.
+        TaskClocks seen;               ///< At the last look around.
+        std::uint64_t burst_ns = 0;    ///< How long it ran between two switches, of late.
+        std::uint64_t sampled_ns = 0;  ///< The thread's clock where its last event expires.
+        Fd counter;                    ///< Of what an event sees of it.
         bool armed = false;
     };
     struct Process {
@@ -92,6 +92,8 @@ private:
         std::uint64_t seen_cpu_ns = 0;  ///< The process's own clock then.
         std::uint32_t brief_looks = 0;  ///< Goes up with looks at brief threads, down with others.
         std::uint32_t calm_looks = 0;
+        std::ptrdiff_t counters = 0;        ///< Of its tasks; none is open yet.
+        std::uint64_t counted_from_ns = 0;  ///< The process's own clock when they were opened.
         bool by_one_shots = false;
         bool is_counted = false;
         bool is_compared = false;
@@ -105,6 +107,7 @@ private:
     void look_at(Process& process);
     void list_tasks(Process& process) const;
     [[nodiscard]] TaskClocks measure(Process& process) const;
+    [[nodiscard]] static std::uint64_t own_work_ns(const Process& process);
     [[nodiscard]] static bool has_brief_tasks(Process& process, const TaskClocks& done);
     void compare_clocks(Process& process);
     void give_one_shots(Process& process);
