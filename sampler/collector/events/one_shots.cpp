@@ -49,8 +49,14 @@ constexpr std::uint64_t kFirstArmingCostNs = 50'000;
 constexpr std::uint64_t kMostArmingCostNs = 250'000;
 /// The kernel makes no shorter timer of an event.
 constexpr std::uint64_t kShortestNs = 10'000;
-/// A random part of so many switches, so that where the thread was met does not matter.
-constexpr std::uint64_t kSpreadBursts = 4;
+/// Threads without events are visited so often on average.
+constexpr std::uint64_t kVisitNs = 1'000'000;
+/// A random part of so many bursts, so that where the thread was met does not matter: mostly it
+/// sleeps then, and what comes is the beginning of one.
+constexpr std::uint64_t kSpreadBursts = 6;
+/// As long as an event is armed, the kernel stops its timer and starts it anew at each switch. Less
+/// on a plain machine, up to twice as much in a virtual one.
+constexpr std::uint64_t kSwitchNs = 5'000;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -157,10 +163,8 @@ void OneShots::run() {
         auto wake = next_look;
         if (std::any_of(processes_.begin(), processes_.end(),
                         [](const Process& each) { return each.by_one_shots; })) {
-            const std::uint64_t interval = interval_ns();
-            wake = std::min(
-                wake, KernelClock::now() +
-                          std::chrono::nanoseconds{interval / 4 + random_below(interval / 2)});
+            wake = std::min(wake, KernelClock::now() + std::chrono::nanoseconds{
+                                                           kVisitNs / 2 + random_below(kVisitNs)});
         }
         changed_.wait_until(lock, wake);
         ++ticks_;
@@ -212,6 +216,7 @@ void OneShots::list_tasks(Process& process) const {
             Fd{::openat(process.folder.get(), (std::to_string(tid) + "/schedstat").c_str(),
                         O_RDONLY | O_CLOEXEC)};
         task.seen = read_clocks(task.schedstat);
+        task.visited = task.seen;
         task.sampled_ns = task.seen.cpu_ns;
         // All are wanted where each is to get an event back.
         return process.by_one_shots || listed.size() <= kMostTasks;
@@ -232,8 +237,9 @@ TaskClocks OneShots::measure(Process& process) const {
             continue;  // it has ended
         }
         const TaskClocks more{now.cpu_ns - task.seen.cpu_ns, now.switches - task.seen.switches};
-        if (more.switches != 0) {
-            task.burst_ns = more.cpu_ns / more.switches;
+        task.bursts.forget_half();
+        if (!process.by_one_shots && more.cpu_ns != 0) {
+            task.bursts.add(more);
         }
         done.cpu_ns += more.cpu_ns;
         done.switches += more.switches;
@@ -322,6 +328,7 @@ void OneShots::give_one_shots(Process& process) {
     process.by_one_shots = true;
     switched_processes_ += std::exchange(process.is_counted, true) ? 0 : 1;
     for (Task& task : process.tasks) {
+        task.visited = task.seen;
         task.sampled_ns = task.seen.cpu_ns;
     }
 }
@@ -342,23 +349,51 @@ void OneShots::give_periods(Process& process) {
     process.calm_looks = 0;
 }
 
+std::uint64_t OneShots::spread_of(const Task& task) {
+    return kSpreadBursts * task.bursts.around_a_moment_ns();
+}
+
+std::uint64_t OneShots::interval_of(const Task& task) const {
+    const std::uint64_t mean_ns = std::max<std::uint64_t>(task.bursts.mean_ns(), 1);
+    // It is armed for half of the spread.
+    return std::max(interval_ns(), kArmingShare * spread_of(task) / 2 * kSwitchNs / mean_ns);
+}
+
 void OneShots::tick(const Process& process, Task& task) {
-    const std::uint64_t cpu_ns = read_clocks(task.schedstat).cpu_ns;
-    if (task.armed && cpu_ns >= task.sampled_ns) {
+    const TaskClocks now = read_clocks(task.schedstat);
+    const std::uint64_t cpu_ns = now.cpu_ns;
+    if (cpu_ns > task.visited.cpu_ns) {
+        task.bursts.add({cpu_ns - task.visited.cpu_ns, now.switches - task.visited.switches});
+        task.visited = now;
+    }
+    if (task.armed && has_sampled(process, task, cpu_ns)) {
         gatekeeper_.remove_one_shot(*process.image, task.tid);
         task.armed = false;
     }
-    if (!task.armed && cpu_ns >= task.sampled_ns + interval_ns()) {
+    if (!task.armed && cpu_ns >= task.sampled_ns + interval_of(task)) {
         arm(process, task, cpu_ns);
     }
 }
 
+/// Its event has expired, and the thread has most likely left the system call where that was: until
+/// then the signal is the event's, and goes with it. The thread's clock does not tell, as it was
+/// old when the event was armed while the thread ran.
+bool OneShots::has_sampled(const Process& process, const Task& task, std::uint64_t cpu_ns) {
+    constexpr std::uint64_t kBurstsBehind = 4;
+    constexpr std::uint64_t kClocksDiffer = 16;  // by this part, where they are stopped often
+    return cpu_ns >= task.sampled_ns + kBurstsBehind * task.bursts.mean_ns() &&
+           gatekeeper_.one_shot_count(*process.image, task.tid).value_or(task.armed_for_ns) >=
+               task.armed_for_ns - task.armed_for_ns / kClocksDiffer;
+}
+
 void OneShots::arm(const Process& process, Task& task, std::uint64_t cpu_ns) {
     const std::uint64_t before = own_cpu_ns();
-    const std::uint64_t spread = std::min(kSpreadBursts * task.burst_ns, interval_ns());
-    const std::uint64_t after = kShortestNs + random_below(spread);
+    // The sum of two random parts prefers no place in a burst, whatever its length.
+    const std::uint64_t half = spread_of(task) / 2;
+    const std::uint64_t after = kShortestNs + random_below(half) + random_below(half);
     task.armed =
         gatekeeper_.add_one_shot(*process.image, task.tid, open_event(task.tid, after, false));
+    task.armed_for_ns = after;
     task.sampled_ns = cpu_ns + after;
     // It goes up and down slowly, since some are armed while another thread keeps us waiting.
     arming_cost_ns_ =
