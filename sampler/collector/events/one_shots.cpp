@@ -350,7 +350,9 @@ void OneShots::give_periods(Process& process) {
 }
 
 std::uint64_t OneShots::spread_of(const Task& task) {
-    return kSpreadBursts * task.bursts.around_a_moment_ns();
+    // One that mostly goes on from one visit to the next is met where it runs.
+    return task.bursts.mean_ns() >= kVisitNs ? kVisitNs
+                                             : kSpreadBursts * task.bursts.around_a_moment_ns();
 }
 
 std::uint64_t OneShots::interval_of(const Task& task) const {
@@ -381,7 +383,8 @@ void OneShots::tick(const Process& process, Task& task) {
 bool OneShots::has_sampled(const Process& process, const Task& task, std::uint64_t cpu_ns) {
     constexpr std::uint64_t kBurstsBehind = 4;
     constexpr std::uint64_t kClocksDiffer = 16;  // by this part, where they are stopped often
-    return cpu_ns >= task.sampled_ns + kBurstsBehind * task.bursts.mean_ns() &&
+    const std::uint64_t behind_ns = std::min(kBurstsBehind * task.bursts.mean_ns(), kVisitNs);
+    return cpu_ns >= task.sampled_ns + behind_ns &&
            gatekeeper_.one_shot_count(*process.image, task.tid).value_or(task.armed_for_ns) >=
                task.armed_for_ns - task.armed_for_ns / kClocksDiffer;
 }
