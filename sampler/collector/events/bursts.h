@@ -32,7 +32,7 @@ public:
         const double longest_ns = cpu_ns - others * least_ns_;
         squares_ += longest_ns > cpu_ns / 2 ? longest_ns * std::min(longest_ns, kLongestNs) +
                                                   others * least_ns_ * least_ns_
-                                            : cpu_ns * cpu_ns / (others + 1);
+                                            : cpu_ns * std::min(cpu_ns / (others + 1), kLongestNs);
     }
 
     /// Now and then, so that what was does not count for ever.

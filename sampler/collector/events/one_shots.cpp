@@ -57,6 +57,8 @@ constexpr std::uint64_t kSpreadBursts = 6;
 /// As long as an event is armed, the kernel stops its timer and starts it anew at each switch. Less
 /// on a plain machine, up to twice as much in a virtual one.
 constexpr std::uint64_t kSwitchNs = 5'000;
+/// However dear that is, so many samples there are.
+constexpr std::uint64_t kMostIntervalNs = 20'000'000;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -295,28 +297,35 @@ void OneShots::look_at(Process& process) {
     }
 }
 
-/// Once, in two looks. By the process's own clock: schedstat's of a thread that runs is as old as
-/// the last tick.
+/// Once, over so much CPU time that it does not matter that clocks of threads that run are as old
+/// as the last tick.
 void OneShots::compare_clocks(Process& process) {
-    const auto is_counted = [](const Task& task) { return task.counter.is_open(); };
-    if (process.counters == 0 ||
-        process.counters != std::count_if(process.tasks.begin(), process.tasks.end(), is_counted)) {
+    constexpr std::uint64_t kEnoughNs = 200'000'000;
+    const auto counted = static_cast<std::size_t>(
+        std::count_if(process.tasks.begin(), process.tasks.end(),
+                      [](const Task& task) { return task.counter.is_open(); }));
+    if (process.counters == 0) {
         for (Task& task : process.tasks) {
             task.counter = open_counter(task.tid);
         }
-        process.counters = static_cast<std::ptrdiff_t>(process.tasks.size());
+        process.counters = process.tasks.size();
         process.counted_from_ns = own_work_ns(process);
         return;
     }
     const std::uint64_t now = own_work_ns(process);
     const std::uint64_t ran_ns = now - std::min(now, process.counted_from_ns);
+    // Else threads have come or gone, and what they ran is not counted.
+    const bool are_all = counted == process.counters && counted == process.tasks.size();
+    if (are_all && ran_ns < kEnoughNs) {
+        return;
+    }
     std::uint64_t counted_ns = 0;
     for (Task& task : process.tasks) {
-        counted_ns += task.counter.is_open() ? read_event(task.counter.get()).counted : 0;
+        counted_ns += are_all ? read_event(task.counter.get()).counted : 0;
         task.counter = {};
     }
     counted_ns_ += std::min(counted_ns, ran_ns);
-    compared_ns_ += ran_ns;
+    compared_ns_ += are_all ? ran_ns : 0;
     process.is_compared = true;
 }
 
@@ -358,7 +367,8 @@ std::uint64_t OneShots::spread_of(const Task& task) {
 std::uint64_t OneShots::interval_of(const Task& task) const {
     const std::uint64_t mean_ns = std::max<std::uint64_t>(task.bursts.mean_ns(), 1);
     // It is armed for half of the spread.
-    return std::max(interval_ns(), kArmingShare * spread_of(task) / 2 * kSwitchNs / mean_ns);
+    const std::uint64_t for_switches = kArmingShare * spread_of(task) / 2 * kSwitchNs / mean_ns;
+    return std::max(interval_ns(), std::min(for_switches, kMostIntervalNs));
 }
 
 void OneShots::tick(const Process& process, Task& task) {
