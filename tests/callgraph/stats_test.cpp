@@ -415,11 +415,11 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     trace::ReadOutcome read;
     read.unknown_events = 3;
     maker.recording.set_read_outcome(read);
-    EXPECT_FALSE(has_note(maker.profile(), "was never sampled")) << "it may be in what is missing";
+    EXPECT_FALSE(has_note(maker.profile(), "never sampled")) << "it may be in what is missing";
     maker.end();
     const Profile profile = maker.profile();
-    EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
-    EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));
+    EXPECT_TRUE(
+        has_note(profile, "static (2 processes), gopher (1 process) were never sampled: ended"));
     EXPECT_TRUE(has_note(profile, "7 samples were lost"));
     EXPECT_TRUE(has_note(profile, "gopher (1 process) was sampled with source perf: a Go program"));
     EXPECT_TRUE(has_note(profile, "3 events of kinds"));

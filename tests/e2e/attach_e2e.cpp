@@ -204,7 +204,8 @@ TEST_F(Attach, leaves_a_stopped_process_stopped) {
     EXPECT_EQ(program->wait(), 0);
     const Recording seen{recording()};
     EXPECT_EQ(seen.stat("samples"), 0);
-    EXPECT_NE(seen.stats()["notes"].dump().find("it slept, or was stopped"), std::string::npos)
+    EXPECT_NE(seen.stats()["notes"].dump().find("while watched: asleep, or stopped"),
+              std::string::npos)
         << seen.stats()["notes"];
     EXPECT_TRUE(seen.flag("whole"));
 }
