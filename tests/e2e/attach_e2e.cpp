@@ -247,7 +247,7 @@ TEST_F(Attach, samples_a_program_that_another_thread_has_execed_once) {
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
     recorder.await_events();
-    std::ofstream{file("go")};
+    const std::ofstream go{file("go")};
     EXPECT_EQ(program->wait(), 0);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     const Recording seen{recording()};
@@ -267,7 +267,7 @@ TEST_F(Attach, copies_what_stacks_need_however_many_processes_were_forked) {
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
     recorder.await_events();
-    std::ofstream{file("go")};
+    const std::ofstream go{file("go")};
     const auto one_each = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
     while (recorder.events() <= one_each && program->state() != 'Z') {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
