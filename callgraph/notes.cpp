@@ -17,6 +17,31 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
     return std::to_string(count).append(" ").append(count == 1 ? one : many);
 }
 
+/// How many processes of each program.
+using Programs = std::map<std::string, std::uint64_t>;
+
+/// "cc1 (12 processes), as (12 processes), sh (3 processes), and 4 more", those with most first.
+std::string listed(const Programs& programs) {
+    constexpr std::size_t kMost = 3;
+    std::vector<std::pair<std::string, std::uint64_t>> sorted{programs.begin(), programs.end()};
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& left, const auto& right) {
+        return left.second > right.second;
+    });
+    std::string list;
+    for (std::size_t i = 0; i < std::min(sorted.size(), kMost); ++i) {
+        list += (i == 0 ? "" : ", ") + sorted[i].first + " (" +
+                counted(sorted[i].second, "process", "processes") + ")";
+    }
+    if (sorted.size() > kMost) {
+        list += ", and " + std::to_string(sorted.size() - kMost) + " more";
+    }
+    return list;
+}
+
+std::string was_or_were(const Programs& programs) {
+    return programs.size() == 1 ? " was" : " were";
+}
+
 bool is_time(const Recording& recording) {
     return !recording.start() || recording.start()->unit.empty();
 }
@@ -61,19 +86,18 @@ void note_sources(std::vector<std::string>& notes, const Recording& recording) {
                         "; `sample doctor` says how to improve it");
     }
     // The same executable may have been started a thousand times.
-    std::map<std::pair<std::string, std::string>, std::uint64_t> reasons;
+    std::map<std::string, Programs> reasons;
     for (const RecordedProcess& process : recording.processes()) {
         const trace::Process& facts = process.facts;
         if (!facts.source_reason.empty() &&
             !(recording.start() && recording.start()->source == facts.source &&
               recording.start()->source_reason == facts.source_reason)) {
-            ++reasons[{std::string{recording.name_of_file(facts.executable)},
-                       "source " + facts.source + ": " + facts.source_reason}];
+            ++reasons["source " + facts.source + ": " + facts.source_reason]
+                     [std::string{recording.name_of_file(facts.executable)}];
         }
     }
-    for (const auto& [who, count] : reasons) {
-        notes.push_back(who.first + " (" + counted(count, "process", "processes") +
-                        ") was sampled with " + who.second +
+    for (const auto& [how, programs] : reasons) {
+        notes.push_back(listed(programs) + was_or_were(programs) + " sampled with " + how +
                         "; --source chooses another one for all");
     }
 }
@@ -93,8 +117,8 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording,
             is_sampled[thread->process.value] = true;
         }
     }
-    std::map<std::string, std::uint64_t> unsampled;
-    std::map<std::string, std::uint64_t> idle;
+    Programs unsampled;
+    Programs idle;
     for (std::size_t i = 0; i < recording.processes().size(); ++i) {
         const trace::Process& facts = recording.processes()[i].facts;
         const auto& end = recording.processes()[i].end;
@@ -108,15 +132,15 @@ void note_unsampled(std::vector<std::string>& notes, const Recording& recording,
             ++unsampled[executable];
         }
     }
-    for (const auto& [executable, count] : idle) {
-        notes.push_back(executable + " (" + counted(count, "process", "processes") +
-                        ") used no CPU time, or less than a period of it, while it was watched: it "
-                        "slept, or was stopped");
+    if (!idle.empty()) {
+        notes.push_back(listed(idle) +
+                        " used no CPU time, or less than a period of it, while watched: asleep, "
+                        "or stopped");
     }
-    for (const auto& [executable, count] : unsampled) {
-        notes.push_back(executable + " (" + counted(count, "process", "processes") +
-                        ") was never sampled: it ended before its first sample or the agent could "
-                        "not be loaded into it; " +
+    if (!unsampled.empty()) {
+        notes.push_back(listed(unsampled) + was_or_were(unsampled) +
+                        " never sampled: ended before a first sample, or the agent could not be "
+                        "loaded; " +
                         (is_time(recording) ? "raise --freq for short programs"
                                             : "a shorter period, --event NAME:PERIOD, sees more"));
     }
@@ -170,13 +194,12 @@ void note_unprofiled_time(std::vector<std::string>& notes, const Recording& reco
 }
 
 void note_unprofiled(std::vector<std::string>& notes, const Recording& recording) {
-    std::map<std::pair<std::string, std::string>, std::uint64_t> programs;
+    std::map<std::string, Programs> reasons;
     for (const trace::UnprofiledProgram& program : recording.unprofiled()) {
-        ++programs[{program.executable, program.reason}];
+        ++reasons[program.reason][program.executable];
     }
-    for (const auto& [program, count] : programs) {
-        notes.push_back(program.first + " (" + counted(count, "process", "processes") +
-                        ") was not profiled: " + program.second);
+    for (const auto& [reason, programs] : reasons) {
+        notes.push_back(listed(programs) + was_or_were(programs) + " not profiled: " + reason);
     }
 }
 

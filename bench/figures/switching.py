@@ -56,6 +56,18 @@ def switches(bench, table):
                       ours <= max(1.10, theirs), rounds)
 
 
+def bursts(bench, table):
+    """Pieces of work between two sleeps, of which few are long, by halves."""
+    for one_in, long_us in ((20, 1000), (10, 500), (40, 2000)):
+        done, seen = bench.record([bench.target("bursts"), str(bench.seconds(20)), str(one_in), str(long_us)],
+                                  frequency="1k")
+        halves = [seen.total_us(name) for name in ("first_half", "second_half")]
+        spent = [told(done, name + "_ns") for name in ("first", "second")]
+        off = 100 * (halves[0] / sum(halves) - spent[0] / sum(spent))
+        table.row(bench.named("one burst of %d is of %d us: the first half" % (one_in, long_us)),
+                  "%+.2f points off" % off, "within 4", abs(off) <= 4, 1)
+
+
 def timed(words):
     """Seconds of the wall's clock."""
     start = time.monotonic()
@@ -227,4 +239,4 @@ def callers(bench, table):
         table.row(what + "the worst", "%.2f points off, %s" % worst, "within 2", worst[0] <= 2, 1)
 
 
-ALL = {"callers": callers, "switches": switches, "servers": servers}
+ALL = {"bursts": bursts, "callers": callers, "switches": switches, "servers": servers}

@@ -315,6 +315,18 @@ TEST(Stats, names_the_programs_that_were_not_profiled_once) {
     EXPECT_TRUE(has_note(profile, "/bin/su (1 process) was not profiled: setuid"));
 }
 
+TEST(Stats, programs_that_were_not_profiled_for_one_reason_are_named_together) {
+    RecordingMaker fixture;
+    std::uint32_t pid = 7;
+    for (const char* program : {"ash", "bash", "bash", "bash", "csh", "csh", "dash", "fish"}) {
+        fixture.recording.record(trace::UnprofiledProgram{pid++, 1, 5, program, "static"});
+    }
+    fixture.end();
+    EXPECT_TRUE(has_note(fixture.profile(),
+                         "bash (3 processes), csh (2 processes), ash (1 process)"
+                         ", and 2 more were not profiled: static"));
+}
+
 TEST(Stats, the_time_of_programs_without_an_agent_is_told_by_program) {
     RecordingMaker fixture;
     const auto add = [&](const char* path, const char* source, std::uint64_t cpu_ns) {
@@ -403,11 +415,11 @@ TEST(Stats, notes_what_a_reader_has_to_know) {
     trace::ReadOutcome read;
     read.unknown_events = 3;
     maker.recording.set_read_outcome(read);
-    EXPECT_FALSE(has_note(maker.profile(), "was never sampled")) << "it may be in what is missing";
+    EXPECT_FALSE(has_note(maker.profile(), "never sampled")) << "it may be in what is missing";
     maker.end();
     const Profile profile = maker.profile();
-    EXPECT_TRUE(has_note(profile, "static (2 processes) was never sampled"));
-    EXPECT_FALSE(has_note(profile, "app (1 process) was never sampled"));
+    EXPECT_TRUE(
+        has_note(profile, "static (2 processes), gopher (1 process) were never sampled: ended"));
     EXPECT_TRUE(has_note(profile, "7 samples were lost"));
     EXPECT_TRUE(has_note(profile, "gopher (1 process) was sampled with source perf: a Go program"));
     EXPECT_TRUE(has_note(profile, "3 events of kinds"));

@@ -204,7 +204,8 @@ TEST_F(Attach, leaves_a_stopped_process_stopped) {
     EXPECT_EQ(program->wait(), 0);
     const Recording seen{recording()};
     EXPECT_EQ(seen.stat("samples"), 0);
-    EXPECT_NE(seen.stats()["notes"].dump().find("it slept, or was stopped"), std::string::npos)
+    EXPECT_NE(seen.stats()["notes"].dump().find("while watched: asleep, or stopped"),
+              std::string::npos)
         << seen.stats()["notes"];
     EXPECT_TRUE(seen.flag("whole"));
 }
@@ -246,7 +247,7 @@ TEST_F(Attach, samples_a_program_that_another_thread_has_execed_once) {
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
     recorder.await_events();
-    std::ofstream{file("go")};
+    const std::ofstream go{file("go")};
     EXPECT_EQ(program->wait(), 0);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     const Recording seen{recording()};
@@ -266,7 +267,7 @@ TEST_F(Attach, copies_what_stacks_need_however_many_processes_were_forked) {
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
     recorder.await_events();
-    std::ofstream{file("go")};
+    const std::ofstream go{file("go")};
     const auto one_each = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
     while (recorder.events() <= one_each && program->state() != 'Z') {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});

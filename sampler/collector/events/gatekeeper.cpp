@@ -266,6 +266,15 @@ void Gatekeeper::remove_one_shot(const AreaMapping& image, pid_t tid) {
     }
 }
 
+std::optional<std::uint64_t> Gatekeeper::one_shot_count(const AreaMapping& image, pid_t tid) {
+    const std::lock_guard lock{mutex_};
+    const Entry* entry = find(image);
+    if (entry == nullptr || !entry->one_shots.contains(tid)) {
+        return std::nullopt;
+    }
+    return read_event(entry->one_shots.at(tid).get()).counted;
+}
+
 void Gatekeeper::close_ended_events() {
     const std::lock_guard lock{mutex_};
     for (Entry& entry : entries_) {

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -74,6 +75,8 @@ public:
     /// they go off before, it is closed. False: it was. No other is there for the thread.
     bool add_one_shot(const AreaMapping& image, pid_t tid, Fd event);
     void remove_one_shot(const AreaMapping& image, pid_t tid);
+    /// What that event has counted; nothing: it has been closed.
+    [[nodiscard]] std::optional<std::uint64_t> one_shot_count(const AreaMapping& image, pid_t tid);
     /// Closes the events of threads that have ended: each is a descriptor. Now and then.
     void close_ended_events();
     /// The events of an image off, whatever its gate says, or (`held` false) as that says. Returns

@@ -49,8 +49,16 @@ constexpr std::uint64_t kFirstArmingCostNs = 50'000;
 constexpr std::uint64_t kMostArmingCostNs = 250'000;
 /// The kernel makes no shorter timer of an event.
 constexpr std::uint64_t kShortestNs = 10'000;
-/// A random part of so many switches, so that where the thread was met does not matter.
-constexpr std::uint64_t kSpreadBursts = 4;
+/// Threads without events are visited so often on average.
+constexpr std::uint64_t kVisitNs = 1'000'000;
+/// A random part of so many bursts, so that where the thread was met does not matter: mostly it
+/// sleeps then, and what comes is the beginning of one.
+constexpr std::uint64_t kSpreadBursts = 6;
+/// As long as an event is armed, the kernel stops its timer and starts it anew at each switch. Less
+/// on a plain machine, up to twice as much in a virtual one.
+constexpr std::uint64_t kSwitchNs = 5'000;
+/// However dear that is, so many samples there are.
+constexpr std::uint64_t kMostIntervalNs = 20'000'000;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
@@ -157,10 +165,8 @@ void OneShots::run() {
         auto wake = next_look;
         if (std::any_of(processes_.begin(), processes_.end(),
                         [](const Process& each) { return each.by_one_shots; })) {
-            const std::uint64_t interval = interval_ns();
-            wake = std::min(
-                wake, KernelClock::now() +
-                          std::chrono::nanoseconds{interval / 4 + random_below(interval / 2)});
+            wake = std::min(wake, KernelClock::now() + std::chrono::nanoseconds{
+                                                           kVisitNs / 2 + random_below(kVisitNs)});
         }
         changed_.wait_until(lock, wake);
         ++ticks_;
@@ -212,6 +218,7 @@ void OneShots::list_tasks(Process& process) const {
             Fd{::openat(process.folder.get(), (std::to_string(tid) + "/schedstat").c_str(),
                         O_RDONLY | O_CLOEXEC)};
         task.seen = read_clocks(task.schedstat);
+        task.visited = task.seen;
         task.sampled_ns = task.seen.cpu_ns;
         // All are wanted where each is to get an event back.
         return process.by_one_shots || listed.size() <= kMostTasks;
@@ -232,8 +239,9 @@ TaskClocks OneShots::measure(Process& process) const {
             continue;  // it has ended
         }
         const TaskClocks more{now.cpu_ns - task.seen.cpu_ns, now.switches - task.seen.switches};
-        if (more.switches != 0) {
-            task.burst_ns = more.cpu_ns / more.switches;
+        task.bursts.forget_half();
+        if (!process.by_one_shots && more.cpu_ns != 0) {
+            task.bursts.add(more);
         }
         done.cpu_ns += more.cpu_ns;
         done.switches += more.switches;
@@ -289,28 +297,35 @@ void OneShots::look_at(Process& process) {
     }
 }
 
-/// Once, in two looks. By the process's own clock: schedstat's of a thread that runs is as old as
-/// the last tick.
+/// Once, over so much CPU time that it does not matter that clocks of threads that run are as old
+/// as the last tick.
 void OneShots::compare_clocks(Process& process) {
-    const auto is_counted = [](const Task& task) { return task.counter.is_open(); };
-    if (process.counters == 0 ||
-        process.counters != std::count_if(process.tasks.begin(), process.tasks.end(), is_counted)) {
+    constexpr std::uint64_t kEnoughNs = 200'000'000;
+    const auto counted = static_cast<std::size_t>(
+        std::count_if(process.tasks.begin(), process.tasks.end(),
+                      [](const Task& task) { return task.counter.is_open(); }));
+    if (process.counters == 0) {
         for (Task& task : process.tasks) {
             task.counter = open_counter(task.tid);
         }
-        process.counters = static_cast<std::ptrdiff_t>(process.tasks.size());
+        process.counters = process.tasks.size();
         process.counted_from_ns = own_work_ns(process);
         return;
     }
     const std::uint64_t now = own_work_ns(process);
     const std::uint64_t ran_ns = now - std::min(now, process.counted_from_ns);
+    // Else threads have come or gone, and what they ran is not counted.
+    const bool are_all = counted == process.counters && counted == process.tasks.size();
+    if (are_all && ran_ns < kEnoughNs) {
+        return;
+    }
     std::uint64_t counted_ns = 0;
     for (Task& task : process.tasks) {
-        counted_ns += task.counter.is_open() ? read_event(task.counter.get()).counted : 0;
+        counted_ns += are_all ? read_event(task.counter.get()).counted : 0;
         task.counter = {};
     }
     counted_ns_ += std::min(counted_ns, ran_ns);
-    compared_ns_ += ran_ns;
+    compared_ns_ += are_all ? ran_ns : 0;
     process.is_compared = true;
 }
 
@@ -322,6 +337,7 @@ void OneShots::give_one_shots(Process& process) {
     process.by_one_shots = true;
     switched_processes_ += std::exchange(process.is_counted, true) ? 0 : 1;
     for (Task& task : process.tasks) {
+        task.visited = task.seen;
         task.sampled_ns = task.seen.cpu_ns;
     }
 }
@@ -342,23 +358,55 @@ void OneShots::give_periods(Process& process) {
     process.calm_looks = 0;
 }
 
+std::uint64_t OneShots::spread_of(const Task& task) {
+    // One that mostly goes on from one visit to the next is met where it runs.
+    return task.bursts.mean_ns() >= kVisitNs ? kVisitNs
+                                             : kSpreadBursts * task.bursts.around_a_moment_ns();
+}
+
+std::uint64_t OneShots::interval_of(const Task& task) const {
+    const std::uint64_t mean_ns = std::max<std::uint64_t>(task.bursts.mean_ns(), 1);
+    // It is armed for half of the spread.
+    const std::uint64_t for_switches = kArmingShare * spread_of(task) / 2 * kSwitchNs / mean_ns;
+    return std::max(interval_ns(), std::min(for_switches, kMostIntervalNs));
+}
+
 void OneShots::tick(const Process& process, Task& task) {
-    const std::uint64_t cpu_ns = read_clocks(task.schedstat).cpu_ns;
-    if (task.armed && cpu_ns >= task.sampled_ns) {
+    const TaskClocks now = read_clocks(task.schedstat);
+    const std::uint64_t cpu_ns = now.cpu_ns;
+    if (cpu_ns > task.visited.cpu_ns) {
+        task.bursts.add({cpu_ns - task.visited.cpu_ns, now.switches - task.visited.switches});
+        task.visited = now;
+    }
+    if (task.armed && has_sampled(process, task, cpu_ns)) {
         gatekeeper_.remove_one_shot(*process.image, task.tid);
         task.armed = false;
     }
-    if (!task.armed && cpu_ns >= task.sampled_ns + interval_ns()) {
+    if (!task.armed && cpu_ns >= task.sampled_ns + interval_of(task)) {
         arm(process, task, cpu_ns);
     }
 }
 
+/// Its event has expired, and the thread has most likely left the system call where that was: until
+/// then the signal is the event's, and goes with it. The thread's clock does not tell, as it was
+/// old when the event was armed while the thread ran.
+bool OneShots::has_sampled(const Process& process, const Task& task, std::uint64_t cpu_ns) {
+    constexpr std::uint64_t kBurstsBehind = 4;
+    constexpr std::uint64_t kClocksDiffer = 16;  // by this part, where they are stopped often
+    const std::uint64_t behind_ns = std::min(kBurstsBehind * task.bursts.mean_ns(), kVisitNs);
+    return cpu_ns >= task.sampled_ns + behind_ns &&
+           gatekeeper_.one_shot_count(*process.image, task.tid).value_or(task.armed_for_ns) >=
+               task.armed_for_ns - task.armed_for_ns / kClocksDiffer;
+}
+
 void OneShots::arm(const Process& process, Task& task, std::uint64_t cpu_ns) {
     const std::uint64_t before = own_cpu_ns();
-    const std::uint64_t spread = std::min(kSpreadBursts * task.burst_ns, interval_ns());
-    const std::uint64_t after = kShortestNs + random_below(spread);
+    // The sum of two random parts prefers no place in a burst, whatever its length.
+    const std::uint64_t half = spread_of(task) / 2;
+    const std::uint64_t after = kShortestNs + random_below(half) + random_below(half);
     task.armed =
         gatekeeper_.add_one_shot(*process.image, task.tid, open_event(task.tid, after, false));
+    task.armed_for_ns = after;
     task.sampled_ns = cpu_ns + after;
     // It goes up and down slowly, since some are armed while another thread keeps us waiting.
     arming_cost_ns_ =

@@ -5,11 +5,11 @@
 // that answers 50,000 requests a second pays for 50,000 timers. So the events of a process that
 // switches often are closed. From outside, a thread of ours reads the clocks of its threads
 // (schedstat) about once a millisecond; one that used up its interval gets an event of its own that
-// expires once and is closed again: the same signal as before, at the same places, that neither
-// interrupts a system call nor is seen by it, and no timer in between. The event expires after a
-// random time, some switches long, so that where a thread was met does not matter. A sample that
-// comes late carries the time of its thread's clock (capture/weight.h): durations stay exact, on
-// fewer samples.
+// expires once: the same signal as before, at the same places, that neither interrupts a system
+// call nor is seen by it, and mostly no timer in between. The event expires after a random time,
+// some bursts long (bursts.h), so that where a thread was met does not matter. A sample that comes
+// late carries the time of its thread's clock (capture/weight.h): durations stay exact, on fewer
+// samples.
 //
 // What the kernel does at a switch outside of where it stops and starts events is the thread's all
 // the same, and no event ever expires there. How much that is, events that only count tell once.
@@ -22,6 +22,7 @@
 #pragma once
 
 #include "core/fd.h"
+#include "sampler/collector/events/bursts.h"
 #include "sampler/source/perf_event.h"
 
 #include <sys/types.h>
@@ -41,12 +42,6 @@ namespace sample::collector {
 
 class AreaMapping;
 class Gatekeeper;
-
-/// What a thread has done so far. Source: /proc/PID/task/TID/schedstat.
-struct TaskClocks {
-    std::uint64_t cpu_ns = 0;
-    std::uint64_t switches = 0;  ///< How often it was put on a processor.
-};
 
 /// Of one session. Thread-safe.
 class OneShots {
@@ -74,8 +69,10 @@ private:
     struct Task {
         pid_t tid = 0;
         Fd schedstat;
-        TaskClocks seen;               ///< At the last look around.
-        std::uint64_t burst_ns = 0;    ///< How long it ran between two switches, of late.
+        TaskClocks seen;  ///< At the last look around.
+        std::uint64_t armed_for_ns = 0;
+        TaskClocks visited;  ///< At the last visit.
+        Bursts bursts;
         std::uint64_t sampled_ns = 0;  ///< The thread's clock where its last event expires.
         Fd counter;                    ///< Of what an event sees of it.
         bool armed = false;
@@ -92,7 +89,7 @@ private:
         std::uint64_t seen_cpu_ns = 0;  ///< The process's own clock then.
         std::uint32_t brief_looks = 0;  ///< Goes up with looks at brief threads, down with others.
         std::uint32_t calm_looks = 0;
-        std::ptrdiff_t counters = 0;        ///< Of its tasks; none is open yet.
+        std::size_t counters = 0;           ///< Of its tasks; none is open yet.
         std::uint64_t counted_from_ns = 0;  ///< The process's own clock when they were opened.
         bool by_one_shots = false;
         bool is_counted = false;
@@ -113,9 +110,13 @@ private:
     void give_one_shots(Process& process);
     void give_periods(Process& process);
     void tick(const Process& process, Task& task);
+    [[nodiscard]] bool has_sampled(const Process& process, const Task& task, std::uint64_t cpu_ns);
     void arm(const Process& process, Task& task, std::uint64_t cpu_ns);
     [[nodiscard]] bool switches_often(const TaskClocks& done) const;
     [[nodiscard]] std::uint64_t interval_ns() const;
+    /// How much later than at once an event of the thread expires, at most.
+    [[nodiscard]] static std::uint64_t spread_of(const Task& task);
+    [[nodiscard]] std::uint64_t interval_of(const Task& task) const;
     [[nodiscard]] std::uint64_t random_below(std::uint64_t limit);
 
     Gatekeeper& gatekeeper_;
