@@ -1,6 +1,8 @@
 // Every export format is known wherever formats are listed by hand.
 #include "analysis/export_format.h"
 
+#include "tests/built.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace sample::analysis {
 namespace {
 
 std::string text_of(const std::string& path) {
-    std::ifstream file{std::string{SAMPLE_SOURCE_FOLDER} + "/" + path};
+    std::ifstream file{std::string{built::kSourceFolder} + "/" + path};
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 

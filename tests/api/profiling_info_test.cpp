@@ -2,6 +2,7 @@
 #include "sample/profiling_info.hpp"
 
 #include "import/readers.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ using profiler::deserialize;
 using profiler::ProfilingInfo;
 
 std::string published_example() {
-    std::ifstream in{SAMPLE_IMPORT_DATA "/json/published_example.json"};
+    std::ifstream in{std::string{built::kImportData} + "/json/published_example.json"};
     return {std::istreambuf_iterator<char>{in}, {}};
 }
 

@@ -1,5 +1,6 @@
 // Programs that steer their own profiler, and others, by the public interface.
 #include "sample/profiler.h"
+#include "tests/built.h"
 #include "tests/e2e/session.h"
 
 #include <fstream>
@@ -15,7 +16,7 @@ protected:
     [[nodiscard]] RunOptions here() const {
         return {.settings = {{"XDG_RUNTIME_DIR", file("")},
                              {"SAMPLE_OUTPUT", recording()},
-                             {"PYTHONPATH", SAMPLE_PYTHON_PATH},
+                             {"PYTHONPATH", built::kPythonPath},
                              {"SAMPLE_BIN", sample_path()}}};
     }
     [[nodiscard]] Outcome steer(const Words& words) const {

@@ -1,5 +1,6 @@
 // The example of two processes, in C++ and in Python: both print the same.
 #include "sessions_folder.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ TEST_P(TwoProcesses, are_profiled_together_and_shown_by_inclusive_time) {
     const auto client = session("1", ::getpid());
     const auto server = session("2", ::getppid());
     client->change([](SessionState& state) {
-        std::ifstream in{SAMPLE_IMPORT_DATA "/json/published_example.json"};
+        std::ifstream in{std::string{built::kImportData} + "/json/published_example.json"};
         state.json.assign(std::istreambuf_iterator<char>{in}, {});
     });
     server->change([](SessionState& state) {
@@ -79,7 +80,7 @@ TEST_P(TwoProcesses, that_nobody_records_are_an_error) {
 }
 
 INSTANTIATE_TEST_SUITE_P(InEachLanguage, TwoProcesses,
-                         testing::Values(TWO_PROCESSES, TWO_PROCESSES_PY));
+                         testing::Values(built::kTwoProcesses, built::kTwoProcessesPy));
 
 }  // namespace
 }  // namespace sample::api

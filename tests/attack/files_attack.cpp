@@ -2,6 +2,7 @@
 // own. Nothing is opened but regular files, nothing waits, nothing is shown raw, and nothing is
 // read that the program's own user may not read. Some attempts are root's to make.
 #include "core/fd.h"
+#include "tests/built.h"
 #include "tests/e2e/session.h"
 
 #include <fcntl.h>
@@ -287,7 +288,7 @@ protected:
         std::ofstream{named_} << "the_secret_line\n"
                               << "another_secret\n"
                               << "a_third\n";
-        for (const char* program : {SAMPLE_CONFINE, SAMPLE_BUILT_AGENT}) {
+        for (const char* program : {built::kConfine, built::kAgent}) {
             const fs::path copy = file(fs::path{program}.filename().string());
             fs::copy_file(program, copy);
             ASSERT_EQ(chmod(copy.c_str(), 0755), 0);

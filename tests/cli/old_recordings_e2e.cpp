@@ -2,6 +2,7 @@
 // where totals.json is what its own views said of them. As they are of real programs, they also
 // show that an export with samples as timers has the totals of the callgraph.
 #include "sample_program.h"
+#include "tests/built.h"
 #include "tests/trace/plain_reader.h"
 
 #include <gtest/gtest.h>
@@ -25,14 +26,14 @@ class OldRecordings : public SampleProgram {
 protected:
     [[nodiscard]] Json view(const std::string& name, const std::string& file) const {
         const Outcome outcome =
-            run("report --view " + name + " --json '" SAMPLE_OLD_RECORDINGS "/" + file + "'");
+            run("report --view " + name + " --json '" + built::kOldRecordings + "/" + file + "'");
         EXPECT_EQ(outcome.code, 0) << file << ": " << outcome.err;
         return Json::parse(outcome.out);
     }
 };
 
 TEST_F(OldRecordings, have_the_totals_that_they_had) {
-    std::ifstream stream{SAMPLE_OLD_RECORDINGS "/totals.json"};
+    std::ifstream stream{std::string{built::kOldRecordings} + "/totals.json"};
     const Json totals = Json::parse(stream);
     ASSERT_GE(totals.size(), 5U);
     for (const auto& [file, expected] : totals.items()) {
@@ -119,7 +120,7 @@ std::map<std::string, std::uint64_t> timers_of(const std::string& file) {
 }
 
 TEST_F(OldRecordings, have_memory_management_wherever_it_is_named) {
-    const std::string file = " '" SAMPLE_OLD_RECORDINGS "/cpu.utrace'";
+    const std::string file = std::string{" '"} + built::kOldRecordings + "/cpu.utrace'";
     const auto total_of = [&](const std::string& view) -> Json {
         const Outcome outcome =
             run("report --json --focus '[memory]' --view " + view + " --min 0" + file);
@@ -136,7 +137,12 @@ TEST_F(OldRecordings, are_exported_with_their_samples_as_timers) {
     for (const std::string file : {"cpu.utrace", "wall.utrace"}) {
         SCOPED_TRACE(file);
         std::string command = "export --format utrace -o copy-";
-        command.append(file).append(" '" SAMPLE_OLD_RECORDINGS "/").append(file).append("'");
+        command.append(file)
+            .append(" '")
+            .append(built::kOldRecordings)
+            .append("/")
+            .append(file)
+            .append("'");
         const Outcome outcome = run(command);
         ASSERT_EQ(outcome.code, 0) << outcome.err;
         const Json functions = view("functions", file).at("functions");
@@ -167,8 +173,8 @@ TEST_F(OldRecordings, are_exported_with_their_samples_as_timers) {
         }
         EXPECT_GE(compared, 5U);
     }
-    const Outcome counted =
-        run("export --format utrace -o no.utrace '" SAMPLE_OLD_RECORDINGS "/event.utrace'");
+    const Outcome counted = run(std::string{"export --format utrace -o no.utrace '"} +
+                                built::kOldRecordings + "/event.utrace'");
     EXPECT_EQ(counted.code, 1);
     EXPECT_NE(counted.err.find("is no time"), std::string::npos) << counted.err;
 }

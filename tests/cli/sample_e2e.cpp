@@ -1,5 +1,6 @@
 // The program itself: exit codes, where output goes, what it says of bad files.
 #include "sample_program.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -154,7 +155,7 @@ void record_an_exec(const std::string& path) {
     ASSERT_TRUE(writer.has_value());
     writer->record(trace::Module{ModuleId{1}, trace::ModuleKind::elf, false, "/nonexistent/a", {}});
     for (const std::uint32_t id : {1U, 2U}) {
-        const std::uint64_t start_ns = session.start_ns + (id - 1) * 500'000'000;
+        const std::uint64_t start_ns = session.start_ns + std::uint64_t{500'000'000} * (id - 1);
         trace::Process process;
         process.id = ProcessId{id};
         process.pid = 100;
@@ -457,10 +458,10 @@ TEST_F(SampleProgram, shows_each_metric_of_a_recording) {
 class BashCompletion : public SampleProgram {
 protected:
     [[nodiscard]] std::string offered(const std::string& words) const {
-        write("complete.bash", std::string{"source '"} + SAMPLE_COMPLETIONS +
-                                   "/sample.bash'\nCOMP_WORDS=('" + SAMPLE_PROGRAM + "' " + words +
+        write("complete.bash", std::string{"source '"} + built::kCompletions +
+                                   "/sample.bash'\nCOMP_WORDS=('" + built::kSample + "' " + words +
                                    ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_sample '" +
-                                   SAMPLE_PROGRAM +
+                                   built::kSample +
                                    "' 2>/dev/null\necho \"${COMPREPLY[*]}\" >out\n");
         static_cast<void>(run("version && bash --norc complete.bash"));
         return content("out");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/fd.h"
+#include "tests/built.h"
 #include "tests/cli/folder_test.h"
 #include "tests/trace/test_writer.h"
 
@@ -33,7 +34,7 @@ protected:
     /// Runs `sample WORDS` by the shell in the test's folder; `before` it, say "cat file |".
     [[nodiscard]] Outcome run(const std::string& words, const std::string& before = "") const {
         const std::string line = "cd '" + folder_.string() + "' && { " + before +
-                                 " LC_ALL=C.UTF-8 '" + SAMPLE_PROGRAM + "' " + words +
+                                 " LC_ALL=C.UTF-8 '" + built::kSample + "' " + words +
                                  "; } >.out 2>.err </dev/null";
         // NOLINTNEXTLINE(concurrency-mt-unsafe,cert-env33-c): a test's own words
         const int status = std::system(line.c_str());

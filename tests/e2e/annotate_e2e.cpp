@@ -1,5 +1,6 @@
 // `sample annotate` on a program whose hot lines are known, and on its recording alone.
 #include "session.h"
+#include "tests/built.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +17,7 @@ class AnnotateRecorded : public Session {
 protected:
     /// The line of two_loops.cpp that ends with "Line: NAME."
     static int line_of(const std::string& name) {
-        std::ifstream source{SAMPLE_TARGET_SOURCES "/two_loops.cpp"};
+        std::ifstream source{std::string{built::kTargetSources} + "/two_loops.cpp"};
         int number = 1;
         for (std::string line; std::getline(source, line); ++number) {
             if (line.ends_with("// Line: " + name + ".")) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "session.h"
+#include "tests/built.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -179,7 +180,7 @@ protected:
         ASSERT_EQ(chmod(file("").c_str(), 0755), 0);
         ASSERT_TRUE(std::filesystem::create_directory(file("own")));
         ASSERT_EQ(chmod(file("own").c_str(), 0777), 0);
-        install(SAMPLE_CONFINE, "confine");
+        install(built::kConfine, "confine");
         install(sample_path(), "sample");
         install(target("three_leaves"), "three_leaves");
     }

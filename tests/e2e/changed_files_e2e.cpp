@@ -1,5 +1,6 @@
 // Files that are cut off while `sample` reads them: it says so and goes on.
 #include "session.h"
+#include "tests/built.h"
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,7 @@ protected:
     [[nodiscard]] Outcome sample_cutting(const fs::path& cut, int nth,
                                          const Words& arguments) const {
         return sample(arguments, {{},
-                                  {{"LD_PRELOAD", SAMPLE_CUT_WHEN_MAPPED},
+                                  {{"LD_PRELOAD", built::kCutWhenMapped},
                                    {"CUT_FILE", cut.string()},
                                    {"CUT_NTH", std::to_string(nth)}},
                                   {}});

@@ -1,6 +1,7 @@
 // The command's end is seen, whether or not it has joined, and a signal ends every wait.
 #include "core/fd.h"
 #include "session.h"
+#include "tests/built.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -91,7 +92,7 @@ TEST_F(EndOfCommand, is_seen_of_an_ordinary_users_command) {
     ASSERT_EQ(chmod(file("").c_str(), 0777), 0);
     for (const auto& [from, name] : {std::pair{sample_path(), "sample"},
                                      {agent_path(), "libsample.so"},
-                                     {std::string{SAMPLE_CONFINE}, "confine"},
+                                     {std::string{built::kConfine}, "confine"},
                                      {target("without_library"), "program"}}) {
         std::filesystem::copy_file(from, file(name));
         ASSERT_EQ(chmod(file(name).c_str(), 0755), 0);

@@ -1,6 +1,7 @@
 // What --event counts, against a target that says how often each event happened.
 #include "kernel_setting.h"
 #include "session.h"
+#include "tests/built.h"
 #include "tracefs.h"
 
 #include <unistd.h>
@@ -170,7 +171,7 @@ protected:
         }
     }
     [[nodiscard]] Outcome confined(Words limits, const Words& arguments) const {
-        limits.insert(limits.begin(), SAMPLE_CONFINE);
+        limits.insert(limits.begin(), built::kConfine);
         limits.insert(limits.end(), {sample_path(), "--quiet", "--force", "-o", recording()});
         limits.insert(limits.end(), arguments.begin(), arguments.end());
         return run_here(limits);
@@ -208,7 +209,7 @@ TEST_F(EventsOfUsers, who_may_not_see_the_kernel_get_no_events_of_it) {
     std::filesystem::permissions(file(""), std::filesystem::perms{0755});
     const std::string copy = file("sample");
     std::filesystem::copy_file(sample_path(), copy);
-    const Outcome outcome = run_here({SAMPLE_CONFINE, "--user", "65534", copy, "--event",
+    const Outcome outcome = run_here({built::kConfine, "--user", "65534", copy, "--event",
                                       "context-switches", "--", "echo", "it runs"});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");

@@ -2,6 +2,7 @@
 
 #include "cli/record/command.h"
 #include "sampler/collector/session.h"
+#include "tests/built.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -305,7 +306,7 @@ Heard listen(const Lines& command, const std::string& channels, std::uint32_t fr
     auto session =
         collector::Session::create(std::move(options), std::make_unique<HeardSink>(heard, pause));
     EXPECT_TRUE(session);
-    EXPECT_TRUE(launched->start(SAMPLE_BUILT_AGENT, (*session)->name()));
+    EXPECT_TRUE(launched->start(built::kAgent, (*session)->name()));
     const collector::SessionOutcome outcome = (*session)->run(launched->pid());
     EXPECT_FALSE(outcome.is_empty) << outcome.why_empty;
     EXPECT_EQ(launched->wait(), 0);
@@ -317,7 +318,7 @@ Heard listen(const Lines& command, const std::string& channels, std::uint32_t fr
 }
 
 std::string target(const std::string& name) {
-    return std::string{SAMPLE_TARGETS} + "/" + name;
+    return std::string{built::kTargets} + "/" + name;
 }
 
 std::ptrdiff_t count(const Lines& lines, const std::string& what) {

@@ -5,6 +5,7 @@
 // makes some samples stand for several periods.
 #include "kernel_setting.h"
 #include "session.h"
+#include "tests/built.h"
 
 #include <array>
 #include <chrono>
@@ -194,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(, EachSource, testing::Values("sigtrap", "perf", "threa
 TEST_F(HonestTime, is_the_kernels_whatever_libcs_clocks_say) {
     const auto start = std::chrono::steady_clock::now();
     const Outcome outcome =
-        record({target("three_leaves"), "3"}, {{}, {{"LD_PRELOAD", SAMPLE_FAKE_CLOCK}}, {}});
+        record({target("three_leaves"), "3"}, {{}, {{"LD_PRELOAD", built::kFakeClock}}, {}});
     const std::chrono::duration<double, std::micro> wall = std::chrono::steady_clock::now() - start;
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Recording seen{recording()};

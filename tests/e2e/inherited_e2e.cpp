@@ -2,6 +2,7 @@
 // descriptors, being process 1. And where `sample` itself may lie.
 #include "session.h"
 #include "terminal.h"
+#include "tests/built.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -107,7 +108,7 @@ TEST_F(Inherited, few_processes_cost_no_exit_code) {
     }
     for (const auto& [from, name] : {std::pair{sample_path(), "sample"},
                                      {agent_path(), "libsample.so"},
-                                     {std::string{SAMPLE_CONFINE}, "confine"}}) {
+                                     {std::string{built::kConfine}, "confine"}}) {
         std::filesystem::copy_file(from, file(name));
         std::filesystem::permissions(file(name), std::filesystem::perms{0755});
     }

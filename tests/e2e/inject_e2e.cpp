@@ -3,6 +3,7 @@
 // says what to do.
 #include "beside.h"
 #include "edges.h"
+#include "tests/built.h"
 
 #include <fmt/format.h>
 #include <sys/ptrace.h>
@@ -186,7 +187,7 @@ TEST_F(Inject, a_program_outlives_who_is_killed_at_any_request_of_ptrace) {
             const Outcome outcome = sample({"attach", "--inject", "--quiet", "--force", "--time",
                                             "20ms", "-o", recording(), program->pid()},
                                            {{},
-                                            {{"LD_PRELOAD", SAMPLE_KILLED_AT_REQUEST},
+                                            {{"LD_PRELOAD", built::kKilledAtRequest},
                                              {"KILLED_AT_REQUEST", std::to_string(requests + 1)}},
                                             {}});
             was_killed = outcome.signal == SIGKILL;

@@ -3,6 +3,7 @@
 #include "beside.h"
 #include "session.h"
 #include "terminal.h"
+#include "tests/built.h"
 #include "tests/server/live_client.h"
 #include "tests/server/live_reader.h"
 
@@ -174,7 +175,7 @@ TEST_F(Live, other_users_are_not_told_the_token) {
     ASSERT_NO_FATAL_FAILURE(start_record());
     const std::string process = "/proc/" + std::to_string(running().pid());
     const Outcome outcome =
-        run_here({SAMPLE_CONFINE, "--user", "65534", "/bin/bash", "-c",
+        run_here({built::kConfine, "--user", "65534", "/bin/bash", "-c",
                   "cat " + process + "/cmdline " + process + "/environ; ls -l " + process +
                       "/fd; exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(address().port) +
                       "; printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3; cat <&3"});

@@ -2,6 +2,7 @@
 #include "reported.h"
 #include "session.h"
 #include "terminal.h"
+#include "tests/built.h"
 #include "tests/export/pprof_file.h"
 
 #include <sys/wait.h>
@@ -176,7 +177,8 @@ TEST_F(ReadByPprof, list_has_the_lines_figures) {
         }
     }
     ASSERT_GT(expected.size(), 1U);
-    const std::string text = pprof({"-source_path=" SAMPLE_TARGET_SOURCES, "-list", "::two_loops"});
+    const std::string text =
+        pprof({std::string{"-source_path="} + built::kTargetSources, "-list", "::two_loops"});
     static const std::regex row{R"(^ *(\d+ns|\.) +(\d+)ns +(\d+):.*$)"};
     std::map<int, std::pair<std::uint64_t, std::uint64_t>> shown;
     std::istringstream lines{text};

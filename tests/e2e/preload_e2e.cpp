@@ -1,5 +1,6 @@
 // The agent alone: LD_PRELOAD and SAMPLE_* variables, in the places where people put them.
 #include "session.h"
+#include "tests/built.h"
 
 #include <fstream>
 #include <iterator>
@@ -46,7 +47,7 @@ TEST_F(Preload, its_collector_holds_no_descriptor_of_the_program) {
         "i=$((i + 1)); done; [ -e \"$0\" ]' \"$0\" & exec 7>&-; wait $!";
     const std::string profiled =
         "env LD_PRELOAD=" + agent_path() + " SAMPLE_OUTPUT=" + recording().string();
-    for (const Words& before : {Words{}, Words{SAMPLE_CONFINE, "--before-5.9"}}) {
+    for (const Words& before : {Words{}, Words{built::kConfine, "--before-5.9"}}) {
         Words words = before;
         words.insert(words.end(), {"bash", "-c", kLine, file("end")});
         std::filesystem::remove(file("end"));

@@ -1,6 +1,7 @@
 // Processes that come and go: every way to start one, what is left out, and what cannot be
 // recorded.
 #include "session.h"
+#include "tests/built.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -126,7 +127,7 @@ TEST_F(Processes, other_preloaded_libraries_stay_when_ours_goes) {
 
 TEST_F(Processes, are_met_whatever_stands_before_libcs_sockets) {
     const Outcome outcome =
-        record({target("three_leaves"), "0.05"}, {{}, {{"LD_PRELOAD", SAMPLE_FAKE_SOCKETS}}, {}});
+        record({target("three_leaves"), "0.05"}, {{}, {{"LD_PRELOAD", built::kFakeSockets}}, {}});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(images_of(Recording{recording()}, "three_leaves").size(), 1U);
 }
@@ -348,8 +349,8 @@ TEST_F(Processes, a_pid_namespace_is_recorded) {
 // The numbers in such a /proc are other processes'.
 TEST_F(Processes, in_a_pid_namespace_with_the_outer_proc_are_nobody_elses) {
     const auto record_inside = [this](const Words& options, const std::string& handlers = "0") {
-        Words words{"unshare", "--pid",       "--fork",   SAMPLE_CONFINE, "--dear-handlers",
-                    handlers,  sample_path(), "--quiet",  "--force",      "--freq",
+        Words words{"unshare", "--pid",       "--fork",   built::kConfine, "--dear-handlers",
+                    handlers,  sample_path(), "--quiet",  "--force",       "--freq",
                     "10k",     "-o",          recording()};
         words.insert(words.end(), options.begin(), options.end());
         words.insert(words.end(), {"--", target("threads"), "2", "0.3"});

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "tests/built.h"
 #include "tests/export/script_profiler_faults.h"
 
 #include <chrono>
@@ -36,15 +37,15 @@ bool names(const nlohmann::json& function, std::string_view name) {
 }  // namespace
 
 std::string sample_path() {
-    return path_from("SAMPLE_BIN", SAMPLE_BUILT_BIN);
+    return path_from("SAMPLE_BIN", built::kSample);
 }
 
 std::string agent_path() {
-    return path_from("SAMPLE_AGENT", SAMPLE_BUILT_AGENT);
+    return path_from("SAMPLE_AGENT", built::kAgent);
 }
 
 std::string target(std::string_view name) {
-    return std::string{SAMPLE_TARGETS} + "/" + std::string{name};
+    return std::string{built::kTargets} + "/" + std::string{name};
 }
 
 double told(const std::string& out, std::string_view key) {

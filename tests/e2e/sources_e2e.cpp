@@ -3,6 +3,7 @@
 // The bounds are those of figures_e2e: 3 % for sums, six standard deviations and a point for
 // shares. What a source may do that others may not is in the tables at the top.
 #include "session.h"
+#include "tests/built.h"
 
 #include <csignal>
 #include <ostream>
@@ -102,7 +103,7 @@ TEST_P(Source, says_how_late_its_signals_are_where_they_have_a_way) {
 // The end of a sample is the next one's begin then, and the program does nothing.
 TEST_P(Source, lets_a_program_get_on_where_a_sample_takes_longer_than_a_period) {
     const Outcome outcome =
-        run({SAMPLE_CONFINE, "--dear-handlers", "100", sample_path(), "--freq", "10k", "--source",
+        run({built::kConfine, "--dear-handlers", "100", sample_path(), "--freq", "10k", "--source",
              GetParam().name, "-o", recording(), "--", target("three_leaves"), "0.5"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_FALSE(outcome.hung);
@@ -111,7 +112,7 @@ TEST_P(Source, lets_a_program_get_on_where_a_sample_takes_longer_than_a_period) 
 // Nor may it stand still where the agent joins, or stay so because what a sample takes is not found
 // out: by chance, so there are twenty starts.
 TEST_P(Source, lets_a_program_start_where_a_sample_takes_longer_than_a_period) {
-    const Outcome outcome = run({SAMPLE_CONFINE,
+    const Outcome outcome = run({built::kConfine,
                                  "--dear-calls",
                                  "15",
                                  "--dear-handlers",
@@ -196,11 +197,15 @@ TEST_P(Source, leaves_a_program_alone_whose_collector_is_reaped_by_nobody) {
         return;  // its threads cannot know: docs/safety.md
     }
     // Who has started `sample` becomes one that waits for nobody, until the command has ended.
+    constexpr const char* kScript = R"(
+        mkfifo "$4"
+        {
+            "$0" --quiet --freq 10k --source "$1" -o "$2" -- "$3" 7> "$4" &
+            exec cat "$4"
+        } 2> /dev/null | cat)";
     const Words words{"sh",
                       "-c",
-                      "mkfifo \"$4\"; { \"$0\" --quiet --freq 10k --source \"$1\" -o \"$2\" -- "
-                      "\"$3\" 7> \"$4\" & "
-                      "exec cat \"$4\"; } 2> /dev/null | cat",
+                      kScript,
                       sample_path(),
                       GetParam().name,
                       recording().string(),

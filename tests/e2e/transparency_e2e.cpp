@@ -1,6 +1,7 @@
 // The program's own behaviour under the profiler is what it is without: its output, input, exit,
 // children, descriptors, signals.
 #include "session.h"
+#include "tests/built.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ TEST_F(Transparency, exit_codes_are_passed_on) {
 }
 
 TEST_F(Transparency, an_auditor_of_calls_and_returns_sees_the_program_do_the_same) {
-    const RunOptions audited{{}, {{"LD_AUDIT", SAMPLE_AUDITOR}}, {}};
+    const RunOptions audited{{}, {{"LD_AUDIT", built::kAuditor}}, {}};
     const Outcome bare = run_here({target("exit_code"), "7", "its own words"}, audited);
     const Outcome sampled = record({target("exit_code"), "7", "its own words"}, audited);
     EXPECT_EQ(sampled.out, bare.out);

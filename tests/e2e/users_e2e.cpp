@@ -5,6 +5,7 @@
 // root's. Who lacks a privilege cannot read a build folder that is root's either: he uses copies.
 #include "kernel_setting.h"
 #include "session.h"
+#include "tests/built.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -93,7 +94,7 @@ protected:
         ASSERT_EQ(chmod(file("").c_str(), 0755), 0);
         ASSERT_TRUE(fs::create_directory(file("own")));
         ASSERT_EQ(chmod(file("own").c_str(), 0777), 0);
-        (void)install(SAMPLE_CONFINE, "confine");
+        (void)install(built::kConfine, "confine");
         (void)install(sample_path(), "sample");
         (void)install(agent_path(), "libsample.so");
     }
@@ -289,8 +290,8 @@ TEST_F(Confined, a_debugger_that_comes_later_is_given_way) {
 
 TEST_F(Confined, a_traced_program_would_be_stopped_by_sigtrap) {
     const Outcome outcome =
-        run_here({SAMPLE_CONFINE, "--traced", sample_path(), "--quiet", "--source", "sigtrap", "-o",
-                  recording(), "--", target("three_leaves"), "0.1"});
+        run_here({built::kConfine, "--traced", sample_path(), "--quiet", "--source", "sigtrap",
+                  "-o", recording(), "--", target("three_leaves"), "0.1"});
     EXPECT_EQ(outcome.exit_code, 99) << outcome.err;
 }
 

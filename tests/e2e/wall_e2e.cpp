@@ -2,6 +2,7 @@
 // measured; how long anything takes is the machine's affair.
 #include "edges.h"
 #include "session.h"
+#include "tests/built.h"
 
 #include <algorithm>
 
@@ -190,7 +191,7 @@ TEST_F(WallClock, no_system_call_is_interrupted) {
 // Nothing is set up then that could be reported by.
 TEST_F(WallClock, a_program_runs_on_where_its_source_is_refused) {
     const Outcome outcome =
-        run_here({SAMPLE_CONFINE, "--refuse-perf", "EPERM", sample_path(), "--quiet", "--clock",
+        run_here({built::kConfine, "--refuse-perf", "EPERM", sample_path(), "--quiet", "--clock",
                   "wall", "--source", "sigtrap", "-o", recording(), "--", target("waits"), "0.2"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.signal, 0);

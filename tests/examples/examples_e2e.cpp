@@ -1,4 +1,5 @@
 // The examples for the analysis library, on streams that a test wrote.
+#include "tests/built.h"
 #include "tests/trace/foreign_writer.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +75,7 @@ TEST_F(Example, custom_event_reports_what_the_events_say) {
     };
     stream.packet(3, Out{}.enter().add(zippy(2, 12)).leave());
     stream.packet(2, zippy(1, 11));
-    EXPECT_EQ(run(CUSTOM_EVENT, write("a.utrace", stream)),
+    EXPECT_EQ(run(built::kCustomEvent, write("a.utrace", stream)),
               "bark   Woof ? [5, 6]\n"
               "zippy  on main: 11 1 zip [1, -3]\n"
               "zippy  on worker begins: 12 1 zip [1, -3]\n"
@@ -84,9 +85,10 @@ TEST_F(Example, custom_event_reports_what_the_events_say) {
 
 TEST_F(Example, custom_event_reads_what_a_program_of_ours_raises) {
     const std::string file = path("recorded.utrace");
-    run(SAMPLE_PROGRAM, "record --trace itv,bbc,boni --freq off -o " + file + " -- " RAISES_EVENTS);
+    run(built::kSample,
+        "record --trace itv,bbc,boni --freq off -o " + file + " -- " + built::kRaisesEvents);
     ASSERT_EQ(code_, 0);
-    EXPECT_EQ(run(CUSTOM_EVENT, file),
+    EXPECT_EQ(run(built::kCustomEvent, file),
               "bark   Woof [-9223372036854775808, -1, 9223372036854775807]\n"
               "zippy  on main: 4000000000 0.25 zip ???? [5, -6, 7000000000]\n"
               "zippy  on main begins: 0 1.5 scope []\n"
@@ -124,10 +126,10 @@ TEST_F(Example, session_browser_reads_no_more_than_it_needs) {
     }
     const std::string large = write("large.utrace", stream);
     ASSERT_GT(stream.bytes().size(), 100 * (needed + 65'536) / 2);
-    EXPECT_EQ(run(SESSION_BROWSER, large),
+    EXPECT_EQ(run(built::kSessionBrowser, large),
               large + ": Game Dogs on Linux, build 5.4: game -fast (65536 bytes read)\n");
     EXPECT_EQ(code_, 0);
-    EXPECT_EQ(run(SESSION_BROWSER, without), without + ": says nothing of its session\n");
+    EXPECT_EQ(run(built::kSessionBrowser, without), without + ": says nothing of its session\n");
     EXPECT_EQ(code_, 1);
 }
 

@@ -2,6 +2,7 @@
 #include "export/formats.h"
 #include "import/import.h"
 #include "import_fixture.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 
@@ -148,7 +149,7 @@ TEST(Callgrind, bounds_the_depth_of_a_stack_and_says_so) {
 
 /// `valgrind --tool=callgrind --toggle-collect=main`; the figures are callgrind_annotate's.
 TEST(Callgrind, of_valgrind_has_the_figures_of_its_own_tool) {
-    const auto file = MappedFile::open(SAMPLE_TEST_DATA "/callgrind/calls");
+    const auto file = MappedFile::open(std::string{built::kData} + "/callgrind/calls");
     ASSERT_TRUE(file.has_value());
     const auto bytes = file->bytes();
     const Profile profile = imported({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

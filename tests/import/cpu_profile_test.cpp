@@ -1,6 +1,7 @@
 #include "core/mapped_file.h"
 #include "import/import.h"
 #include "import_fixture.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 
@@ -84,7 +85,7 @@ TEST(CpuProfile, reads_parents_in_any_order_and_the_protocols_answer) {
 
 /// `node --cpu-prof` of Node.js 20. What the figures are was added up from the file by hand.
 TEST(CpuProfile, of_node_has_the_times_of_its_samples) {
-    const auto file = MappedFile::open(SAMPLE_TEST_DATA "/cpuprofile/node");
+    const auto file = MappedFile::open(std::string{built::kData} + "/cpuprofile/node");
     ASSERT_TRUE(file.has_value());
     const auto bytes = file->bytes();
     const Profile profile = imported({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

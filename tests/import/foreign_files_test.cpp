@@ -2,6 +2,7 @@
 #include "core/mapped_file.h"
 #include "import/import.h"
 #include "import_fixture.h"
+#include "tests/built.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace {
 using callgraph::Profile;
 
 Profile imported_file(const std::string& name) {
-    const auto file = MappedFile::open(SAMPLE_TEST_DATA "/" + name);
+    const auto file = MappedFile::open(std::string{built::kData} + "/" + name);
     EXPECT_TRUE(file.has_value()) << name;
     if (!file) {
         return {};

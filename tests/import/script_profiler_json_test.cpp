@@ -2,6 +2,7 @@
 #include "core/mapped_file.h"
 #include "export/formats.h"
 #include "import/readers.h"
+#include "tests/built.h"
 #include "tests/export/function_list.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ using callgraph::Profile;
 using callgraph::profile_of;
 
 std::string published_example() {
-    auto file = MappedFile::open(SAMPLE_TEST_DATA "/json/published_example.json");
+    auto file = MappedFile::open(std::string{built::kData} + "/json/published_example.json");
     EXPECT_TRUE(file.has_value());
     const auto bytes = file->bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

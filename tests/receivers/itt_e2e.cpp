@@ -1,5 +1,6 @@
 // ITT: a client that has a static part of its own, and Debian's libraries.
 #include "heard.h"
+#include "tests/built.h"
 
 #include <algorithm>
 
@@ -8,25 +9,23 @@ namespace {
 
 class Itt : public Heard {};
 
-constexpr const char* kClient = ITT_CLIENT;
-
 TEST_F(Itt, every_entry_of_the_table_has_a_function) {
     ASSERT_EQ(sample({"--quiet", "--freq", "off", "--trace", "itt", "-o", recording(), "--",
-                      kClient, "names"})
+                      built::kIttClient, "names"})
                   .out,
               "missing=0 of 205\n");
 }
 
 TEST_F(Itt, without_the_agent_nobody_is_called) {
-    const std::string library = std::string{RECEIVERS} + "/libsample-itt.so";
+    const std::string library = std::string{built::kReceivers} + "/libsample-itt.so";
     const e2e::Outcome outcome =
-        run_here({kClient, "say"}, {.settings = {{"INTEL_LIBITTNOTIFY64", library}}});
+        run_here({built::kIttClient, "say"}, {.settings = {{"INTEL_LIBITTNOTIFY64", library}}});
     EXPECT_EQ(outcome.out, "said\n");
     EXPECT_EQ(outcome.exit_code, 0);
 }
 
 TEST_F(Itt, becomes_zones_regions_counters_frames_and_words) {
-    record_same("itt", {kClient, "say"});
+    record_same("itt", {built::kIttClient, "say"});
     EXPECT_EQ(zones(), (Counts{{"physics: step", 10},
                                {"physics: collide", 10},
                                {"physics: qsort", 1},
@@ -61,7 +60,7 @@ TEST_F(Itt, becomes_zones_regions_counters_frames_and_words) {
 }
 
 TEST_F(Itt, copes_with_what_no_program_should_do) {
-    record_same("itt", {kClient, "attack"});
+    record_same("itt", {built::kIttClient, "attack"});
     const Counts found = zones();
     int in_many = 0;
     for (const auto& [name, count] : found) {
@@ -84,7 +83,7 @@ TEST_F(Itt, copes_with_what_no_program_should_do) {
 }
 
 TEST_F(Itt, a_client_may_be_unloaded_and_come_again) {
-    record_same("itt", {kClient, "unload", ITT_PLUGIN});
+    record_same("itt", {built::kIttClient, "unload", built::kIttPlugin});
     EXPECT_EQ(zones(), (Counts{{"plugin: in the plugin", 20}, {"plugin: after", 1}}));
 }
 
@@ -115,14 +114,14 @@ TEST_F(Itt, all_names_the_libraries_and_default_does_not) {
 // ---- Debian's libraries, as they are.
 
 TEST_F(Itt, tbb_says_its_tasks) {
-    record_same("itt", {TBB_PROGRAM});
+    record_same("itt", {built::kTbbProgram});
     const Counts found = zones();
     EXPECT_GE(found.at("tbb: tbb_parallel_reduce"), 1);
     EXPECT_GE(found.at("tbb: tbb_custom"), 1);
 }
 
 TEST_F(Itt, libomp_says_its_barriers_and_regions) {
-    record_same("itt", {OPENMP_PROGRAM}, {.settings = {{"OMP_NUM_THREADS", "4"}}});
+    record_same("itt", {built::kOpenmpProgram}, {.settings = {{"OMP_NUM_THREADS", "4"}}});
     int waits = 0;
     for (const auto& [name, count] : zones()) {
         waits += name.find("wait OMP Join Barrier") != std::string::npos ? count : 0;
@@ -136,7 +135,7 @@ TEST_F(Itt, libomp_says_its_barriers_and_regions) {
 }
 
 TEST_F(Itt, onednn_says_its_primitives) {
-    record_same("itt", {DNNL_PROGRAM}, {.settings = {{"OMP_NUM_THREADS", "2"}}});
+    record_same("itt", {built::kDnnlProgram}, {.settings = {{"OMP_NUM_THREADS", "2"}}});
     int primitives = 0;
     for (const auto& [name, count] : zones()) {
         primitives += name.find("dnnl") != std::string::npos ? count : 0;

@@ -1,5 +1,6 @@
 // NVTX: a client in C++ and one in Python that have what NVTX's headers have.
 #include "heard.h"
+#include "tests/built.h"
 
 #include <algorithm>
 
@@ -8,10 +9,8 @@ namespace {
 
 class Nvtx : public Heard {};
 
-constexpr const char* kNvtxClient = NVTX_CLIENT;
-
 TEST_F(Nvtx, becomes_zones_regions_and_bookmarks) {
-    record_same("nvtx", {kNvtxClient, "say"});
+    record_same("nvtx", {built::kNvtxClient, "say"});
     EXPECT_EQ(zones(), (Counts{{"NVTX: outer", 10},
                                {"NVTX: w\xc3\xa4ide", 10},
                                {"loading: coloured", 1},
@@ -31,7 +30,7 @@ TEST_F(Nvtx, becomes_zones_regions_and_bookmarks) {
 }
 
 TEST_F(Nvtx, copes_with_what_no_program_should_do) {
-    record_same("nvtx", {kNvtxClient, "attack"});
+    record_same("nvtx", {built::kNvtxClient, "attack"});
     const Counts found = zones();
     EXPECT_EQ(found.at("NVTX: deep"), 128);
     EXPECT_EQ(found.at("NVTX: around a fork"), 1);
@@ -44,7 +43,7 @@ TEST_F(Nvtx, copes_with_what_no_program_should_do) {
 }
 
 TEST_F(Nvtx, more_names_than_there_is_room_for_are_none) {
-    record_same("nvtx", {kNvtxClient, "many"});
+    record_same("nvtx", {built::kNvtxClient, "many"});
     const auto found = [this](const std::string& name) {
         return sample({"report", "--view", "zones", "--search", name, recording()}).out;
     };
@@ -55,15 +54,15 @@ TEST_F(Nvtx, more_names_than_there_is_room_for_are_none) {
 }
 
 TEST_F(Nvtx, what_python_pushes_is_what_is_recorded) {
-    record_same("nvtx", {PYTHON, NVTX_CLIENT_PY});
+    record_same("nvtx", {PYTHON, built::kNvtxClientPy});
     EXPECT_EQ(zones(), (Counts{{"NVTX: step", 50}, {"NVTX: part", 49}}));
     EXPECT_EQ(log(), (std::vector<std::string>{"done"}));
 }
 
 TEST_F(Nvtx, is_refused_while_the_channel_is_off) {
-    record_same(
-        "cpu", {kNvtxClient, "say"},
-        {.settings = {{"NVTX_INJECTION64_PATH", std::string{RECEIVERS} + "/libsample-nvtx.so"}}});
+    record_same("cpu", {built::kNvtxClient, "say"},
+                {.settings = {{"NVTX_INJECTION64_PATH",
+                               std::string{built::kReceivers} + "/libsample-nvtx.so"}}});
     EXPECT_EQ(zones(), Counts{});
 }
 

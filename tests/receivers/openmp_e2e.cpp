@@ -1,5 +1,6 @@
 // OpenMP by OMPT: a program that clang has compiled, with Debian's libomp.
 #include "heard.h"
+#include "tests/built.h"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace {
 class OpenMp : public Heard {};
 
 TEST_F(OpenMp, regions_tasks_loops_and_waits_are_zones) {
-    record_same("openmp", {OPENMP_PROGRAM});
+    record_same("openmp", {built::kOpenmpProgram});
     const Counts found = zones();
     EXPECT_EQ(found.at("OpenMP: parallel"), 21);
     EXPECT_EQ(found.at("OpenMP: implicit task"), 84);
@@ -36,9 +37,9 @@ TEST_F(OpenMp, regions_tasks_loops_and_waits_are_zones) {
 }
 
 TEST_F(OpenMp, a_runtime_without_the_channel_has_no_tool) {
-    record_same(
-        "cpu", {OPENMP_PROGRAM},
-        {.settings = {{"OMP_TOOL_LIBRARIES", std::string{RECEIVERS} + "/libsample-ompt.so"}}});
+    record_same("cpu", {built::kOpenmpProgram},
+                {.settings = {{"OMP_TOOL_LIBRARIES",
+                               std::string{built::kReceivers} + "/libsample-ompt.so"}}});
     EXPECT_EQ(zones(), Counts{});
 }
 

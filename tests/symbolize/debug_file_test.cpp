@@ -3,6 +3,7 @@
 #include "symbolize/elf/debug_file.h"
 
 #include "core/fd.h"
+#include "tests/built.h"
 #include "tests/symbolize/module_image_fixture.h"
 
 #include <arpa/inet.h>
@@ -166,7 +167,7 @@ TEST_F(DebuginfodCacheTest, is_all_that_is_used_of_debuginfod) {
     const std::string file = strip("dwarf5_pie");
     const OneFileServer server{file + ".debug"};
     ::setenv("DEBUGINFOD_CACHE_PATH", path("cache").c_str(), 1);
-    const std::string shares = std::string{SHARED_BUILDS} + "/gnu5/first";
+    const std::string shares = std::string{built::kSharedBuilds} + "/gnu5/first";
     std::filesystem::copy_file(shares, path("shares"));
     EXPECT_FALSE(hidden(file, "dwarf5_pie").found);
     EXPECT_NE(symbolize({path("shares"), {}}, addresses_).problem, "");

@@ -1,6 +1,7 @@
 // The instructions of a real library; objdump, which uses libopcodes in another way, is the peer.
 #include "support.h"
 #include "symbolize/code/disassembler.h"
+#include "tests/built.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -54,7 +55,7 @@ std::vector<PeerFunction> parse_objdump(const std::string& listing) {
 }
 
 TEST(DisassemblerPeer, agrees_on_the_agent_library) {
-    const std::string listing = run(std::string{OBJDUMP} + " -d -w " + AGENT);
+    const std::string listing = run(std::string{OBJDUMP} + " -d -w " + built::kAgent);
     auto disassembler = Disassembler::create(EM_X86_64);
     ASSERT_TRUE(disassembler) << disassembler.error().message();
     std::size_t compared = 0;

@@ -2,6 +2,7 @@
 // shares with others. Each is read in a child, which must end well, and by itself.
 //
 // SAMPLE_HOSTILE_ROUNDS and SAMPLE_HOSTILE_SEED make it go on for longer, and elsewhere.
+#include "tests/built.h"
 #include "tests/symbolize/support.h"
 
 #include <sys/wait.h>
@@ -81,7 +82,7 @@ class HostileSplitTest : public HostilePartsTest,
                          public ::testing::WithParamInterface<const char*> {
 protected:
     void SetUp() override {
-        std::filesystem::copy(std::string{SPLIT_BUILDS} + "/" + GetParam(), path("build"),
+        std::filesystem::copy(std::string{built::kSplitBuilds} + "/" + GetParam(), path("build"),
                               std::filesystem::copy_options::recursive);
         name_in(app());
     }
@@ -113,7 +114,7 @@ class HostileSharedTest : public HostilePartsTest,
                           public ::testing::WithParamInterface<const char*> {
 protected:
     void SetUp() override {
-        std::filesystem::copy(std::string{SHARED_BUILDS} + "/" + GetParam(), path("bin"));
+        std::filesystem::copy(std::string{built::kSharedBuilds} + "/" + GetParam(), path("bin"));
         name_in(path("bin/first"));
     }
 };

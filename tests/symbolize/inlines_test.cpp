@@ -1,5 +1,6 @@
 // The frames of addresses at which functions were inlined, in what two compilers make of
 // fixtures/inlines.cpp. Expected lines are read from the comments there.
+#include "tests/built.h"
 #include "tests/symbolize/support.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::ostream& operator<<(std::ostream& out, const Form& form) {
 using Chain = std::vector<std::string>;
 
 std::string place(const std::string& file, const std::string& comment) {
-    std::ifstream source{std::string{FIXTURE_SOURCES} + "/" + file};
+    std::ifstream source{std::string{built::kFixtureSources} + "/" + file};
     std::string text;
     for (int line = 1; std::getline(source, text); ++line) {
         if (text.ends_with("// " + comment)) {
@@ -222,7 +223,7 @@ TEST_P(EveryInlining, says_where_the_inlined_function_begins) {
         return;  // Nor does it write where functions begin.
     }
     EXPECT_EQ(area->line, begin_of("area", "inlines.h"));
-    EXPECT_EQ(area->source, std::string{FIXTURE_SOURCES} + "/inlines.h");
+    EXPECT_EQ(area->source, std::string{built::kFixtureSources} + "/inlines.h");
     EXPECT_EQ(area->linkage_name, "_ZNK6shapes6Square4areaEv");
 }
 

@@ -1,5 +1,7 @@
 #include "symbolize/names/name_forms.h"
 
+#include "tests/built.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -16,7 +18,7 @@ struct Case {
 };
 
 std::vector<Case> read_cases() {
-    std::ifstream file{NAME_FORMS};
+    std::ifstream file{built::kNameForms};
     std::vector<Case> cases;
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with("F ")) {
@@ -43,7 +45,7 @@ std::string repeated(const std::string& part) {
 
 TEST(NameForms, are_these) {
     const std::vector<Case> cases = read_cases();
-    ASSERT_GT(cases.size(), 130U) << NAME_FORMS;
+    ASSERT_GT(cases.size(), 130U) << built::kNameForms;
     for (const Case& each : cases) {
         EXPECT_EQ(in_form(each.full, NameForm::full), each.full);
         EXPECT_EQ(in_form(each.full, NameForm::no_arguments), each.no_arguments);

@@ -1,4 +1,5 @@
 // Names, files and lines of functions in programs and libraries that hold their own symbols.
+#include "tests/built.h"
 #include "tests/symbolize/support.h"
 
 #include <dlfcn.h>
@@ -44,7 +45,7 @@ TEST_P(EveryForm, names_functions_with_their_file_and_line) {
         EXPECT_TRUE(symbol.found);
         EXPECT_EQ(symbol.name, expected.name);
         EXPECT_EQ(symbol.start, start);
-        EXPECT_EQ(symbol.source, std::string{FIXTURE_SOURCES} + "/" + expected.file);
+        EXPECT_EQ(symbol.source, std::string{built::kFixtureSources} + "/" + expected.file);
         EXPECT_EQ(symbol.line, begin_of(expected.begins, expected.file));
         EXPECT_NE(symbol.call_line, 0U);
     }

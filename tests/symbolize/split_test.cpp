@@ -1,6 +1,7 @@
 // Split DWARF: .dwo files in a build folder that was moved, beside the program, replaced and
 // missing, and packages of them as two tools make them. Where the compiler left them is
 // names_test.cpp's.
+#include "tests/built.h"
 #include "tests/symbolize/support.h"
 
 #include <sys/stat.h>
@@ -17,7 +18,7 @@ namespace {
 class SplitTest : public TempFolderTest, public ::testing::WithParamInterface<const char*> {
 protected:
     void SetUp() override {
-        const std::string made = std::string{SPLIT_BUILDS} + "/" + GetParam();
+        const std::string made = std::string{built::kSplitBuilds} + "/" + GetParam();
         std::filesystem::copy(made, path("build"), std::filesystem::copy_options::recursive);
         std::ifstream{made + "/hidden_address"} >> std::hex >> hidden_;
         ASSERT_NE(hidden_, 0U);
@@ -49,7 +50,7 @@ protected:
         const Symbol symbol = symbols_in(result).at(0);
         EXPECT_EQ(symbol.name, "hidden");
         EXPECT_EQ(symbol.line, begin_of("hidden", "functions.c"));
-        EXPECT_EQ(symbol.source, std::string{FIXTURE_SOURCES} + "/functions.c");
+        EXPECT_EQ(symbol.source, std::string{built::kFixtureSources} + "/functions.c");
     }
 
     void expect_missing(const std::string& file) const {
@@ -127,7 +128,8 @@ TEST_P(SplitTest, does_not_take_another_programs_package) {
     std::filesystem::remove_all(path("build/obj"));
     const std::string other =
         std::string{GetParam()} == "gcc_dwarf4" ? "clang_dwarf4" : "gcc_dwarf4";
-    std::filesystem::copy(std::string{SPLIT_BUILDS} + "/" + other + "/llvm.dwp", app() + ".dwp");
+    std::filesystem::copy(std::string{built::kSplitBuilds} + "/" + other + "/llvm.dwp",
+                          app() + ".dwp");
     expect_missing(app());
 }
 

@@ -1,6 +1,7 @@
 // Debug information that dwz moved to a file that programs share, in both forms of the link to it.
 #include "symbolize/dwarf/supplementary_file.h"
 
+#include "tests/built.h"
 #include "tests/symbolize/support.h"
 
 #include <sys/stat.h>
@@ -18,7 +19,7 @@ namespace {
 class SharedDebugTest : public TempFolderTest, public ::testing::WithParamInterface<const char*> {
 protected:
     void SetUp() override {
-        std::filesystem::copy(std::string{SHARED_BUILDS} + "/" + GetParam(), path("bin"));
+        std::filesystem::copy(std::string{built::kSharedBuilds} + "/" + GetParam(), path("bin"));
         hidden_ = symbols_of(path("bin/first")).at("hidden");
         run(std::string{OBJCOPY} + " -N hidden " + path("bin/first"));
     }
@@ -35,7 +36,7 @@ protected:
         const Symbol symbol = symbols_in(result).at(0);
         EXPECT_EQ(symbol.name, "hidden");
         EXPECT_EQ(symbol.line, begin_of("hidden", "functions.c"));
-        EXPECT_EQ(symbol.source, std::string{FIXTURE_SOURCES} + "/functions.c");
+        EXPECT_EQ(symbol.source, std::string{built::kFixtureSources} + "/functions.c");
     }
 
     void expect_missing() const {
@@ -91,7 +92,7 @@ TEST_P(SharedDebugTest, is_not_used_if_it_is_of_another_build) {
     const std::string other = std::string{GetParam()}.ends_with('4') ? "5" : "4";
     std::string from = GetParam();
     from.back() = other[0];
-    std::filesystem::copy_file(std::string{SHARED_BUILDS} + "/" + from + "/common.debug",
+    std::filesystem::copy_file(std::string{built::kSharedBuilds} + "/" + from + "/common.debug",
                                path("bin/common.debug"),
                                std::filesystem::copy_options::overwrite_existing);
     expect_missing();
@@ -102,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, SharedDebugTest,
                          [](const auto& form) { return std::string{form.param}; });
 
 TEST(SupplementaryFile, of_one_file_alone_needs_no_other) {
-    const std::string file = std::string{SHARED_BUILDS} + "/single/first";
+    const std::string file = std::string{built::kSharedBuilds} + "/single/first";
     const Symbol symbol = symbolize_one(file, symbols_of(file).at("hidden"));
     EXPECT_EQ(symbol.name, "hidden");
     EXPECT_EQ(symbol.line, begin_of("hidden", "functions.c"));

@@ -1,5 +1,7 @@
 #include "tests/symbolize/support.h"
 
+#include "tests/built.h"
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -10,11 +12,11 @@
 namespace sample::symbolize {
 
 std::string fixture(const std::string& name) {
-    return std::string{FIXTURES} + "/" + name;
+    return std::string{built::kFixtures} + "/" + name;
 }
 
 std::uint32_t begin_of(const std::string& name, const std::string& file) {
-    std::ifstream source{std::string{FIXTURE_SOURCES} + "/" + file};
+    std::ifstream source{std::string{built::kFixtureSources} + "/" + file};
     std::string text;
     for (std::uint32_t line = 1; std::getline(source, text); ++line) {
         if (text.ends_with("// begins " + name)) {

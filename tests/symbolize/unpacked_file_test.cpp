@@ -3,6 +3,7 @@
 #include "symbolize/elf/unpacked_file.h"
 
 #include "symbolize/cache/symbol_cache.h"
+#include "tests/built.h"
 #include "tests/symbolize/module_image_fixture.h"
 #include "tests/trace/symbol_block_fixture.h"
 
@@ -90,21 +91,14 @@ TEST_P(UnpackedFileOfEach, names_every_address_as_the_compressed_file_does) {
     EXPECT_TRUE(found_with_copy() == expected);  // It is read: all lines would be too much to show.
 }
 
-constexpr const char* kModules[] = {
-    "dwarf5_pie",
-    "dwarf4_fixed",
-    "library.so",
-    "inlines_gcc_5",
-    "inlines_gcc_4",
-    "inlines_gcc_lto",
-    "inlines_clang_5",
-    "inlines_clang_4",
-    "inlines_gcc_split_5",
-#ifdef AGENT
-    AGENT,
+const char* const modules[] = {
+    "dwarf5_pie",      "dwarf4_fixed",    "library.so",      "inlines_gcc_5",       "inlines_gcc_4",
+    "inlines_gcc_lto", "inlines_clang_5", "inlines_clang_4", "inlines_gcc_split_5",
+#ifdef HAS_AGENT
+    built::kAgent,
 #endif
 };
-INSTANTIATE_TEST_SUITE_P(Modules, UnpackedFileOfEach, ::testing::ValuesIn(kModules));
+INSTANTIATE_TEST_SUITE_P(Modules, UnpackedFileOfEach, ::testing::ValuesIn(modules));
 
 TEST_P(UnpackedFileOfOne, is_used_while_the_debug_file_is_as_it_was) {
     const auto expected = found_with_copy();

@@ -1,5 +1,6 @@
 // Walks the recorded lives of real aarch64 programs, instruction by instruction, and compares each
 // stack with the truth. The recordings are in tests/unwind/aarch64/, made by record.py there.
+#include "tests/built.h"
 #include "tests/unwind/aarch64/aarch64.h"
 #include "unwind/host/elf_image.h"
 #include "unwind/walk/walk.h"
@@ -24,7 +25,7 @@ using Numbers = Arch::Numbers;
 using Frames = std::vector<FrameAddress>;
 
 std::string path_of(const std::string& file) {
-    return std::string{SAMPLE_TEST_RECORDINGS "/"} + file;
+    return std::string{built::kRecordings} + "/" + file;
 }
 
 /// A recording, one instruction at a time.

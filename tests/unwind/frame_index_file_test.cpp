@@ -1,6 +1,7 @@
 // Indexes of real libraries: one source (targets/frames.c), linked with its frame descriptions in
 // .eh_frame_hdr, in .eh_frame without it, in .debug_frame, and in a compressed .debug_frame.
 #include "core/fd.h"
+#include "tests/built.h"
 #include "tests/unwind/walk_fixture.h"
 #include "unwind/cfi/row.h"
 #include "unwind/host/elf_image.h"
@@ -77,20 +78,20 @@ std::vector<cfi::Row> rows_of(const char* path, const char* name) {
 
 TEST(FrameIndexOfFile, has_the_rules_that_the_same_code_has_with_a_header) {
     for (const char* name : kFunctions) {
-        const std::vector<cfi::Row> usual = rows_of(SAMPLE_TEST_FRAMES, name);
+        const std::vector<cfi::Row> usual = rows_of(built::kUsualFrames, name);
         ASSERT_GT(usual.size(), 8U) << name;
-        EXPECT_EQ(rows_of(SAMPLE_TEST_FRAMES_NO_HEADER, name), usual) << name;
-        EXPECT_EQ(rows_of(SAMPLE_TEST_FRAMES_DEBUG, name), usual) << name;
-        EXPECT_TRUE(rows_of(SAMPLE_TEST_FRAMES_COMPRESSED, name).empty()) << name;
+        EXPECT_EQ(rows_of(built::kFramesWithoutHeader, name), usual) << name;
+        EXPECT_EQ(rows_of(built::kDebugFrames, name), usual) << name;
+        EXPECT_TRUE(rows_of(built::kCompressedFrames, name).empty()) << name;
     }
 }
 
 TEST(FrameIndexOfFile, says_why_there_is_none) {
     const auto result_of = [](const char* path) { return ElfImage::map(path)->index_result(); };
-    EXPECT_EQ(result_of(SAMPLE_TEST_FRAMES), IndexResult::not_needed);
-    EXPECT_EQ(result_of(SAMPLE_TEST_FRAMES_NO_HEADER), IndexResult::built);
-    EXPECT_EQ(result_of(SAMPLE_TEST_FRAMES_DEBUG), IndexResult::built);
-    EXPECT_EQ(result_of(SAMPLE_TEST_FRAMES_COMPRESSED), IndexResult::compressed);
+    EXPECT_EQ(result_of(built::kUsualFrames), IndexResult::not_needed);
+    EXPECT_EQ(result_of(built::kFramesWithoutHeader), IndexResult::built);
+    EXPECT_EQ(result_of(built::kDebugFrames), IndexResult::built);
+    EXPECT_EQ(result_of(built::kCompressedFrames), IndexResult::compressed);
 }
 
 /// build_index() for a library of this process, as the agent calls it.
@@ -130,7 +131,7 @@ private:
 };
 
 TEST(FrameIndexOfFile, keeps_within_its_budget_and_counts_what_it_refused) {
-    Built fits{SAMPLE_TEST_FRAMES_DEBUG, SAMPLE_TEST_FRAMES_DEBUG};
+    Built fits{built::kDebugFrames, built::kDebugFrames};
     EXPECT_EQ(fits.result, IndexResult::built);
     EXPECT_EQ(fits.budget.modules, 1U);
     EXPECT_EQ(fits.budget.used_bytes, 2U * 4096) << "a page of .debug_frame, a page of entries";
@@ -140,7 +141,7 @@ TEST(FrameIndexOfFile, keeps_within_its_budget_and_counts_what_it_refused) {
     EXPECT_EQ(fits.budget.modules, 0U);
 
     for (const std::uint64_t limit : {0U, 4095U, 4096U, 8191U}) {
-        const Built refused{SAMPLE_TEST_FRAMES_DEBUG, SAMPLE_TEST_FRAMES_DEBUG, limit};
+        const Built refused{built::kDebugFrames, built::kDebugFrames, limit};
         EXPECT_EQ(refused.result, IndexResult::no_room) << limit;
         EXPECT_EQ(refused.budget.used_bytes, 0U) << limit;
         EXPECT_GT(refused.budget.refused_bytes, 0U) << limit;
@@ -150,17 +151,17 @@ TEST(FrameIndexOfFile, keeps_within_its_budget_and_counts_what_it_refused) {
 }
 
 TEST(FrameIndexOfFile, reads_no_file_but_the_one_that_was_loaded) {
-    EXPECT_EQ(Built(SAMPLE_TEST_FRAMES_DEBUG, SAMPLE_TEST_FRAMES_NO_HEADER).result,
+    EXPECT_EQ(Built(built::kDebugFrames, built::kFramesWithoutHeader).result,
               IndexResult::other_file);
-    EXPECT_EQ(Built(SAMPLE_TEST_FRAMES_DEBUG, "/dev/null").result, IndexResult::unreadable);
-    EXPECT_EQ(Built(SAMPLE_TEST_FRAMES_DEBUG, "/nonexistent").result, IndexResult::unreadable);
+    EXPECT_EQ(Built(built::kDebugFrames, "/dev/null").result, IndexResult::unreadable);
+    EXPECT_EQ(Built(built::kDebugFrames, "/nonexistent").result, IndexResult::unreadable);
 
-    std::ifstream in{SAMPLE_TEST_FRAMES_DEBUG, std::ios::binary};
+    std::ifstream in{built::kDebugFrames, std::ios::binary};
     const std::string bytes{std::istreambuf_iterator<char>{in}, {}};
     const std::string path = ::testing::TempDir() + "other_frames_" + std::to_string(getpid());
     const auto built_from = [&path](const std::string& content) {
         std::ofstream(path, std::ios::binary) << content;
-        return Built{SAMPLE_TEST_FRAMES_DEBUG, path.c_str()};
+        return Built{built::kDebugFrames, path.c_str()};
     };
     EXPECT_EQ(built_from(bytes).result, IndexResult::built);
 
@@ -196,7 +197,7 @@ void walk_here(void* data) {
 }
 
 TEST(FrameIndexOfFile, leads_a_walk_through_the_library_to_the_root) {
-    for (const char* path : {SAMPLE_TEST_FRAMES_NO_HEADER, SAMPLE_TEST_FRAMES_DEBUG}) {
+    for (const char* path : {built::kFramesWithoutHeader, built::kDebugFrames}) {
         const Library library{path};
         Tables tables;
         LiveWalk live{&tables, {}};

@@ -1,4 +1,5 @@
 // Walks of this program's own stacks, through code as compilers and the C library made it.
+#include "tests/built.h"
 #include "tests/unwind/targets/plugin.h"
 #include "tests/unwind/walk_fixture.h"
 
@@ -160,7 +161,7 @@ void call_leaf() {
 
 class Plugin {
 public:
-    Plugin() : handle_{dlopen(SAMPLE_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL)} {}
+    Plugin() : handle_{dlopen(built::kPlugin, RTLD_NOW | RTLD_LOCAL)} {}
     ~Plugin() { dlclose(handle_); }
     Plugin(const Plugin&) = delete;
     Plugin& operator=(const Plugin&) = delete;
@@ -217,7 +218,7 @@ void walk_a_library_whose_file_was_cut() {
     namespace fs = std::filesystem;
     const fs::path path = fs::path{::testing::TempDir()} / ("cut_" + std::to_string(getpid()));
     const auto copy = [&path] {
-        fs::copy_file(SAMPLE_TEST_PLUGIN, path, fs::copy_options::overwrite_existing);
+        fs::copy_file(built::kPlugin, path, fs::copy_options::overwrite_existing);
     };
     copy();
     void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

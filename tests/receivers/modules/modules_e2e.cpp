@@ -1,5 +1,6 @@
 // Profiler modules in programs that are recorded: what they are told, what they are answered, and
 // what becomes of a program with one that misbehaves.
+#include "tests/built.h"
 #include "tests/e2e/run.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ using Words = std::vector<std::string>;
 
 /// A program beside the tests' modules.
 std::string target(const std::string& name) {
-    return TEST_MODULES "/" + name;
+    return std::string{built::kTestModules} + "/" + name;
 }
 
 Lines lines_of(const std::string& text) {
@@ -48,18 +49,18 @@ protected:
     /// `sample OPTIONS -- COMMAND`, where the loader finds the tests' modules.
     [[nodiscard]] Outcome record(const Words& options, const Words& command,
                                  std::vector<std::pair<std::string, std::string>> settings = {}) {
-        Words words{SAMPLE_BUILT_BIN, "-o", recording_.string(), "--force", "--quiet"};
+        Words words{built::kSample, "-o", recording_.string(), "--force", "--quiet"};
         words.insert(words.end(), options.begin(), options.end());
         words.emplace_back("--");
         words.insert(words.end(), command.begin(), command.end());
-        settings.emplace_back("LD_LIBRARY_PATH", TEST_MODULES);
+        settings.emplace_back("LD_LIBRARY_PATH", built::kTestModules);
         return run(words, {.settings = std::move(settings)});
     }
 
     /// The recording is whole, and has the program's time, which may be less than a period.
     void expect_whole_recording() const {
         const Outcome seen =
-            run({SAMPLE_BUILT_BIN, "report", "--view", "stats", "--json", recording_.string()});
+            run({built::kSample, "report", "--view", "stats", "--json", recording_.string()});
         ASSERT_EQ(seen.exit_code, 0) << seen.err;
         const auto stats = nlohmann::json::parse(seen.out);
         EXPECT_TRUE(stats["whole"].get<bool>()) << seen.out;
@@ -207,9 +208,9 @@ TEST_F(Modules, of_an_embedder_are_found_inside_the_program) {
 
 TEST_F(Modules, of_an_embedder_are_found_once_it_has_brought_the_agent_in) {
     const Outcome ran =
-        run({target("embedder"), "late"}, {.settings = {{"SAMPLE_AGENT", SAMPLE_BUILT_AGENT},
+        run({target("embedder"), "late"}, {.settings = {{"SAMPLE_AGENT", built::kAgent},
                                                         {"SAMPLE_OUTPUT", recording_.string()},
-                                                        {"LD_LIBRARY_PATH", TEST_MODULES}}});
+                                                        {"LD_LIBRARY_PATH", built::kTestModules}}});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const Lines told = lines_of(ran.out);
     EXPECT_EQ(count_of(told, "too early 0"), 1) << ran.out;
@@ -335,11 +336,11 @@ TEST_F(Modules, with_names_that_are_none_are_refused) {
 
 TEST_F(Modules, of_the_examples_say_what_they_have_seen) {
     const auto with_examples = [this](const Words& options, const Words& command) {
-        Words words{SAMPLE_BUILT_BIN, "-o", recording_.string(), "--force", "--quiet"};
+        Words words{built::kSample, "-o", recording_.string(), "--force", "--quiet"};
         words.insert(words.end(), options.begin(), options.end());
         words.emplace_back("--");
         words.insert(words.end(), command.begin(), command.end());
-        return run(words, {.settings = {{"LD_LIBRARY_PATH", EXAMPLE_MODULES}}});
+        return run(words, {.settings = {{"LD_LIBRARY_PATH", built::kExampleModules}}});
     };
     Outcome ran = with_examples({"--module", "waits_and_throws"}, {target("modules_program")});
     EXPECT_EQ(ran.exit_code, 0);

@@ -1,5 +1,6 @@
 // Unity's native plug-ins in programs that are recorded: what they are told, call by call, and what
 // they say, in the recording. Plug-ins of gcc and of clang.
+#include "tests/built.h"
 #include "tests/e2e/run.h"
 
 #include <gtest/gtest.h>
@@ -18,10 +19,10 @@ namespace {
 using Lines = std::vector<std::string>;
 using Words = std::vector<std::string>;
 
-const std::string plugins = UNITY_TEST_PLUGINS "/";
-const std::string program = UNITY_TEST_PROGRAMS "/unity_program";
-const std::string tiny_host = UNITY_TEST_PROGRAMS "/unity_tiny_host";
-const std::string player_plugin = UNITY_PLAYER_PLUGIN;
+const std::string plugins = std::string{built::kUnityPlugins} + "/";
+const std::string program = std::string{built::kUnityPrograms} + "/unity_program";
+const std::string tiny_host = std::string{built::kUnityPrograms} + "/unity_tiny_host";
+const std::string player_plugin = built::kPlayerPlugin;
 
 Lines lines_of(const std::string& text) {
     Lines lines;
@@ -36,8 +37,8 @@ Lines lines_of(const std::string& text) {
 class Recorded {
 public:
     explicit Recorded(const Words& options, const Words& command = {program}) {
-        Words words{SAMPLE_BUILT_BIN, "-o", recording_.string(), "--force", "--quiet",
-                    "--freq",         "off"};
+        Words words{built::kSample, "-o", recording_.string(), "--force", "--quiet",
+                    "--freq",       "off"};
         words.insert(words.end(), options.begin(), options.end());
         words.emplace_back("--");
         words.insert(words.end(), command.begin(), command.end());
@@ -53,7 +54,7 @@ public:
     /// A view's list of that name.
     [[nodiscard]] nlohmann::json view(const std::string& name) const {
         const Outcome seen =
-            run({SAMPLE_BUILT_BIN, "report", "--view", name, "--json", recording_.string()});
+            run({built::kSample, "report", "--view", name, "--json", recording_.string()});
         EXPECT_EQ(seen.exit_code, 0) << seen.err;
         return nlohmann::json::parse(seen.out);
     }
@@ -78,7 +79,7 @@ public:
         return last;
     }
     [[nodiscard]] std::string dump() const {
-        return run({SAMPLE_BUILT_BIN, "trace", "dump", recording_.string()}).out;
+        return run({built::kSample, "trace", "dump", recording_.string()}).out;
     }
 
     Outcome outcome;
@@ -159,7 +160,7 @@ TEST_P(UnityPlugin, of_the_documents_marker_example_is_recorded) {
     for (const char* version : {"document_markers", "document_markers_2020"}) {
         const std::string path = plugin(version);
         const Recorded recorded{{"--unity-plugin", path},
-                                {UNITY_TEST_PROGRAMS "/unity_calls_work", path}};
+                                {std::string{built::kUnityPrograms} + "/unity_calls_work", path}};
         EXPECT_EQ(recorded.zones().at("Other: MyPluginMethod"), 3);
     }
 }
@@ -278,7 +279,7 @@ TEST(UnityPlayer, plugin_works_in_our_own_host) {
 
 TEST(UnityHostAlone, loads_plugins_without_an_agent) {
     const Outcome outcome =
-        run({program}, {.settings = {{"LD_PRELOAD", UNITY_HOST},
+        run({program}, {.settings = {{"LD_PRELOAD", built::kUnityHost},
                                      {"SAMPLE_UNITY_PLUGIN",
                                       plugins + "says_cpp-gcc.so:" + plugins + "says_c-gcc.so"}}});
     EXPECT_EQ(outcome.exit_code, 0);
@@ -287,18 +288,17 @@ TEST(UnityHostAlone, loads_plugins_without_an_agent) {
 }
 
 TEST(UnityHostAlone, says_which_plugin_cannot_be_loaded) {
-    const Outcome outcome =
-        run({program},
-            {.settings = {{"LD_PRELOAD", UNITY_HOST}, {"SAMPLE_UNITY_PLUGIN", "/nowhere.so"}}});
+    const Outcome outcome = run({program}, {.settings = {{"LD_PRELOAD", built::kUnityHost},
+                                                         {"SAMPLE_UNITY_PLUGIN", "/nowhere.so"}}});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.err.find("cannot load the plug-in /nowhere.so"), std::string::npos);
 }
 
 TEST(UnityOptions, refuse_what_cannot_be) {
-    const Outcome missing = run({SAMPLE_BUILT_BIN, "--unity-plugin", "/nowhere.so", "--", program});
+    const Outcome missing = run({built::kSample, "--unity-plugin", "/nowhere.so", "--", program});
     EXPECT_EQ(missing.exit_code, 2);
     EXPECT_NE(missing.err.find("No such file"), std::string::npos);
-    const Outcome release = run({SAMPLE_BUILT_BIN, "--unity-release", "--", program});
+    const Outcome release = run({built::kSample, "--unity-release", "--", program});
     EXPECT_EQ(release.exit_code, 2);
     EXPECT_NE(release.err.find("add --unity-plugin"), std::string::npos);
 }

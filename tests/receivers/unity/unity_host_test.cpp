@@ -4,6 +4,7 @@
 #include "sample/unity/IUnityProfiler.h"
 #include "sample/unity/IUnityProfilerCallbacks.h"
 #include "sample/unity/host.h"
+#include "tests/built.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-const std::string lends = UNITY_TEST_PLUGINS "/lends-gcc.so";
+const std::string lends = std::string{built::kUnityPlugins} + "/lends-gcc.so";
 
 IUnityInterfaces& interfaces() {
     static IUnityInterfaces* const lent = [] {
@@ -430,7 +431,7 @@ bool is_mapped(const std::string& path) {
 }
 
 TEST(UnityHost, loads_once_and_unloads_with_the_last_use) {
-    const std::string path = UNITY_TEST_PLUGINS "/says_cpp-gcc.so";
+    const std::string path = std::string{built::kUnityPlugins} + "/says_cpp-gcc.so";
     EXPECT_EQ(sample_unity_load(path.c_str()), 0);
     EXPECT_EQ(sample_unity_load(path.c_str()), 0);
     EXPECT_EQ(sample_unity_unload(path.c_str()), 0);
@@ -442,7 +443,7 @@ TEST(UnityHost, loads_once_and_unloads_with_the_last_use) {
 }
 
 TEST(UnityHost, removes_callbacks_that_a_plugin_has_left) {
-    const std::string path = UNITY_TEST_PLUGINS "/leaves_callbacks-gcc.so";
+    const std::string path = std::string{built::kUnityPlugins} + "/leaves_callbacks-gcc.so";
     const UnityProfilerMarkerDesc* const marker = make_marker("left");
     ASSERT_EQ(sample_unity_load(path.c_str()), 0);
     EXPECT_NE(marker->callback, nullptr);
@@ -458,7 +459,7 @@ TEST(UnityHost, removes_callbacks_that_a_plugin_has_left) {
 }
 
 TEST(UnityHost, counters_of_a_plugin_end_with_it_and_come_again) {
-    const std::string path = UNITY_TEST_PLUGINS "/leaves_counter-gcc.so";
+    const std::string path = std::string{built::kUnityPlugins} + "/leaves_counter-gcc.so";
     const UnityProfilerMarkerDesc* marker = nullptr;
     profiler().CreateMarker(&marker, "left counter", kUnityProfilerCategoryOther,
                             kUnityProfilerMarkerFlagCounter, 1);
@@ -478,7 +479,7 @@ TEST(UnityHost, counters_of_a_plugin_end_with_it_and_come_again) {
 }
 
 TEST(UnityHost, plugin_stays_mapped_while_a_callback_of_it_runs) {
-    const std::string path = UNITY_TEST_PLUGINS "/lingers_in_callback-gcc.so";
+    const std::string path = std::string{built::kUnityPlugins} + "/lingers_in_callback-gcc.so";
     ASSERT_EQ(sample_unity_load(path.c_str()), 0);
     void* const plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     const auto& has_come = *static_cast<std::atomic<bool>*>(dlsym(plugin, "has_come"));
@@ -497,7 +498,7 @@ TEST(UnityHost, plugin_stays_mapped_while_a_callback_of_it_runs) {
 }
 
 TEST(UnityHost, plugin_that_is_unloaded_inside_a_callback_stays_mapped) {
-    static const std::string path = UNITY_TEST_PLUGINS "/has_no_unload-gcc.so";
+    static const std::string path = std::string{built::kUnityPlugins} + "/has_no_unload-gcc.so";
     ASSERT_EQ(sample_unity_load(path.c_str()), 0);
     const auto on_frame = [](void* /*user*/) {
         EXPECT_EQ(sample_unity_unload(path.c_str()), 0);
