@@ -69,7 +69,17 @@ SAMPLE_FOR_EACH_SOURCE(Control);
 
 /// Of the source whose samples come by the thread's own clock, in the kernel, too: what another one
 /// meets late it meets in the next part.
-class ControlledByClock : public Control {};
+class ControlledByClock : public Control {
+protected:
+    /// What `name` used, by its own account, as its samples tell: that they stand for some of its
+    /// neighbours' time as well is a matter of how much each stands for.
+    static void expect_part(const Recording& seen, const Outcome& outcome,
+                            const std::string& name) {
+        const double truth = told(outcome.out, name + "_us");
+        const double a_samples_us = seen.stat("sampled_us") / seen.effective_samples();
+        EXPECT_NEAR(seen.total_us(name + "_part"), truth, 0.01 * truth + 6 * a_samples_us) << name;
+    }
+};
 
 TEST_P(ControlledByClock, each_part_keeps_its_time) {
     // Frequencies that any machine's samples leave room for.
@@ -84,14 +94,15 @@ enough third)");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.out.find("failed="), std::string::npos) << outcome.out;
     const Recording seen = recorded();
-    constexpr double kTwoPeriodsUs = 8000;
-    for (const std::string part : {"first", "second", "third"}) {
-        const double truth = told(outcome.out, part + "_us");
-        EXPECT_NEAR(seen.total_us(part + "_part"), truth, 0.01 * truth + kTwoPeriodsUs) << part;
+    for (const char* const part : {"first", "second", "third"}) {
+        expect_part(seen, outcome, part);
     }
-    EXPECT_GT(seen.stat("samples"), 0.6 * told(outcome.out, "second_us") / 1000) << "at 1 kHz";
-    EXPECT_NE(notes_of(seen).find("250 Hz at first, 1000 from"), std::string::npos)
-        << notes_of(seen);
+    const std::string notes = notes_of(seen);
+    EXPECT_NE(notes.find("250 Hz at first, 1000 from"), std::string::npos) << notes;
+    // Where others wake so often that it is put off its processor each time, there are fewer.
+    if (notes.find("left the processor often") == std::string::npos) {
+        EXPECT_GT(seen.stat("samples"), 0.6 * told(outcome.out, "second_us") / 1000) << "at 1 kHz";
+    }
 }
 
 // It has no sample until then.
@@ -104,9 +115,7 @@ enough second
 enough third)",
                                          "thread");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    constexpr double kTwoPeriodsUs = 2000;
-    const double truth = told(outcome.out, "second_us");
-    EXPECT_NEAR(recorded().total_us("second_part"), truth, 0.01 * truth + kTwoPeriodsUs);
+    expect_part(recorded(), outcome, "second");
 }
 
 INSTANTIATE_TEST_SUITE_P(, ControlledByClock, testing::Values("sigtrap"), source_of);
