@@ -323,6 +323,12 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
     g_attached->area.store(area, std::memory_order_release);
 }
 
+bool await_foreign(bool is_awaited) noexcept {
+    const bool before = t_thread.awaits_foreign;
+    t_thread.awaits_foreign = is_awaited;
+    return before;
+}
+
 void set_collector(int pid) noexcept {
     g_collector.store(pid, std::memory_order_relaxed);
 }
@@ -447,11 +453,14 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         info->si_errno = kFromSamplingThread;
         info->si_value.sival_ptr = reinterpret_cast<void*>(kSampleCookie);
     }
-    if (!is_sample(*info)) {
+    const bool is_foreign = !is_sample(*info);
+    if (is_foreign || (has_thread_locals() && t_thread.awaits_foreign)) {
         const ForeignSignal foreign = g_foreign.load(std::memory_order_relaxed);
         if (foreign != nullptr) {
-            foreign(signal, info, context);
+            foreign(signal, is_foreign ? info : nullptr, context);
         }
+    }
+    if (is_foreign) {
         return;
     }
     const LibraryReader reader;

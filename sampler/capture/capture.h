@@ -40,7 +40,8 @@ inline constexpr std::size_t kPerfDataOffset = 24;
 inline constexpr std::size_t kPerfFlagsOffset = 36;
 inline constexpr std::uint32_t kPerfFlagAsync = 1;  // TRAP_PERF_FLAG_ASYNC
 
-/// What to do with a signal that is not a sample.
+/// What to do with a signal that is not a sample. Without info: a sample has come in the place of
+/// one that is awaited.
 using ForeignSignal = void (*)(int, siginfo_t*, void*);
 
 /// A thread that existed before sampling started, and its CPU time then: booked, not sampled.
@@ -68,6 +69,11 @@ void set_up_for_forks() noexcept;
 /// Makes `area` the one that samples go to. Not async-signal-safe: called once before the events
 /// are armed.
 void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreign) noexcept;
+
+/// The calling thread has sent itself a signal that is not a sample, or (false) it has come:
+/// standard signals do not queue, so where a sample waited already it is lost. Returns what held
+/// before. Async-signal-safe.
+bool await_foreign(bool is_awaited) noexcept;
 
 /// Whose end is the session's; 0: it has no number here, and nobody looks. Async-signal-safe.
 void set_collector(int pid) noexcept;

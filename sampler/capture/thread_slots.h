@@ -26,6 +26,7 @@ struct ThreadLocal {
     std::uint32_t timer_signals = 0;  ///< That it has sent.
     /// Of the sample that a SampleHit is called with; null: none is.
     const unwind::StackMemo* hit = nullptr;
+    bool awaits_foreign = false;
 };
 
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.

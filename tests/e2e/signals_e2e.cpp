@@ -78,6 +78,7 @@ TEST_P(Signals, a_blocked_signal_waits_and_keeps_its_words) {
     expect_same_with_our_signal("sigtrap_user", "blocked");
     expect_same_with_our_signal("signal_user", "pending");
     expect_same_with_our_signal("signal_user", "queued");
+    expect_same_with_our_signal("signal_user", "let-go");
 }
 
 TEST_P(Signals, who_waits_for_a_signal_gets_no_sample) {

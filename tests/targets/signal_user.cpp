@@ -6,6 +6,7 @@
 //   jump        its handler leaves by siglongjmp, five times
 //   pending     blocked and raised: sigpending shows it, the handler runs once when it is unblocked
 //   queued      the same by sigqueue: the handler gets the value
+//   let-go      the same 2,000 times, let go by what another signal's handler leaves in its frame
 //   restart     a read that the signal interrupts goes on with SA_RESTART
 //   interrupt   and ends with EINTR without it
 //   deep        the handler, not on the alternate stack of 8 KiB, needs 64 KiB of stack
@@ -148,6 +149,29 @@ void queued() {
     targets::burn(kWorkNs);
     change_mask(SIG_UNBLOCK);
     std::printf("met %d value %d\n", static_cast<int>(met), value);
+}
+
+void open_in_frame(int /*signal*/, siginfo_t* /*info*/, void* context) {
+    sigdelset(&static_cast<ucontext_t*>(context)->uc_sigmask, own_number);
+}
+
+void let_go() {
+    constexpr int kTimes = 2000;
+    set_handler(own_number, count, 0);
+    struct sigaction opening {};
+    opening.sa_sigaction = open_in_frame;
+    opening.sa_flags = SA_SIGINFO;
+    sigaction(SIGUSR1, &opening, nullptr);
+    int lost = 0;
+    for (int time = 0; time < kTimes; ++time) {
+        const int before = met;
+        change_mask(SIG_BLOCK);
+        raise(own_number);
+        raise(SIGUSR1);
+        lost += met == before + 1 ? 0 : 1;
+    }
+    targets::burn(kWorkNs);
+    std::printf("not met once: %d\n", lost);
 }
 
 std::atomic<bool> has_read = false;
@@ -434,6 +458,7 @@ constexpr Mode kModes[] = {
     {"jump", jump},
     {"pending", pending},
     {"queued", queued},
+    {"let-go", let_go},
     {"restart", restart},
     {"interrupt", interrupt},
     {"deep", deep},

@@ -82,13 +82,22 @@ void set_simple_disposition(int signal, sighandler_t handler) noexcept {
     next_sigaction(signal, &action, nullptr);
 }
 
-/// What the program was sent meanwhile goes to the calling thread, by its sender's words. Source:
+/// What the program was sent meanwhile goes to the calling thread, by its sender's words. Where a
+/// sample may wait already, as signals are blocked, it `stays` pending until it has come. Source:
 /// rt_tgsigqueueinfo(2): a thread may queue anything to itself.
-void send_pending(int signal) noexcept {
+void send_pending(int signal, bool stays) noexcept {
     siginfo_t info{};
-    if (g_view.take_pending(&info)) {
+    if (g_view.take_pending(&info, stays)) {
+        capture::await_foreign(stays);
         raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
                     as_argument(&info));
+    }
+}
+
+/// deliver_pending() where all signals are blocked: it comes when the handler has returned.
+void deliver_behind_handler() noexcept {
+    if (own_signal() != 0 && !t_program_blocks) {
+        send_pending(own_signal(), true);
     }
 }
 
@@ -234,6 +243,11 @@ void note_jump(bool with_mask) noexcept {
 }
 
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
+    const bool was_awaited = capture::has_thread_locals() && capture::await_foreign(false);
+    if (info == nullptr) {
+        deliver_behind_handler();
+        return;
+    }
     const struct sigaction action = g_view.action();
     auto& words = *static_cast<ucontext_t*>(context);
     const InOpenWait wait = in_open_wait(words);
@@ -252,7 +266,10 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
         }
         return;
     }
-    g_view.take_pending(info);  // standard signals do not queue: the first one stays
+    // Standard signals do not queue: the first one stays.
+    if (!g_view.take_pending(info) && was_awaited) {
+        return;  // another thread has taken it
+    }
     if (action.sa_handler == SIG_IGN) {
         return;
     }
@@ -273,7 +290,7 @@ void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept {
 void deliver_pending() noexcept {
     const int signal = own_signal();
     if (signal != 0 && !t_program_blocks) {
-        send_pending(signal);
+        send_pending(signal, false);
     }
 }
 
@@ -313,8 +330,8 @@ void take_view_from(ucontext_t& words) noexcept {
         t_outside_handler = OutsideHandler::the_same;
     }
     if (!blocks && g_view.is_pending() && is_owner()) {
-        change_mask(SIG_SETMASK, ~std::uint64_t{0});  // it comes when the handler has returned
-        deliver_pending();
+        change_mask(SIG_SETMASK, ~std::uint64_t{0});
+        deliver_behind_handler();
     }
 }
 
@@ -382,7 +399,7 @@ void give_signal_back() noexcept {
     }
     if (std::exchange(t_program_blocks, false)) {
         change_mask(SIG_BLOCK, bit_of(signal));
-        send_pending(signal);
+        send_pending(signal, false);
     }
 }
 

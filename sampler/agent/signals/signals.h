@@ -35,7 +35,8 @@ void set_own_action(const struct sigaction& action) noexcept;
 /// a handler had blocked our signal, the program's view is as before that. Async-signal-safe.
 void note_jump(bool with_mask) noexcept;
 
-/// Capture's ForeignSignal: a signal of our number that is not a sample. Async-signal-safe.
+/// Capture's ForeignSignal: a signal of our number that is not a sample, or none (`info` null), as
+/// a sample has taken the place of the one that the thread has sent itself. Async-signal-safe.
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
 
 /// The program's view becomes real, in the calling thread; there is no signal of ours from then on.
@@ -126,16 +127,17 @@ public:
         }
     }
     [[nodiscard]] bool is_pending() const noexcept { return pending_.load(); }
-    /// False: nothing is, and `info` stays as it is.
-    bool take_pending(siginfo_t* info) noexcept {
+    /// False: nothing is, and `info` stays as it is. Else nothing is from then on, unless it
+    /// `stays`.
+    bool take_pending(siginfo_t* info, bool stays = false) noexcept {
         if (!pending_.load()) {
             return false;  // who locks makes two system calls
         }
         const source::Locked locked{lock_};
-        if (pending_.load() && info != nullptr) {
+        if (pending_.load()) {
             *info = pending_info_;
         }
-        return pending_.exchange(false);
+        return pending_.exchange(stays && pending_.load());
     }
 
 private:
