@@ -37,6 +37,8 @@ constexpr std::uint64_t kRest = 3;
 constinit std::atomic<bool> g_is_attached{false};
 constinit std::atomic<const unwind::ModuleTable*> g_modules{nullptr};
 constinit std::atomic<ForeignSignal> g_foreign{nullptr};
+/// Some thread has awaited one: each sample asks its own.
+constinit std::atomic<bool> g_awaits_foreign{false};
 constinit std::atomic<bool> g_is_withdrawn{false};
 constinit std::atomic<SampleHit> g_sample_hit{nullptr};
 constinit std::atomic<int> g_collector{0};
@@ -326,6 +328,9 @@ void attach(Area* area, const unwind::ModuleTable* modules, ForeignSignal foreig
 bool await_foreign(bool is_awaited) noexcept {
     const bool before = t_thread.awaits_foreign;
     t_thread.awaits_foreign = is_awaited;
+    if (is_awaited) {
+        g_awaits_foreign.store(true, std::memory_order_relaxed);
+    }
     return before;
 }
 
@@ -453,17 +458,19 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
         info->si_errno = kFromSamplingThread;
         info->si_value.sival_ptr = reinterpret_cast<void*>(kSampleCookie);
     }
-    const bool is_foreign = !is_sample(*info);
-    if (is_foreign || (has_thread_locals() && t_thread.awaits_foreign)) {
-        const ForeignSignal foreign = g_foreign.load(std::memory_order_relaxed);
+    const ForeignSignal foreign = g_foreign.load(std::memory_order_relaxed);
+    if (!is_sample(*info)) {
         if (foreign != nullptr) {
-            foreign(signal, is_foreign ? info : nullptr, context);
+            foreign(signal, info, context);
         }
-    }
-    if (is_foreign) {
         return;
     }
     const LibraryReader reader;
+    if (g_awaits_foreign.load(std::memory_order_relaxed) &&
+        g_is_attached.load(std::memory_order_relaxed) && has_thread_locals() &&
+        t_thread.awaits_foreign) {
+        foreign(signal, nullptr, context);
+    }
     auto& interrupted = *static_cast<ucontext_t*>(context);
     Area* area = g_attached->area.load(std::memory_order_acquire);
     if (area == nullptr || area->header.stopped.load(std::memory_order_relaxed) != 0) {

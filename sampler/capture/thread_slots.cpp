@@ -226,6 +226,7 @@ void forget_threads() noexcept {
     t_thread.slotless_ns = 0;
     g_states.forget();
     t_thread.busy = 0;
+    t_thread.awaits_foreign = false;
     g_shares_locals.store(false, std::memory_order_relaxed);
     for (auto& guest : g_guests) {
         guest.store(0, std::memory_order_relaxed);

@@ -26,7 +26,7 @@ struct ThreadLocal {
     std::uint32_t timer_signals = 0;  ///< That it has sent.
     /// Of the sample that a SampleHit is called with; null: none is.
     const unwind::StackMemo* hit = nullptr;
-    bool awaits_foreign = false;
+    bool awaits_foreign = false;  ///< See await_foreign().
 };
 
 // NOLINTBEGIN(bugprone-dynamic-static-initializers): constinit is not seen by clang-tidy 14.

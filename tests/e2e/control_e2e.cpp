@@ -71,12 +71,13 @@ SAMPLE_FOR_EACH_SOURCE(Control);
 /// meets late it meets in the next part.
 class ControlledByClock : public Control {
 protected:
-    /// What `name` used, by its own account, as its samples tell: that they stand for some of its
-    /// neighbours' time as well is a matter of how much each stands for.
+    /// What `name` used, by its own account, as its samples tell: how much of its neighbours' time
+    /// they stand for as well is a matter of how many there are.
     static void expect_part(const Recording& seen, const Outcome& outcome,
                             const std::string& name) {
         const double truth = told(outcome.out, name + "_us");
-        const double a_samples_us = seen.stat("sampled_us") / seen.effective_samples();
+        ASSERT_GT(seen.stat("samples"), 0);
+        const double a_samples_us = seen.stat("sampled_us") / seen.stat("samples");
         EXPECT_NEAR(seen.total_us(name + "_part"), truth, 0.01 * truth + 6 * a_samples_us) << name;
     }
 };

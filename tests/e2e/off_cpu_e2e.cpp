@@ -84,7 +84,8 @@ TEST_F(AttachOffCpu, a_thread_that_is_put_off_does_not_sleep) {
     const std::string out = record_naps();
     const Recording seen{recording()};
     const double cpu_us = told(out, "beside_cpu_ns") / 1000;
-    EXPECT_LE(seen.total_us("works_beside"), cpu_us * 1.05);
+    constexpr double kTwoTicksUs = 20'000;  // what a clock is behind that is read from outside
+    EXPECT_LE(seen.total_us("works_beside"), cpu_us * 1.05 + kTwoTicksUs);
     // Two of them had one processor.
     EXPECT_GE(seen.total_us("[waiting for a processor]"), cpu_us * 0.8);
 }

@@ -4,7 +4,9 @@
 //
 // With a signal of its own choice, SIGTRAP or (urg) SIGURG:
 //   jump        its handler leaves by siglongjmp, five times
-//   pending     blocked and raised: sigpending shows it, the handler runs once when it is unblocked
+//   pending     blocked and raised: sigpending shows it, the handler runs once when it is
+//   unblocked,
+//               and not in a child
 //   queued      the same by sigqueue: the handler gets the value
 //   let-go      the same 2,000 times, let go by what another signal's handler leaves in its frame
 //   restart     a read that the signal interrupts goes on with SA_RESTART
@@ -131,6 +133,14 @@ void pending() {
     raise(own_number);
     targets::burn(kWorkNs / 2);
     std::printf(" %d met %d", is_pending(), static_cast<int>(met));
+    const pid_t child = fork();
+    if (child == 0) {  // for which nothing waits
+        change_mask(SIG_UNBLOCK);
+        _exit(met);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf(" by a child %d", WEXITSTATUS(status));
     change_mask(SIG_UNBLOCK);
     std::printf(" unblocked %d met %d\n", is_pending(), static_cast<int>(met));
 }

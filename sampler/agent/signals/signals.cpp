@@ -83,20 +83,25 @@ void set_simple_disposition(int signal, sighandler_t handler) noexcept {
 }
 
 /// What the program was sent meanwhile goes to the calling thread, by its sender's words. Where a
-/// sample may wait already, as signals are blocked, it `stays` pending until it has come. Source:
-/// rt_tgsigqueueinfo(2): a thread may queue anything to itself.
+/// sample may wait already, as signals are blocked and samples come, it `stays` pending until it
+/// has come. Source: rt_tgsigqueueinfo(2): a thread may queue anything to itself.
 void send_pending(int signal, bool stays) noexcept {
     siginfo_t info{};
-    if (g_view.take_pending(&info, stays)) {
-        capture::await_foreign(stays);
-        raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
-                    as_argument(&info));
+    if (!g_view.take_pending(&info, stays)) {
+        return;
+    }
+    capture::await_foreign(stays);
+    if (raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
+                    as_argument(&info)) != 0 &&
+        stays) {
+        capture::await_foreign(false);  // a filter lets nobody: it is lost
+        g_view.forget_pending();
     }
 }
 
 /// deliver_pending() where all signals are blocked: it comes when the handler has returned.
 void deliver_behind_handler() noexcept {
-    if (own_signal() != 0 && !t_program_blocks) {
+    if (own_signal() != 0 && !t_program_blocks && !t_left_unsampled) {
         send_pending(own_signal(), true);
     }
 }
@@ -193,6 +198,7 @@ void signals_after_fork() noexcept {
     process_state().view_lock.reset();
     process_state().actions_lock.reset();
     process_state().unload_lock.reset();
+    g_view.forget_pending();
     if (own_signal() == 0 && !gives_alternate_stacks()) {
         return;  // a filter may know no other call than the program's own
     }

@@ -36,7 +36,7 @@ void set_own_action(const struct sigaction& action) noexcept;
 void note_jump(bool with_mask) noexcept;
 
 /// Capture's ForeignSignal: a signal of our number that is not a sample, or none (`info` null), as
-/// a sample has taken the place of the one that the thread has sent itself. Async-signal-safe.
+/// a sample may have taken the place of the one that the thread has sent itself. Async-signal-safe.
 void deliver_to_program(int signal, siginfo_t* info, void* context) noexcept;
 
 /// The program's view becomes real, in the calling thread; there is no signal of ours from then on.
@@ -139,6 +139,8 @@ public:
         }
         return pending_.exchange(stays && pending_.load());
     }
+    /// In a forked child, for which nothing waits; and where it cannot be sent.
+    void forget_pending() noexcept { pending_.store(false); }
 
 private:
     source::FutexLock& lock_;
