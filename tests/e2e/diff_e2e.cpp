@@ -48,7 +48,7 @@ TEST_F(Diff, finds_the_function_that_became_slower_in_the_next_version) {
     EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
     EXPECT_NE(outcome.err.find("step_two"), std::string::npos) << outcome.err;
     const auto found = nlohmann::json::parse(outcome.out);
-    EXPECT_EQ(verdict(found, "step_two("), "worse");
+    EXPECT_EQ(verdict(found, "step_two("), "worse") << outcome.out;
     EXPECT_NE(verdict(found, "step_one("), "worse");
     EXPECT_NE(verdict(found, "step_three("), "worse");
     const Outcome back = diff("b", "a", {"--normalize", "--fail-above", "20%", "--json"});

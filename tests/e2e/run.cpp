@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
 
 namespace sample::e2e {
 namespace {
@@ -136,6 +137,9 @@ Outcome run(const std::vector<std::string>& words, const RunOptions& options) {
         outcome.signal = WTERMSIG(status);
     } else {
         outcome.exit_code = WEXITSTATUS(status);
+    }
+    if (status != 0) {  // for who reads of a test that failed
+        std::cout << words[0] << " ended with status " << status << ": " << outcome.err << "\n";
     }
     return outcome;
 }
