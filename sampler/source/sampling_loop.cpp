@@ -106,6 +106,7 @@ void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {
     // program may keep step, and has missed periods that this look is to stand for.
     if (const std::uint64_t late = monotonic_ns(); late > next_ns_ + 2 * period) {
         next_ns_ = late;
+        processor_.use_any();
         sleep_until(next_ns_ + (period * random() >> 32U));
     }
 }
@@ -192,19 +193,21 @@ bool SamplingLoop::list_threads() noexcept {
     return count >= kExpectedAtLeast;
 }
 
-std::uint64_t SamplingLoop::clock_if_awake(const WatchedThread& thread) const noexcept {
+std::uint64_t SamplingLoop::clock_if_awake(const WatchedThread& thread) noexcept {
     if (const std::uint64_t now = cpu_ns_of(thread.tid); now > thread.choice.cpu_ns()) {
         return now;
-    }
-    // Whoever moves data takes the sample itself, so that nothing is cut short.
-    if (thread.choice.must_be_running() &&
-        (thread.state == nullptr || !capture::is_in_transfer(*thread.state))) {
-        return 0;
     }
     const TaskState state = task_state(folder_, thread.tid);
     const bool is_awake =
         state.kind == TaskState::Kind::awake ||
         (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+    if (is_awake && thread.choice.must_be_running(processor_.has_others())) {
+        processor_.step_aside();  // most often it waits for this one
+        // Whoever moves data takes the sample itself, so that nothing is cut short.
+        const bool takes_it_itself = !processor_.has_others() && thread.state != nullptr &&
+                                     capture::is_in_transfer(*thread.state);
+        return takes_it_itself ? thread.choice.cpu_ns() : 0;
+    }
     return is_awake ? thread.choice.cpu_ns() : 0;
 }
 
@@ -326,6 +329,7 @@ void SamplingLoop::begin() noexcept {
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
     places_ = LookPlaces{};
     table_.clear();
+    processor_.begin();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);

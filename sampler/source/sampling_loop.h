@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sampler/source/look_places.h"
+#include "sampler/source/own_processor.h"
 #include "sampler/source/pace.h"
 #include "sampler/source/posix_timer.h"
 #include "sampler/source/sampling_thread.h"
@@ -55,7 +56,7 @@ private:
     std::uint64_t look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
     /// The thread's clock now; 0: it may not be interrupted.
-    [[nodiscard]] std::uint64_t clock_if_awake(const WatchedThread& thread) const noexcept;
+    [[nodiscard]] std::uint64_t clock_if_awake(const WatchedThread& thread) noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -86,6 +87,7 @@ private:
     std::uint64_t next_listing_ns_ = 0;
     std::uint32_t random_ = 0;
     LookPlaces places_;
+    OwnProcessor processor_;
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

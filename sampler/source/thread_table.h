@@ -91,9 +91,11 @@ public:
         return std::min(period_ns, run_ns_) / kPart;
     }
     /// Whether it has to be met on a processor: one that waits for a processor may just have been
-    /// woken inside a system call. Not for ever: with one processor it is never met there.
-    [[nodiscard]] bool must_be_running() const noexcept {
-        return !keeps_running_ && cpu_ns_ - interrupted_ns_ < 4 * kPatienceNs;
+    /// woken inside a system call. Not for ever: `can_be`: it may be met there, which it is never
+    /// from its own processor.
+    [[nodiscard]] bool must_be_running(bool can_be) const noexcept {
+        const std::uint64_t most = can_be ? 64 : 4;
+        return !keeps_running_ && cpu_ns_ - interrupted_ns_ < most * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 

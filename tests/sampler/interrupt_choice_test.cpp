@@ -61,9 +61,12 @@ TEST(InterruptChoice, gives_each_look_at_a_thread_that_sleeps_the_same_chance) {
         EXPECT_TRUE(choice.is_due(InterruptChoice::kPatienceNs, kNever));
         choice.interrupted();
     }
-    EXPECT_TRUE(choice.must_be_running());
+    EXPECT_TRUE(choice.must_be_running(false));
     (void)choice.check(choice.cpu_ns() + 4 * InterruptChoice::kPatienceNs);
-    EXPECT_FALSE(choice.must_be_running()) << "not for ever";
+    EXPECT_FALSE(choice.must_be_running(false)) << "not for ever";
+    EXPECT_TRUE(choice.must_be_running(true)) << "longer where that is no matter of chance";
+    (void)choice.check(choice.cpu_ns() + 60 * InterruptChoice::kPatienceNs);
+    EXPECT_FALSE(choice.must_be_running(true));
 }
 
 TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
@@ -95,7 +98,7 @@ TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_slee
         InterruptChoice choice = after_windows(cpu, 10 * kMs - cpu);
         (void)choice.check(choice.cpu_ns() + kShort);
         EXPECT_TRUE(choice.is_due(kShort, kNever)) << cpu;
-        EXPECT_FALSE(choice.must_be_running()) << cpu;
+        EXPECT_FALSE(choice.must_be_running(false)) << cpu;
     }
 }
 
@@ -105,7 +108,7 @@ TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
     EXPECT_TRUE(choice.wants_window(kMs));
     choice.end_window(kMs, {});
     EXPECT_FALSE(choice.keeps_running());
-    EXPECT_TRUE(choice.must_be_running());
+    EXPECT_TRUE(choice.must_be_running(false));
     EXPECT_FALSE(choice.wants_window(kMs + 1));
 }
 
