@@ -221,7 +221,9 @@ TEST_P(BlockingCalls, are_left_alone) {
                                       {"--freq", "10k", "--clock", GetParam().clock});
     EXPECT_EQ(told(outcome.out, "calls"), kTimes);
     EXPECT_GT(Recording{recording()}.stat("samples"), 0);
-    for (const char* kind : {"epoll_wait", "poll", "nanosleep", "recv", "sem_timedwait"}) {
+    for (const char* kind :
+         {"epoll_wait", "poll", "nanosleep", "recv", "sem_timedwait", "ppoll_by_number",
+          "pselect_by_number", "epoll_pwait_by_number", "sigtimedwait_by_number"}) {
         const double interrupted = told(outcome.out, std::string{"eintr_"} + kind);
         EXPECT_EQ(interrupted, 0) << outcome.out;
     }

@@ -2,8 +2,9 @@
 //
 //     eintr N
 //
-// Stats: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, each
-// of which blocks for some 2 ms, with 100 to 400 µs of work before it, at random: no sampling
+// Stats: N times each of epoll_wait, poll, nanosleep, recv with SO_RCVTIMEO and sem_timedwait, and,
+// by libc's syscall(), of ppoll, pselect6, epoll_pwait and rt_sigtimedwait (`_by_number`), each of
+// which blocks for some 2 ms, with 100 to 400 µs of work before it, at random: no sampling
 // period falls into step with the calls. It works for 50 ms before them all, which each source
 // sees. `calls=` of each kind, and how many ended with EINTR, by kind. It has a handler that means
 // to end calls, but nobody sends it that signal: bare, each count of EINTR is 0. Source: signal(7),
@@ -13,7 +14,10 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -21,6 +25,7 @@
 namespace {
 
 constexpr long kBlockNs = 2'000'000;
+constexpr long kSetBytes = 8;
 
 struct Waits {
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -69,6 +74,38 @@ bool in_sem_timedwait(Waits& waits) {
     return sem_timedwait(&waits.semaphore, &until) == -1 && errno == EINTR;
 }
 
+bool in_ppoll_by_number(Waits& /*unused*/) {
+    pollfd nothing{-1, 0, 0};
+    timespec pause{0, kBlockNs};
+    return syscall(SYS_ppoll, &nothing, 1, &pause, nullptr, kSetBytes) == -1 && errno == EINTR;
+}
+
+bool in_pselect_by_number(Waits& /*unused*/) {
+    timespec pause{0, kBlockNs};
+    sigset_t none{};
+    const struct {
+        const sigset_t* set;
+        long bytes;
+    } mask{&none, kSetBytes};
+    return syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &pause, &mask) == -1 &&
+           errno == EINTR;
+}
+
+bool in_epoll_pwait_by_number(Waits& waits) {
+    epoll_event event{};
+    sigset_t none{};
+    return syscall(SYS_epoll_pwait, waits.epoll, &event, 1, kBlockNs / 1'000'000, &none,
+                   kSetBytes) == -1 &&
+           errno == EINTR;
+}
+
+bool in_sigtimedwait_by_number(Waits& /*unused*/) {
+    const timespec pause{0, kBlockNs};
+    sigset_t user{};
+    sigaddset(&user, SIGUSR2);
+    return syscall(SYS_rt_sigtimedwait, &user, nullptr, &pause, kSetBytes) == -1 && errno == EINTR;
+}
+
 struct Kind {
     const char* key;
     bool (*interrupted)(Waits&);
@@ -81,11 +118,15 @@ int main(int argc, char** argv) {
     if (argc != 2) {
         return targets::usage("N");
     }
-    std::array<Kind, 5> kinds{{{"eintr_epoll_wait", in_epoll_wait},
+    std::array<Kind, 9> kinds{{{"eintr_epoll_wait", in_epoll_wait},
                                {"eintr_poll", in_poll},
                                {"eintr_nanosleep", in_nanosleep},
                                {"eintr_recv", in_recv},
-                               {"eintr_sem_timedwait", in_sem_timedwait}}};
+                               {"eintr_sem_timedwait", in_sem_timedwait},
+                               {"eintr_ppoll_by_number", in_ppoll_by_number},
+                               {"eintr_pselect_by_number", in_pselect_by_number},
+                               {"eintr_epoll_pwait_by_number", in_epoll_pwait_by_number},
+                               {"eintr_sigtimedwait_by_number", in_sigtimedwait_by_number}}};
     Waits waits;
     struct sigaction action {};
     action.sa_handler = [](int /*signal*/) {};
