@@ -3,8 +3,8 @@
 //
 //     transfers WAY ROUNDS
 //
-// WAY: write, writev (to a pipe), send (to a socket), read (of /dev/zero), read_chk (as fortified
-// programs call it), getrandom
+// WAY: write, writev, pwritev2 (to a pipe), send (to a socket), read, pread, preadv2 (of
+// /dev/zero), read_chk, pread_chk (as fortified programs call them), getrandom
 //
 // Stats: `short N of ROUNDS`, right: 0. Before each it computes for 100 µs, so that there are
 // samples where the kernel's time has none. Nobody who reads slows the mover down: it moves, waits,
@@ -25,19 +25,35 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{4} << 20U;
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): libc's name.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): libc's names.
 extern "C" ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room);
+extern "C" ssize_t __pread_chk(int fd, void* data, std::size_t bytes, off_t at, std::size_t room);
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 TARGET_KEEP ssize_t move_once(std::string_view way, int to, int zero, std::vector<char>& block) {
     if (way == "writev") {
         const iovec parts[] = {{block.data(), kBytes / 2}, {block.data() + kBytes / 2, kBytes / 2}};
         return writev(to, parts, 2);
     }
+    if (way == "pwritev2") {
+        const iovec parts[] = {{block.data(), kBytes / 2}, {block.data() + kBytes / 2, kBytes / 2}};
+        return pwritev2(to, parts, 2, -1, 0);
+    }
     if (way == "send") {
         return send(to, block.data(), kBytes, 0);
     }
     if (way == "read_chk") {
         return __read_chk(zero, block.data(), kBytes, block.size());
+    }
+    if (way == "pread") {
+        return pread(zero, block.data(), kBytes, 0);
+    }
+    if (way == "pread_chk") {
+        return __pread_chk(zero, block.data(), kBytes, 0, block.size());
+    }
+    if (way == "preadv2") {
+        const iovec part{block.data(), kBytes};
+        return preadv2(zero, &part, 1, -1, 0);
     }
     if (way == "getrandom") {
         return getrandom(block.data(), kBytes, 0);

@@ -23,6 +23,12 @@ SAMPLE_NEXT(g_write, "write", ssize_t(int, const void*, std::size_t));
 SAMPLE_NEXT(g_writev, "writev", ssize_t(int, const iovec*, int));
 SAMPLE_NEXT(g_read, "read", ssize_t(int, void*, std::size_t));
 SAMPLE_NEXT(g_readv, "readv", ssize_t(int, const iovec*, int));
+SAMPLE_NEXT(g_pwrite, "pwrite", ssize_t(int, const void*, std::size_t, off_t));
+SAMPLE_NEXT(g_pwritev, "pwritev", ssize_t(int, const iovec*, int, off_t));
+SAMPLE_NEXT(g_pwritev2, "pwritev2", ssize_t(int, const iovec*, int, off_t, int));
+SAMPLE_NEXT(g_pread, "pread", ssize_t(int, void*, std::size_t, off_t));
+SAMPLE_NEXT(g_preadv, "preadv", ssize_t(int, const iovec*, int, off_t));
+SAMPLE_NEXT(g_preadv2, "preadv2", ssize_t(int, const iovec*, int, off_t, int));
 SAMPLE_NEXT(g_send, "send", ssize_t(int, const void*, std::size_t, int));
 SAMPLE_NEXT(g_sendto, "sendto",
             ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t));
@@ -33,6 +39,7 @@ SAMPLE_NEXT(g_recvmsg, "recvmsg", ssize_t(int, msghdr*, int));
 SAMPLE_NEXT(g_sendmmsg, "sendmmsg", int(int, mmsghdr*, unsigned, int));
 SAMPLE_NEXT(g_recvmmsg, "recvmmsg", int(int, mmsghdr*, unsigned, int, timespec*));
 SAMPLE_NEXT(g_read_chk, "__read_chk", ssize_t(int, void*, std::size_t, std::size_t));
+SAMPLE_NEXT(g_pread_chk, "__pread_chk", ssize_t(int, void*, std::size_t, off_t, std::size_t));
 SAMPLE_NEXT(g_recv_chk, "__recv_chk", ssize_t(int, void*, std::size_t, std::size_t, int));
 SAMPLE_NEXT(g_recvfrom_chk, "__recvfrom_chk",
             ssize_t(int, void*, std::size_t, std::size_t, int, sockaddr*, socklen_t*));
@@ -80,6 +87,42 @@ SAMPLE_WRAPPER ssize_t readv(int fd, const iovec* parts, int count) {
     return agent::move_data(agent::g_readv, fd, parts, count);
 }
 
+SAMPLE_WRAPPER ssize_t pwrite(int fd, const void* data, std::size_t bytes, off_t at) {
+    return agent::move_data(agent::g_pwrite, fd, data, bytes, at);
+}
+SAMPLE_WRAPPER ssize_t pwrite64(int fd, const void* data, std::size_t bytes, off_t at)
+    __attribute__((alias("pwrite")));
+
+SAMPLE_WRAPPER ssize_t pwritev(int fd, const iovec* parts, int count, off_t at) {
+    return agent::move_data(agent::g_pwritev, fd, parts, count, at);
+}
+SAMPLE_WRAPPER ssize_t pwritev64(int fd, const iovec* parts, int count, off_t at)
+    __attribute__((alias("pwritev")));
+
+SAMPLE_WRAPPER ssize_t pwritev2(int fd, const iovec* parts, int count, off_t at, int flags) {
+    return agent::move_data(agent::g_pwritev2, fd, parts, count, at, flags);
+}
+SAMPLE_WRAPPER ssize_t pwritev64v2(int fd, const iovec* parts, int count, off_t at, int flags)
+    __attribute__((alias("pwritev2")));
+
+SAMPLE_WRAPPER ssize_t pread(int fd, void* data, std::size_t bytes, off_t at) {
+    return agent::move_data(agent::g_pread, fd, data, bytes, at);
+}
+SAMPLE_WRAPPER ssize_t pread64(int fd, void* data, std::size_t bytes, off_t at)
+    __attribute__((alias("pread")));
+
+SAMPLE_WRAPPER ssize_t preadv(int fd, const iovec* parts, int count, off_t at) {
+    return agent::move_data(agent::g_preadv, fd, parts, count, at);
+}
+SAMPLE_WRAPPER ssize_t preadv64(int fd, const iovec* parts, int count, off_t at)
+    __attribute__((alias("preadv")));
+
+SAMPLE_WRAPPER ssize_t preadv2(int fd, const iovec* parts, int count, off_t at, int flags) {
+    return agent::move_data(agent::g_preadv2, fd, parts, count, at, flags);
+}
+SAMPLE_WRAPPER ssize_t preadv64v2(int fd, const iovec* parts, int count, off_t at, int flags)
+    __attribute__((alias("preadv2")));
+
 SAMPLE_WRAPPER ssize_t send(int fd, const void* data, std::size_t bytes, int flags) {
     return agent::move_data(agent::g_send, fd, data, bytes, flags);
 }
@@ -115,9 +158,27 @@ SAMPLE_WRAPPER int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags
     return agent::move_data(agent::g_recvmmsg, fd, messages, count, flags, timeout);
 }
 
-// What fortified programs call; `room` is what the compiler knows of the object.
+// libc's other names, and what fortified programs call; `room` is what the compiler knows of the
+// object.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,readability-function-size):
 // libc's.
+SAMPLE_WRAPPER ssize_t __write(int fd, const void* data, std::size_t bytes)
+    __attribute__((alias("write")));
+SAMPLE_WRAPPER ssize_t __read(int fd, void* data, std::size_t bytes) __attribute__((alias("read")));
+SAMPLE_WRAPPER ssize_t __pwrite64(int fd, const void* data, std::size_t bytes, off_t at)
+    __attribute__((alias("pwrite")));
+SAMPLE_WRAPPER ssize_t __pread64(int fd, void* data, std::size_t bytes, off_t at)
+    __attribute__((alias("pread")));
+SAMPLE_WRAPPER ssize_t __send(int fd, const void* data, std::size_t bytes, int flags)
+    __attribute__((alias("send")));
+
+SAMPLE_WRAPPER ssize_t __pread_chk(int fd, void* data, std::size_t bytes, off_t at,
+                                   std::size_t room) {
+    return agent::move_data(agent::g_pread_chk, fd, data, bytes, at, room);
+}
+SAMPLE_WRAPPER ssize_t __pread64_chk(int fd, void* data, std::size_t bytes, off_t at,
+                                     std::size_t room) __attribute__((alias("__pread_chk")));
+
 SAMPLE_WRAPPER ssize_t __read_chk(int fd, void* data, std::size_t bytes, std::size_t room) {
     return agent::move_data(agent::g_read_chk, fd, data, bytes, room);
 }
