@@ -151,6 +151,15 @@ TEST_F(Calls, a_new_image_without_the_agent_meets_no_signal_of_ours) {
     }
 }
 
+TEST_F(Calls, where_libc_blocks_signals_no_sample_waits_to_be_met) {
+    for (const char* source : {"sigtrap", "perf", "thread", "timer", "wall"}) {
+        for (const char* way : {"callback", "instruction"}) {
+            SCOPED_TRACE(std::string{source} + " " + way);
+            expect_same({target("hidden_masks"), way, target("met_signals_static")}, source);
+        }
+    }
+}
+
 TEST_F(Calls, who_spawns_a_child_has_its_number_before_a_signal_comes) {
     for (const char* source : kSources) {
         SCOPED_TRACE(source);

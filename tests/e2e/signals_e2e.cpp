@@ -81,6 +81,10 @@ TEST_P(Signals, a_blocked_signal_waits_and_keeps_its_words) {
     expect_same_with_our_signal("signal_user", "let-go");
 }
 
+TEST_P(Signals, one_that_waits_is_there_in_the_next_image) {
+    expect_same_with_our_signal("signal_user", "exec");
+}
+
 TEST_P(Signals, who_waits_for_a_signal_gets_no_sample) {
     expect_same_with_our_signal("sigtrap_user", "sigwait");
     expect_same_with_our_signal("sigtrap_user", "sigtimedwait");

@@ -18,6 +18,9 @@ void count(int /*signal*/) {
 int main() {
     std::signal(SIGTRAP, count);
     std::signal(SIGURG, count);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, nullptr);  // NOLINT(concurrency-mt-unsafe): it is alone
     targets::burn(50'000'000);
     std::printf("met: %d\n", static_cast<int>(met));
     return 0;

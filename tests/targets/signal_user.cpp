@@ -8,7 +8,9 @@
 //   unblocked,
 //               and not in a child
 //   queued      the same by sigqueue: the handler gets the value
-//   let-go      the same 2,000 times, let go by what another signal's handler leaves in its frame
+//   exec        the same by sigqueue, and then an exec that fails and one of itself: it waits there
+//               with its value; and not in what its forked and its vfork child exec
+//   let-go      as queued, 2,000 times, let go by what another signal's handler leaves in its frame
 //   restart     a read that the signal interrupts goes on with SA_RESTART
 //   interrupt   and ends with EINTR without it
 //   deep        the handler, not on the alternate stack of 8 KiB, needs 64 KiB of stack
@@ -229,6 +231,48 @@ void deep() {
     targets::burn(kWorkNs);
     raise(own_number);
     std::printf("met %d\n", static_cast<int>(met));
+}
+
+void execed() {
+    std::printf("pending %d", is_pending());
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, own_number);
+    siginfo_t info{};
+    const timespec at_once{};
+    const int waited = sigtimedwait(&own, &info, &at_once);
+    std::printf(" waited %d code %d value %d own %d\n", waited == own_number, info.si_code,
+                info.si_value.sival_int, info.si_pid == getpid());
+    targets::burn(kWorkNs);
+}
+
+void exec_self() {
+    execl("/proc/self/exe", "signal_user", "execed", own_number == SIGURG ? "urg" : "trap",
+          static_cast<char*>(nullptr));
+}
+
+void exec_mode() {
+    set_handler(own_number, count, 0);
+    change_mask(SIG_BLOCK);
+    targets::burn(kWorkNs);
+    sigval words{};
+    words.sival_int = 42;
+    sigqueue(getpid(), own_number, words);
+    execl("/proc/self/nothing", "nothing", static_cast<char*>(nullptr));
+    std::printf("pending %d met %d\n", is_pending(), static_cast<int>(met));
+    std::fflush(stdout);
+    // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork)
+    for (pid_t (*const make)() : {fork, vfork}) {
+        const pid_t child = make();
+        if (child == 0) {
+            exec_self();
+            _exit(1);
+        }
+        waitpid(child, nullptr, 0);
+    }
+    std::printf("pending %d\n", is_pending());
+    std::fflush(stdout);
+    exec_self();
 }
 
 void vfork_mode() {
@@ -468,6 +512,8 @@ constexpr Mode kModes[] = {
     {"jump", jump},
     {"pending", pending},
     {"queued", queued},
+    {"exec", exec_mode},
+    {"execed", execed},
     {"let-go", let_go},
     {"restart", restart},
     {"interrupt", interrupt},

@@ -184,6 +184,9 @@ ClosedGate::ClosedGate() noexcept {
         ignore_own_signal();
         shown_.is_ignored = true;
     }
+    if (!is_confined()) {  // a filter may kill for it
+        hand_pending_over();
+    }
 }
 
 ClosedGate::~ClosedGate() {

@@ -1,6 +1,7 @@
 #include "sampler/agent/signals/signal_calls.h"
 
 #include "core/kernel_clock.h"
+#include "sampler/agent/confinement/confinement.h"
 #include "sampler/agent/processes/readable.h"
 #include "sampler/agent/signals/signal_relay.h"
 #include "sampler/agent/signals/signals.h"
@@ -180,7 +181,14 @@ void note_mask_held(int signal, bool held) noexcept {
 
 void add_pending(sigset_t& set) noexcept {
     const int own = own_signal();
-    if (own != 0 && program_blocks_own_signal() && program_view().is_pending()) {
+    if (own == 0) {
+        return;
+    }
+    // A filter may kill for what would tell.
+    if (sigismember(&set, own) == 1 && !is_confined() && !is_programs_own_waiting()) {
+        sigdelset(&set, own);
+    }
+    if (program_blocks_own_signal() && program_view().is_pending()) {
         sigaddset(&set, own);
     }
 }

@@ -68,7 +68,7 @@ void note_mask_held(int signal, bool held) noexcept;
 /// Once our signal is given back, our handler stays in the place of the default (signals.h).
 void hide_own_handler(struct sigaction* action) noexcept;
 
-/// After a successful sigpending: our signal, if the program is to see it.
+/// After a successful sigpending: our signal, if and only if the program is to see it.
 void add_pending(sigset_t& set) noexcept;
 
 using WaitCall = int(const sigset_t*, siginfo_t*, const timespec*);

@@ -82,18 +82,39 @@ void set_simple_disposition(int signal, sighandler_t handler) noexcept {
     next_sigaction(signal, &action, nullptr);
 }
 
+/// Source: rt_tgsigqueueinfo(2): a thread may queue anything to itself.
+bool queue_to_self(int signal, siginfo_t& info) noexcept {
+    return raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid),
+                       signal, as_argument(&info)) == 0;
+}
+
+/// Takes away what waits, blocked, for the calling thread: samples, and of the program's own the
+/// first, whose words are left in `info`. False: there is none of these.
+bool take_waiting(int signal, siginfo_t& info) noexcept {
+    const std::uint64_t set = bit_of(signal);
+    const timespec at_once{};
+    bool is_found = false;
+    siginfo_t taken{};
+    while (raw_syscall(SYS_rt_sigtimedwait, as_argument(&set), as_argument(&taken),
+                       as_argument(&at_once), kSigsetBytes) == signal) {
+        if (!is_found && !capture::is_anybodys_sample(taken)) {
+            info = taken;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
 /// What the program was sent meanwhile goes to the calling thread, by its sender's words. Where a
 /// sample may wait already, as signals are blocked and samples come, it `stays` pending until it
-/// has come. Source: rt_tgsigqueueinfo(2): a thread may queue anything to itself.
+/// has come.
 void send_pending(int signal, bool stays) noexcept {
     siginfo_t info{};
     if (!g_view.take_pending(&info, stays)) {
         return;
     }
     capture::await_foreign(stays);
-    if (raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), signal,
-                    as_argument(&info)) != 0 &&
-        stays) {
+    if (!queue_to_self(signal, info) && stays) {
         capture::await_foreign(false);  // a filter lets nobody: it is lost
         g_view.forget_pending();
     }
@@ -163,6 +184,10 @@ void set_program_blocks_own_signal(bool blocked) noexcept {
     t_program_blocks = blocked;
 }
 
+bool is_own_signal_blocked() noexcept {
+    const int signal = own_signal();
+    return signal != 0 && (change_mask(SIG_BLOCK, 0) & bit_of(signal)) != 0;
+}
 void unblock_own_signal() noexcept {
     if (!t_left_unsampled) {
         change_mask(SIG_UNBLOCK, bit_of(own_signal()));
@@ -170,6 +195,11 @@ void unblock_own_signal() noexcept {
 }
 void block_own_signal() noexcept {
     change_mask(SIG_BLOCK, bit_of(own_signal()));
+}
+
+bool is_programs_own_waiting() noexcept {
+    siginfo_t info{};
+    return take_waiting(own_signal(), info) && queue_to_self(own_signal(), info);
 }
 
 void leave_unsampled() noexcept {
@@ -444,6 +474,19 @@ void restore_own_dispositions(ShownDispositions shown) noexcept {
     }
     if (shown.is_unblocked) {
         block_own_signal();
+    }
+}
+
+void hand_pending_over() noexcept {
+    // What waits in a vfork child is its own, the view is its parent's.
+    if (!is_own_signal_blocked() || !is_owner()) {
+        return;
+    }
+    siginfo_t info{};
+    bool waits = take_waiting(own_signal(), info);
+    waits = (t_program_blocks && g_view.take_pending(&info)) || waits;
+    if (waits) {
+        queue_to_self(own_signal(), info);
     }
 }
 

@@ -54,6 +54,10 @@ struct ShownDispositions {
 [[nodiscard]] ShownDispositions show_program_dispositions() noexcept;
 /// After a failed exec. Async-signal-safe.
 void restore_own_dispositions(ShownDispositions shown) noexcept;
+/// After that: where our signal is blocked, the new image inherits what waits for the calling
+/// thread. That is one of the program's own, if there is one, and no sample. If the exec fails it
+/// is the view's again, as it comes once our signal is open. Async-signal-safe.
+void hand_pending_over() noexcept;
 /// A process that shares its parent's memory, and view, has set a mask of its own.
 /// Async-signal-safe.
 void note_mask_of_child() noexcept;
@@ -65,8 +69,12 @@ void ignore_own_signal() noexcept;
 void set_program_blocks_own_signal(bool blocked) noexcept;
 
 /// In the kernel's mask of the calling thread. Async-signal-safe.
+[[nodiscard]] bool is_own_signal_blocked() noexcept;
 void unblock_own_signal() noexcept;
 void block_own_signal() noexcept;
+/// Our signal waits in the kernel for the calling thread, where libc has blocked it past us, say:
+/// whether one of the program's own does. Samples do no longer. Async-signal-safe.
+[[nodiscard]] bool is_programs_own_waiting() noexcept;
 /// From now on no sample is taken of the calling thread: our signal stays blocked in it.
 /// Async-signal-safe.
 void leave_unsampled() noexcept;
