@@ -151,8 +151,9 @@ TEST_F(Calls, a_new_image_without_the_agent_meets_no_signal_of_ours) {
     }
 }
 
+// Not `timer`, whose signals the kernel sends during an exec, too (docs/sources.md).
 TEST_F(Calls, where_libc_blocks_signals_no_sample_waits_to_be_met) {
-    for (const char* source : {"sigtrap", "perf", "thread", "timer", "wall"}) {
+    for (const char* source : {"sigtrap", "perf", "thread", "wall"}) {
         for (const char* way : {"callback", "instruction"}) {
             SCOPED_TRACE(std::string{source} + " " + way);
             expect_same({target("hidden_masks"), way, target("met_signals_static")}, source);

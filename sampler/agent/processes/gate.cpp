@@ -173,7 +173,12 @@ ClosedGate::ClosedGate() noexcept {
         area_ = area;
         area->header.last_cpu_ns.store(read_kernel_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
                                        std::memory_order_relaxed);
-        if (process_state().gate_is_needed) {
+        // A sample that comes where our signal is blocked would wait in the new image.
+        const bool is_blocked = program_blocks_own_signal() || is_own_signal_blocked();
+        is_left_alone_ =
+            is_blocked && capture::begin_transfer(reinterpret_cast<std::uintptr_t>(this));
+        is_closed_ = is_blocked || process_state().gate_is_needed;
+        if (is_closed_) {
             close_gate(*area);
             answered = request_and_wait(*area) || !collector_lives();
             answered = capture::await_signal_on_its_way() && answered;
@@ -195,7 +200,10 @@ ClosedGate::~ClosedGate() {
         return;
     }
     area_->header.last_cpu_ns.store(0, std::memory_order_relaxed);
-    if (process_state().gate_is_needed) {
+    if (is_left_alone_) {
+        static_cast<void>(capture::end_transfer());  // the next sample stands for it
+    }
+    if (is_closed_) {
         open_gate(*area_);
     }
 }

@@ -37,6 +37,8 @@ public:
 private:
     capture::Area* area_ = nullptr;
     ShownDispositions shown_;
+    bool is_closed_ = false;
+    bool is_left_alone_ = false;  ///< By the sampling thread, as a thread that moves data.
 };
 
 /// Events off while a big process forks: each expiry lengthens the copying of its page tables. Both
