@@ -78,6 +78,18 @@ TEST_P(Threads, of_libcs_and_the_languages_own_calls_are_sampled) {
     }
 }
 
+TEST_P(Threads, that_libc_calls_timers_functions_in_and_what_these_make_are_sampled) {
+    for (const char* kind : {"timer", "timer-made"}) {
+        SCOPED_TRACE(kind);
+        const Outcome outcome = record_by_source({target("thread_kinds"), kind, "0.15"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        const Recording seen = recorded();
+        expect_work(seen, "kind_work", 2 * told(outcome.out, "worker_cpu_ns") / 1000);
+        EXPECT_NEAR(seen.roots_us(), seen.stat("process_cpu_us"), 0.03 * seen.roots_us());
+        EXPECT_LE(seen.stat("incomplete_stacks"), 0.01 * seen.stat("samples"));
+    }
+}
+
 TEST_P(Threads, of_a_bare_clone_are_sampled_where_the_source_reaches_them) {
     const bool reaches = is("sigtrap") || is("thread");
     for (const char* kind : {"raw", "raw-inside", "raw-tls"}) {

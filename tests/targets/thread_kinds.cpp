@@ -2,10 +2,11 @@
 //
 //     thread_kinds KIND SECONDS
 //
-// KIND: pthread, std (C++), c11, openmp (only where the compiler has it: else status 77); or by the
-// bare clone: raw (shares its maker's thread-local storage), raw-inside (and its stack lies on its
-// maker's), raw-tls (has its own), raw-foreign (what it has for it is no thread control block of
-// libc's, and below is nothing mapped; it calls nothing of libc's).
+// KIND: pthread, std (C++), c11, openmp (only where the compiler has it: else status 77); timer
+// (libc's, which call two timers' functions), timer-made (by pthread_create in such a function); or
+// by the bare clone: raw (shares its maker's thread-local storage), raw-inside (and its stack lies
+// on its maker's), raw-tls (has its own), raw-foreign (what it has for it is no thread control
+// block of libc's, and below is nothing mapped; it calls nothing of libc's).
 //
 // Stats: each of the two uses SECONDS of CPU time in kind_work(), `worker_cpu_ns=` each (0 where
 // the thread cannot tell); the main thread waits.
@@ -14,12 +15,15 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
+#include <ctime>
 #include <string_view>
 #include <thread>
 #ifdef _OPENMP
@@ -81,6 +85,50 @@ void run_pthreads() {
     for (const pthread_t thread : threads) {
         pthread_join(thread, nullptr);
     }
+}
+
+/// libc calls `function` in a thread of its own, once.
+void start_timer(void (*function)(sigval), int index) {
+    timer_t timer{};
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD;
+    event.sigev_notify_function = function;
+    event.sigev_value.sival_int = index;
+    itimerspec soon{};
+    soon.it_value.tv_nsec = 1;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+        timer_settime(timer, 0, &soon, nullptr) != 0) {
+        std::perror("timer_create");
+        std::exit(3);
+    }
+}
+
+sem_t g_called;
+
+void run_timers() {
+    sem_init(&g_called, 0, 0);
+    for (int i = 0; i < kThreads; ++i) {
+        start_timer(
+            [](sigval index) {
+                work_as(index.sival_int);
+                sem_post(&g_called);
+            },
+            i);
+    }
+    for (int i = 0; i < kThreads; ++i) {
+        sem_wait(&g_called);
+    }
+}
+
+void run_timer_made() {
+    sem_init(&g_called, 0, 0);
+    start_timer(
+        [](sigval /*unused*/) {
+            run_pthreads();
+            sem_post(&g_called);
+        },
+        0);
+    sem_wait(&g_called);
 }
 
 void run_std() {
@@ -189,6 +237,10 @@ bool run_kind(std::string_view kind) {
         run_c11();
     } else if (kind == "openmp") {
         run_openmp();
+    } else if (kind == "timer") {
+        run_timers();
+    } else if (kind == "timer-made") {
+        run_timer_made();
     } else if (kind == "raw") {
         run_raw(c11_worker, nullptr);
     } else if (kind == "raw-inside") {

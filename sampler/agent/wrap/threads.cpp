@@ -1,10 +1,12 @@
 // pthread_create and thrd_create: the new thread tells capture its stack, gets an event of its own
 // where the source wants one, and books its rest when it ends, which a thread-specific key of ours
-// tells it. pthread_key_create and tss_create: the program may have that one, too.
+// tells it. pthread_key_create and tss_create: the program may have that one, too. timer_create: a
+// timer's function (SIGEV_THREAD), which libc calls in a thread of its own with all signals
+// blocked, begins as such a thread's.
 //
-// Threads that come another way (raw clone, and the helpers that libc makes for itself) are sampled
-// too, by an inherited event; their stacks are read with the kernel's leave, page by page, and
-// their rest is booked when the process ends. Start arguments pass through a fixed pool: the
+// Threads that come another way (raw clone, and the other helpers that libc makes for itself) are
+// sampled too, by an inherited event; their stacks are read with the kernel's leave, page by page,
+// and their rest is booked when the process ends. Start arguments pass through a fixed pool: the
 // program's heap is not touched. Threads that exist before the process joins came through here as
 // well.
 #include "sampler/agent/hosting/hosting.h"
@@ -22,6 +24,8 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <tuple>
 #include <utility>
 
@@ -35,6 +39,8 @@ SAMPLE_NEXT(g_pthread_create, "pthread_create",
 SAMPLE_NEXT(g_thrd_create, "thrd_create", int(thrd_t*, thrd_start_t, void*));
 SAMPLE_NEXT(g_pthread_key_create, "pthread_key_create", int(pthread_key_t*, void (*)(void*)));
 SAMPLE_NEXT(g_tss_create, "tss_create", int(tss_t*, tss_dtor_t));
+
+SAMPLE_NEXT(g_timer_create, "timer_create", int(clockid_t, sigevent*, timer_t*));
 
 /// What the new thread is to do. One of the two starts is set.
 struct ThreadStart {
@@ -51,6 +57,21 @@ template <std::size_t... kWords>
 constexpr capture::Bitmap all_set(std::index_sequence<kWords...> /*words*/) noexcept {
     return {(static_cast<void>(kWords), ~std::uint64_t{0})...};
 }
+
+/// What a timer calls. Nobody knows when the last thread of a timer that is gone has begun, so
+/// entries stay for ever: timers that call the same share one.
+struct TimerCall {
+    enum class State : int { free, being_made, made };
+
+    std::atomic<State> state{State::free};
+    void (*function)(sigval) = nullptr;
+    sigval value{};
+    std::size_t stack_bytes = 0;
+};
+
+/// What further timers call is not sampled.
+constexpr std::size_t kMostTimerCalls = 1024;
+constinit std::array<TimerCall, kMostTimerCalls> g_timer_calls{};
 
 /// As many as threads can be sampled at once; taken from the lowest on, so that few pages are
 /// touched. An entry is in use until its thread runs.
@@ -115,10 +136,8 @@ void on_thread_end(void* first) {
     }
 }
 
-/// In the new thread. Returns a copy of its start; the pool's entry is free again.
-ThreadStart begin(ThreadStart* entry) noexcept {
-    const ThreadStart start = *entry;
-    free_start(entry);
+/// In the new thread.
+void begin(const ThreadStart& start) noexcept {
     static_cast<void>(instrument::set_memory_tag(start.memory_tag));
     // glibc keeps its descriptor, of less than a page, at the top of every thread's stack, also of
     // one the program brought: another one may end where this begins.
@@ -134,6 +153,13 @@ ThreadStart begin(ThreadStart* entry) noexcept {
     set_end_value(&g_end_key);
     begin_thread();
     tell_thread_started();
+}
+
+/// Returns a copy of the thread's start; the pool's entry is free again.
+ThreadStart begin(ThreadStart* entry) noexcept {
+    const ThreadStart start = *entry;
+    free_start(entry);
+    begin(start);
     return start;
 }
 
@@ -147,13 +173,45 @@ int run_c11_thread(void* entry) {
     return start.c11_start(start.argument);
 }
 
+void run_timer_call(sigval value) {
+    const auto& call = *static_cast<const TimerCall*>(value.sival_ptr);
+    ThreadStart start;
+    start.stack_bytes = call.stack_bytes;
+    start.unblock = start.blocks_own_signal = is_own_signal_blocked();
+    begin(start);
+    call.function(call.value);
+}
+
+/// The entry of such a call; null: there is no room for it.
+TimerCall* keep_timer_call(void (*function)(sigval), sigval value,
+                           std::size_t stack_bytes) noexcept {
+    for (TimerCall& call : g_timer_calls) {
+        auto state = TimerCall::State::free;
+        if (call.state.compare_exchange_strong(state, TimerCall::State::being_made)) {
+            call.function = function;
+            call.value = value;
+            call.stack_bytes = stack_bytes;
+            call.state.store(TimerCall::State::made, std::memory_order_release);
+            return &call;
+        }
+        if (state == TimerCall::State::made && call.function == function &&
+            call.value.sival_ptr == value.sival_ptr && call.stack_bytes == stack_bytes) {
+            return &call;
+        }
+    }
+    return nullptr;
+}
+
 ThreadStart* prepare_start(void* argument) noexcept {
     set_up_threads();
     publish_session();
     ThreadStart* entry = claim_start();
     if (entry != nullptr) {
         entry->argument = argument;
-        entry->blocks_own_signal = program_blocks_own_signal();
+        // libc blocks it where it calls programs back, and the new thread inherits that.
+        entry->unblock = is_own_signal_blocked();
+        entry->blocks_own_signal =
+            program_blocks_own_signal() || (entry->unblock && !is_left_unsampled());
         entry->memory_tag = instrument::memory_tag();
     }
     return entry;
@@ -170,12 +228,17 @@ std::size_t default_stack_bytes() noexcept {
     return bytes;
 }
 
-/// What the thread's attributes say of its stack and of its mask.
-void apply_attributes(ThreadStart& entry, const pthread_attr_t& attributes) noexcept {
+std::size_t stack_bytes_of(const pthread_attr_t* attributes) noexcept {
     std::size_t bytes = 0;
-    if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes != 0) {
-        entry.stack_bytes = bytes;
+    if (attributes == nullptr) {
+        return default_stack_bytes();
     }
+    pthread_attr_getstacksize(attributes, &bytes);
+    return bytes;
+}
+
+/// What the thread's attributes say of its mask.
+void apply_attributes(ThreadStart& entry, const pthread_attr_t& attributes) noexcept {
     sigset_t mask;
     if (own_signal() != 0 && pthread_attr_getsigmask_np(&attributes, &mask) == 0) {
         entry.blocks_own_signal = sigismember(&mask, own_signal()) == 1;
@@ -210,10 +273,9 @@ SAMPLE_WRAPPER int pthread_create(pthread_t* thread, const pthread_attr_t* attri
         return real(thread, attributes, start, argument);
     }
     entry->start = start;
+    entry->stack_bytes = agent::stack_bytes_of(attributes);
     if (attributes != nullptr) {
         agent::apply_attributes(*entry, *attributes);
-    } else {
-        entry->stack_bytes = agent::default_stack_bytes();
     }
     const int result = real(thread, attributes, agent::run_thread, entry);
     if (result != 0) {
@@ -235,6 +297,24 @@ SAMPLE_WRAPPER int thrd_create(thrd_t* thread, thrd_start_t start, void* argumen
         agent::free_start(entry);
     }
     return result;
+}
+
+SAMPLE_WRAPPER int timer_create(clockid_t clock, sigevent* event, timer_t* timer) noexcept {
+    auto* real = agent::g_timer_create.get();
+    if (event == nullptr || event->sigev_notify != SIGEV_THREAD) {
+        return real(clock, event, timer);
+    }
+    agent::set_up_threads();
+    agent::publish_session();
+    sigevent passed = *event;
+    agent::TimerCall* const call =
+        agent::keep_timer_call(event->sigev_notify_function, event->sigev_value,
+                               agent::stack_bytes_of(event->sigev_notify_attributes));
+    if (call != nullptr) {
+        passed.sigev_notify_function = agent::run_timer_call;
+        passed.sigev_value.sival_ptr = call;
+    }
+    return real(clock, &passed, timer);
 }
 
 // The program may have all keys that libc has. Source: pthread_key_create(3), tss_create(3).
