@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -52,6 +53,23 @@ TEST(ProcFiles, knows_a_process_that_its_first_thread_has_left) {
     EXPECT_EQ(command_line_of(child.pid()), command_line_of(::getpid()));
     EXPECT_FALSE(mappings_of(child.pid()).empty());
     EXPECT_EQ(::access(living_path(child.pid(), "root/proc").c_str(), F_OK), 0);
+}
+
+TEST(ProcFiles, tells_a_processs_system_time) {
+    // As getrusage() has it, but for its parts of a tick.
+    const auto system_us = [] {
+        rusage used{};
+        ::getrusage(RUSAGE_SELF, &used);
+        return static_cast<std::uint64_t>(used.ru_stime.tv_sec * 1'000'000 + used.ru_stime.tv_usec);
+    };
+    for (int i = 0; i < 30'000; ++i) {
+        static_cast<void>(executable_of(::getpid()));
+    }
+    const std::uint64_t before_us = system_us();
+    const std::uint64_t told_us = stat_of(::getpid()).value().system_cpu_ns / 1'000;
+    const auto tick_us = static_cast<std::uint64_t>(1'000'000 / ::sysconf(_SC_CLK_TCK));
+    EXPECT_GE(told_us + tick_us, before_us);
+    EXPECT_LE(told_us, system_us());
 }
 
 TEST(ProcFiles, separates_arguments_by_spaces) {

@@ -103,6 +103,46 @@ TEST_F(ProcessAccountTest, tells_what_the_source_did_not_see) {
     EXPECT_EQ(booked_ns(trace::kNotSampled), kMs) << "a period may be on its way";
 }
 
+TEST_F(ProcessAccountTest, calls_no_more_the_kernels_than_that_counts) {
+    account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
+    account.note_system_before(10 * kMs);
+    sample(kPid, kMs);
+    account.end({}, {101 * kMs, 0, 40 * kMs});
+    read_back();
+    EXPECT_EQ(booked_ns(trace::kKernelUnseen), 30 * kMs);
+    EXPECT_EQ(booked_ns(trace::kNotSampled), 70 * kMs) << "of threads without an event, say";
+}
+
+TEST_F(ProcessAccountTest, books_the_kernels_part_once) {
+    account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
+    account.on_thread_start({kPid + 1, kPid + 1}, thread_record(kPid + 1));
+    account.note_system_time(0, 50 * kMs);
+    account.on_thread_end({kPid + 1, kPid + 1}, thread_record(kPid + 1, 41 * kMs));
+    account.end({}, {141 * kMs, 0, 50 * kMs});
+    read_back();
+    EXPECT_EQ(booked_ns(trace::kKernelUnseen), 50 * kMs);
+    EXPECT_EQ(recorded_ns(), 141 * kMs);
+}
+
+// As of a process that its parent has waited for.
+TEST_F(ProcessAccountTest, may_have_been_in_the_kernel_since_the_last_look) {
+    account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
+    account.note_system_time(80 * kMs, 10 * kMs);
+    end(101 * kMs);
+    EXPECT_EQ(booked_ns(trace::kKernelUnseen), 31 * kMs);
+    EXPECT_EQ(booked_ns(trace::kNotSampled), 70 * kMs);
+}
+
+TEST_F(ProcessAccountTest, leaves_out_what_the_kernel_counted_while_sampling_was_off) {
+    account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
+    account.stop_counting({0, 0, 0});
+    account.go_on_counting({100 * kMs, 0, 90 * kMs});
+    account.end({}, {201 * kMs, 0, 110 * kMs});
+    read_back();
+    EXPECT_EQ(booked_ns(trace::kKernelUnseen), 20 * kMs);
+    EXPECT_EQ(booked_ns(trace::kNotSampled), 81 * kMs);
+}
+
 TEST_F(ProcessAccountTest, knows_a_thread_by_its_samples) {
     sample(kPid + 7, kMs);
     account.on_thread_killed({kPid + 7, kPid + 7});

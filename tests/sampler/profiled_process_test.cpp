@@ -1,8 +1,11 @@
 #include "sampler/collector/process/profiled_process.h"
 
 #include "sampler/collector/process/handler_histogram.h"
+#include "sampler/collector/process/proc_files.h"
 #include "tests/sampler/child_process.h"
 #include "tests/sampler/process_fixture.h"
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -112,6 +115,33 @@ TEST_F(ProfiledProcessTest, believes_no_more_of_threads_without_a_slot_than_the_
     test.area().header.slotless_weight.store(~std::uint64_t{0});
     end(6'000'000);
     EXPECT_EQ(recorded_ns(), 6'000'000U);
+}
+
+TEST_F(ProfiledProcessTest, misses_no_kernel_where_its_own_code_has_no_samples) {
+    const auto used = [] {
+        rusage told{};
+        ::getrusage(RUSAGE_SELF, &told);
+        return told;
+    };
+    const auto us_of = [](const timeval& time) { return time.tv_sec * 1'000'000 + time.tv_usec; };
+    test.area().header.kernel_excluded.store(1);
+    test.area().header.observer_tid.store(own_tid() + 1);
+    const rusage first = used();
+    start(0);
+    volatile std::uint64_t sum = 0;
+    while (us_of(used().ru_utime) - us_of(first.ru_utime) < 100'000) {
+        for (std::uint64_t i = 0; i < 100'000; ++i) {
+            sum = sum + i;
+        }
+    }
+    const bool misses = process->misses_the_kernel();
+    const auto system_us = us_of(used().ru_stime) - us_of(first.ru_stime);
+    EXPECT_FALSE(misses && system_us < 10'000) << "a tick less than what it takes";
+    const auto all_us = [&] { return us_of(used().ru_utime) + us_of(used().ru_stime); };
+    while (us_of(used().ru_stime) - us_of(first.ru_stime) < all_us() / 20 + 40'000) {
+        static_cast<void>(status_of(::getpid()));
+    }
+    EXPECT_TRUE(process->misses_the_kernel());
 }
 
 TEST_F(ProfiledProcessTest, leaves_out_what_earlier_images_spent) {

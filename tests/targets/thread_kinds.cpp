@@ -9,7 +9,8 @@
 // block of libc's, and below is nothing mapped; it calls nothing of libc's).
 //
 // Stats: each of the two uses SECONDS of CPU time in kind_work(), `worker_cpu_ns=` each (0 where
-// the thread cannot tell); the main thread waits.
+// the thread cannot tell); the main thread waits. `user_us=`: what the process was in its own code,
+// as the kernel counts it.
 #include "work.h"
 
 #include <linux/futex.h>
@@ -17,6 +18,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -269,4 +271,8 @@ int main(int argc, char** argv) {
         targets::tell("worker_cpu_ns", cpu_ns);
     }
     targets::tell("process_cpu_us", targets::process_cpu_us());
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    targets::tell("user_us", static_cast<std::uint64_t>(usage.ru_utime.tv_sec) * 1'000'000U +
+                                 static_cast<std::uint64_t>(usage.ru_utime.tv_usec));
 }

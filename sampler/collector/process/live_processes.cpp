@@ -187,7 +187,7 @@ std::uint64_t LiveProcesses::end(Live& live, trace::EndKind kind, int code) {
     say_module_trouble(live, kind, code);
     around_.one_shots.forget(*live.mapping);
     const EventTimes times = around_.gatekeeper.remove(*live.mapping);
-    live.process->end(kind, code, {cpu, times.counted});
+    live.process->end(kind, code, {cpu, times.counted, live.process->system_ns()});
     if (around_.counts_time()) {
         around_.throttling.add(times, live.process->samples());
     }
@@ -272,8 +272,8 @@ void LiveProcesses::begin_sampling() {
 
 ProcessCounts LiveProcesses::counts_of(const Live& live) const {
     const std::optional<std::uint64_t> cpu = process_cpu_ns(live.process->pid());
-    return {cpu ? cpu : live.process->said_cpu_ns(),
-            around_.gatekeeper.read(*live.mapping).counted};
+    return {cpu ? cpu : live.process->said_cpu_ns(), around_.gatekeeper.read(*live.mapping).counted,
+            live.process->system_ns()};
 }
 
 void LiveProcesses::stop_sampling() {

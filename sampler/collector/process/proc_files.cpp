@@ -246,13 +246,15 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
     const std::string stat = read_small_file(proc_path(pid, "stat"));
     const std::size_t name = stat.find('(') + 1;  // npos + 1 is 0
     const auto parent = stat_number(stat, 4);
+    const auto own_system = stat_number(stat, 15);
     const auto user = stat_number(stat, 16);
     const auto system = stat_number(stat, 17);
-    if (name == 0 || !parent || !user || !system) {
+    if (name == 0 || !parent || !own_system || !user || !system) {
         return std::nullopt;
     }
     return ProcessStat{stat.substr(name, stat.rfind(')') - name),
                        has_own_proc() ? static_cast<pid_t>(*parent) : 0,
+                       static_cast<std::uint64_t>(*own_system * ns_of_tick()),
                        static_cast<std::uint64_t>((*user + *system) * ns_of_tick())};
 }
 

@@ -61,6 +61,9 @@ namespace sample::collector {
 struct ProcessStat {
     std::string name;  ///< That of its first thread: of the file that it runs, as a rule.
     pid_t parent = 0;
+    std::uint64_t system_cpu_ns = 0;    ///< Of its CPU time, what it was in the kernel, to such a
+                                        ///< tick: of each of the scheduler's ticks it is found
+                                        ///< either there or in its own code.
     std::uint64_t children_cpu_ns = 0;  ///< Of those that it has waited for, and theirs; up to two
                                         ///< of the kernel's ticks of 10 ms too little.
 };

@@ -89,12 +89,15 @@ ProcessAccount::Used ProcessAccount::used(const ProcessCounts& counts) const {
     const std::uint64_t clock = counts.cpu_ns.value_or(0);
     const std::uint64_t others = identity_.carried_cpu_ns + sampling_.observer_cpu_ns;
     const std::uint64_t cpu_ns = clock - std::min(clock, others);
-    return {cpu_ns, identity_.is_time ? cpu_ns : counts.events};
+    const std::uint64_t system_ns = counts.system_ns.value_or(system_look_.system_ns);
+    return {cpu_ns, identity_.is_time ? cpu_ns : counts.events,
+            system_ns - std::min(system_ns, system_before_ns_)};
 }
 
 void ProcessAccount::leave_out(const Used& used) {
     earlier_.cpu_ns += used.cpu_ns;
     earlier_.weight += used.weight;
+    earlier_.system_ns += used.system_ns;
     recorder_.add_earlier(used.weight);
 }
 
@@ -113,7 +116,11 @@ void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
         leave_out(whole);
     }
     go_on_counting(counts);
-    book_rest_of_process(whole.weight - std::min(whole.weight, earlier_.weight), now);
+    if (counts.cpu_ns && counts.system_ns) {
+        note_system_time(*counts.cpu_ns, *counts.system_ns);
+    }
+    book_rest_of_process(whole.weight - std::min(whole.weight, earlier_.weight), now,
+                         counts.cpu_ns);
     end.id = id_;
     end.end_ns = recorder_.not_before_start(now);
     end.cpu_ns = whole.cpu_ns - std::min(whole.cpu_ns, earlier_.cpu_ns);
@@ -125,7 +132,8 @@ void ProcessAccount::end(trace::ProcessEnd end, const ProcessCounts& counts) {
     recorder_.sink().record(end);
 }
 
-void ProcessAccount::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns) {
+void ProcessAccount::book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns,
+                                          std::optional<std::uint64_t> cpu_ns) {
     ThreadState* main = main_thread();
     if (main == nullptr && main_) {
         main = &*main_;
@@ -133,7 +141,7 @@ void ProcessAccount::book_rest_of_process(std::uint64_t whole, std::uint64_t tim
     if (main == nullptr || whole <= recorded_ns_) {
         return;
     }
-    const Rest rest = divide(whole - recorded_ns_, threads_.size());
+    const Rest rest = divide(whole - recorded_ns_, threads_.size(), cpu_ns);
     recorder_.book(main->id, time_ns, Pseudo::kernel_unseen, rest.unseen_ns);
     recorder_.book(main->id, time_ns, Pseudo::not_sampled, rest.not_sampled_ns);
     recorded_ns_ = whole;
@@ -178,6 +186,9 @@ void ProcessAccount::book(ThreadState& thread, Pseudo what, std::uint64_t weight
                           std::uint64_t time_ns) {
     if (const std::uint64_t due = account_for(thread, weight_ns, time_ns); due != 0) {
         add_due({thread.id, time_ns, recorder_.pseudo_node(what, NodeId{}), due, true});
+        if (what == Pseudo::kernel_unseen || what == Pseudo::ring_worker) {
+            booked_in_kernel_ns_ += due;
+        }
     }
 }
 
@@ -291,16 +302,6 @@ std::uint64_t ProcessAccount::account_for(ThreadState& thread, std::uint64_t wei
                     recorder_.most_of_thread(time_ns));
 }
 
-ProcessAccount::Rest ProcessAccount::divide(std::uint64_t rest_ns, std::size_t threads) const {
-    std::uint64_t unseen = 0;
-    if (identity_.is_time && sampling_.kernel_excluded) {
-        // More than a period a thread would have ticked, had it not been spent in the kernel.
-        const std::uint64_t most = sampling_.period_ns * std::max<std::size_t>(threads, 1);
-        unseen = rest_ns - std::min(rest_ns, most);
-    }
-    return {unseen, rest_ns - unseen};
-}
-
 void ProcessAccount::on_sample(const Writer& writer, const DrainedSample& sample) {
     ThreadState& thread = thread_of(writer, sample.ticks);
     const std::uint64_t time_ns = clock_.to_ns(sample.ticks);
@@ -384,7 +385,8 @@ void ProcessAccount::on_thread_end(const Writer& writer, const capture::ThreadRe
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (identity_.is_time) {
         overdrawn_ns_ += take_back(thread.id, known - std::min(known, record.cpu_ns));
-        const Rest rest = divide(record.cpu_ns - std::min(known, record.cpu_ns), 1);
+        const Rest rest = divide(record.cpu_ns - std::min(known, record.cpu_ns), 1,
+                                 process_cpu_ns(identity_.pid));
         book(thread, Pseudo::kernel_unseen, rest.unseen_ns, time_ns);
         book(thread, Pseudo::not_sampled, rest.not_sampled_ns, time_ns);
     }

@@ -57,6 +57,8 @@ struct ProcessCounts {
     std::optional<std::uint64_t> cpu_ns;  ///< Its clock, or nothing if it is not known any more.
     std::uint64_t events = 0;  ///< What its events counted, which stands for the clock where
                                ///< weights are no time.
+    /// Of its clock, what it was in the kernel, if that was looked up.
+    std::optional<std::uint64_t> system_ns = {};
 };
 
 /// How a process is sampled, which may change.
@@ -86,9 +88,18 @@ public:
     /// Sampling goes off, and on again: what is used in between is in no figure.
     void stop_counting(const ProcessCounts& counts);
     void go_on_counting(const ProcessCounts& counts);
-    /// Looks for workers of the process's io_uring where its clock has moved by more than its
-    /// threads, and books on each what it has used.
-    void book_ring_workers();
+    /// Where the process's clock has moved by more than its threads: looks for workers of its
+    /// io_uring, and books on each what it has used; and how long it was in the kernel, where the
+    /// source does not see that.
+    void look_for_unaccounted();
+    /// Of the process's clock, what it was in the kernel before this.
+    void note_system_before(std::uint64_t system_ns) { system_before_ns_ = system_ns; }
+    [[nodiscard]] std::uint64_t system_before_ns() const { return system_before_ns_; }
+    /// The same of all its life, when its clock said `cpu_ns`. What no sample stands for is
+    /// believed to be the kernel's no further than this goes.
+    void note_system_time(std::uint64_t cpu_ns, std::uint64_t system_ns) {
+        system_look_ = {cpu_ns, system_ns};
+    }
     /// Books what threads without a slot have used or done, `weight` by now, apart from all others.
     void book_slotless(std::uint64_t weight);
     /// Whether there is anything that waits for settle().
@@ -179,6 +190,7 @@ private:
     struct Used {
         std::uint64_t cpu_ns = 0;
         std::uint64_t weight = 0;
+        std::uint64_t system_ns = 0;
     };
     [[nodiscard]] Used used(const ProcessCounts& counts) const;
     void leave_out(const Used& used);
@@ -206,7 +218,8 @@ private:
     /// For what is no single thread's.
     ThreadId further_threads(std::uint64_t time_ns);
     /// Books what is recorded of less than `whole`, on the main thread.
-    void book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns);
+    void book_rest_of_process(std::uint64_t whole, std::uint64_t time_ns,
+                              std::optional<std::uint64_t> cpu_ns);
     void book(ThreadState& thread, Pseudo what, std::uint64_t weight_ns, std::uint64_t time_ns);
     /// Accounts for CPU time of a thread, measured at `time_ns`. Returns what is due of it: not
     /// what was used before the sampling began.
@@ -216,8 +229,11 @@ private:
         std::uint64_t unseen_ns = 0;
         std::uint64_t not_sampled_ns = 0;
     };
-    /// What no sample stands for, of so many threads.
-    [[nodiscard]] Rest divide(std::uint64_t rest_ns, std::size_t threads) const;
+    /// What no sample stands for, of so many threads; `cpu_ns`: the process's clock.
+    [[nodiscard]] Rest divide(std::uint64_t rest_ns, std::size_t threads,
+                              std::optional<std::uint64_t> cpu_ns) const;
+    /// In the kernel, and not booked so.
+    [[nodiscard]] std::uint64_t most_in_kernel(std::uint64_t cpu_ns) const;
     /// A thread of the recording.
     ThreadState new_thread(std::uint32_t tid, std::string name, std::uint64_t time_ns);
     /// Keeps what the threads say of libraries within its limit.
@@ -250,7 +266,7 @@ private:
     std::unordered_map<std::uint32_t, std::uint64_t> ended_ns_;  ///< When, by thread id.
     std::uint64_t seen_ns_ = 0;
     ThreadId further_;  ///< All that came when there was no room.
-    std::uint64_t next_look_for_workers_ns_ = 0;
+    std::uint64_t next_look_ns_ = 0;
     std::uint64_t unaccounted_at_look_ns_ = 0;
     std::uint64_t slotless_ = 0;       ///< Weight of those without a slot that is known of.
     std::size_t libraries_ = 0;        ///< Of all threads, at most.
@@ -260,6 +276,13 @@ private:
     std::uint64_t owed_ns_ = 0;              ///< Handed in, but the clock had not moved so far.
     std::uint64_t overdrawn_ns_ = 0;         ///< Of that, what threads' clocks say never was.
     std::uint64_t recorded_ns_ = 0;          ///< Of the process: samples, unseen and bookings.
+    std::uint64_t booked_in_kernel_ns_ = 0;  ///< Of that.
+    std::uint64_t system_before_ns_ = 0;
+    struct SystemLook {
+        std::uint64_t cpu_ns = 0;
+        std::uint64_t system_ns = 0;
+    };
+    SystemLook system_look_;                 ///< The last one.
     Used earlier_;                           ///< Before the sampling began, or while it was off,
     std::uint64_t earlier_observer_ns_ = 0;  ///< and of the sampling thread.
     struct Stop {

@@ -50,7 +50,8 @@ void ProcessAccount::go_on_counting(const ProcessCounts& counts) {
     const Used now = used(counts);
     const Stop before = *std::exchange(stopped_, std::nullopt);
     leave_out({now.cpu_ns - std::min(now.cpu_ns, before.used.cpu_ns),
-               now.weight - std::min(now.weight, before.used.weight)});
+               now.weight - std::min(now.weight, before.used.weight),
+               now.system_ns - std::min(now.system_ns, before.used.system_ns)});
     earlier_observer_ns_ +=
         sampling_.observer_cpu_ns - std::min(sampling_.observer_cpu_ns, before.observer_ns);
     const std::uint64_t time_ns = monotonic_ns();

@@ -38,6 +38,7 @@ void ProfiledProcess::begin(bool counts) {
             account_.stop_counting({identity().carried_cpu_ns, 0});
         }
         drain_area();
+        account_.note_system_before(system_ns().value_or(0));
         account_.book_before_start(area().header.start_cpu_ns.load());
     }
 }
@@ -71,7 +72,7 @@ void ProfiledProcess::drain() {
             }
         }
         if (area().header.off.load() == 0 && said_cpu_ns() == 0) {
-            account_.book_ring_workers();
+            account_.look_for_unaccounted();
         }
     }
 }
@@ -81,6 +82,12 @@ void ProfiledProcess::take_names() {
         drain();
         account_.addresses().finish(pid());
     }
+}
+
+std::optional<std::uint64_t> ProfiledProcess::system_ns() const {
+    const bool counts = area().header.kernel_excluded.load() != 0 && !has_died_;
+    const auto stat = counts ? stat_of(pid()) : std::nullopt;
+    return stat ? std::optional{stat->system_cpu_ns} : std::nullopt;
 }
 
 bool ProfiledProcess::misses_the_kernel() const {
@@ -94,7 +101,9 @@ bool ProfiledProcess::misses_the_kernel() const {
     const std::uint64_t known =
         header.start_cpu_ns.load() + account_.seen_ns() + account_.left_out_ns();
     const std::uint64_t now = process_cpu_ns(pid()).value_or(0);
-    return now > known + now / kShare + kLeastNs;
+    const std::uint64_t much = now / kShare + kLeastNs;
+    // What has no sample may be that of threads that the source does not reach.
+    return now > known + much && system_ns().value_or(now) > account_.system_before_ns() + much;
 }
 
 std::uint64_t ProfiledProcess::said_cpu_ns() const {
@@ -103,7 +112,7 @@ std::uint64_t ProfiledProcess::said_cpu_ns() const {
 
 void ProfiledProcess::begin_sampling(const ProcessCounts& counts) {
     read_sampling();
-    account_.book_ring_workers();
+    account_.look_for_unaccounted();
     account_.begin_sampling(counts);
 }
 
@@ -114,7 +123,7 @@ void ProfiledProcess::stop_counting(const ProcessCounts& counts) {
 
 void ProfiledProcess::go_on_counting(const ProcessCounts& counts) {
     read_sampling();
-    account_.book_ring_workers();
+    account_.look_for_unaccounted();
     account_.go_on_counting(counts);
 }
 

@@ -48,8 +48,11 @@ public:
     void tell_losses();
 
     /// Whether it is in the kernel so often, where its events do not see it, that its sampling
-    /// thread, which stands by, would rather take over. One system call.
+    /// thread, which stands by, would rather take over. One system call, mostly.
     [[nodiscard]] bool misses_the_kernel() const;
+    /// Of its clock, what it was in the kernel, where its events do not see that and it has not
+    /// died. 10 us.
+    [[nodiscard]] std::optional<std::uint64_t> system_ns() const;
 
     [[nodiscard]] ProcessAccount& account() { return account_; }
     [[nodiscard]] const ProcessIdentity& identity() const { return account_.identity(); }
