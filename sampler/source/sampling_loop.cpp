@@ -328,7 +328,7 @@ void SamplingLoop::begin() noexcept {
     next_listing_ns_ = 0;
     random_ = static_cast<std::uint32_t>(capture::read_ticks());
     places_ = LookPlaces{};
-    table_.clear();
+    table_ = ThreadTable{};  // what a forked child finds there is not mapped
     processor_.begin();
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
@@ -377,11 +377,12 @@ void SamplingLoop::run() noexcept {
         return;
     }
     begin();
-    if (folder_ < 0 || !is_harmless) {
+    const bool is_able = folder_ >= 0 && is_harmless && table_.grow();
+    if (!is_able) {
         say_lost();
     }
     std::uint64_t next_look_around_ns = next_ns_ + kSecondNs / 10;
-    while (folder_ >= 0 && is_harmless && orders.load(std::memory_order_relaxed) == look_on) {
+    while (is_able && orders.load(std::memory_order_relaxed) == look_on) {
         if (next_ns_ >= next_listing_ns_ && !list_threads()) {
             break;
         }
@@ -400,6 +401,7 @@ void SamplingLoop::run() noexcept {
     if (timer_ >= 0) {
         delete_timer(timer_);
     }
+    table_.release();
     raw_syscall(SYS_close, folder_);
 }
 

@@ -1,16 +1,19 @@
 // What the sampling thread knows of each thread of the process, kept in the order of /proc's
 // listing, which is the order in which the threads were made: one pass merges both.
 //
-// Fixed room, no allocation. One owner.
+// Its memory is mapped as threads come, and unmapped by release(): most processes have few. One
+// owner.
 #pragma once
 
+#include "sampler/capture/raw_syscall.h"
 #include "sampler/capture/shared_area.h"
 #include "sampler/capture/thread_state.h"
 #include "sampler/capture/weight.h"
 #include "sampler/source/tasks.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -180,7 +183,33 @@ class ThreadTable {
 public:
     static constexpr std::size_t kMaxThreads = capture::kMaxThreads;
 
-    void clear() noexcept { count_ = 0; }
+    /// Room for more threads, at first for some. False: no memory, or enough.
+    [[nodiscard]] bool grow() noexcept {
+        const std::size_t more = std::min(std::max(kFirstThreads, 2 * capacity_), kMaxThreads);
+        if (more == capacity_) {
+            return false;
+        }
+        // As a stack's: a filter of system calls that knows the thread knows that.
+        const long mapped = capture::map_anonymous(bytes_for(more), MAP_NORESERVE | MAP_STACK);
+        if (capture::is_failure(mapped)) {
+            return false;
+        }
+        capture::raw_syscall(SYS_madvise, mapped, static_cast<long>(bytes_for(more)),
+                             MADV_DONTFORK);
+        auto* const sides = reinterpret_cast<WatchedThread*>(mapped);
+        std::copy_n(current(), count_, sides);
+        std::copy_n(other(), listed_, sides + more);
+        unmap();
+        sides_ = sides;
+        capacity_ = more;
+        flipped_ = false;
+        return true;
+    }
+    /// Forgets all, and unmaps its memory.
+    void release() noexcept {
+        unmap();
+        *this = ThreadTable{};
+    }
     [[nodiscard]] std::span<WatchedThread> threads() noexcept { return {current(), count_}; }
 
     /// Between begin_listing() and end_listing(): each thread, in the listing's order. What was
@@ -192,7 +221,7 @@ public:
     }
     template <class Make, class Gone>
     [[nodiscard]] bool list(int tid, Make make, Gone gone) noexcept {
-        if (listed_ == kMaxThreads) {
+        if (listed_ == capacity_ && !grow()) {
             return false;
         }
         std::size_t at = next_;
@@ -220,10 +249,22 @@ public:
     }
 
 private:
-    [[nodiscard]] WatchedThread* current() noexcept { return sides_[flipped_ ? 1 : 0].data(); }
-    [[nodiscard]] WatchedThread* other() noexcept { return sides_[flipped_ ? 0 : 1].data(); }
+    static constexpr std::size_t kFirstThreads = 64;
 
-    std::array<std::array<WatchedThread, kMaxThreads>, 2> sides_;
+    [[nodiscard]] static constexpr std::size_t bytes_for(std::size_t threads) noexcept {
+        return 2 * threads * sizeof(WatchedThread);
+    }
+    [[nodiscard]] WatchedThread* current() noexcept { return sides_ + (flipped_ ? capacity_ : 0); }
+    [[nodiscard]] WatchedThread* other() noexcept { return sides_ + (flipped_ ? 0 : capacity_); }
+    void unmap() noexcept {
+        if (sides_ != nullptr) {
+            capture::raw_syscall(SYS_munmap, capture::as_argument(sides_),
+                                 static_cast<long>(bytes_for(capacity_)));
+        }
+    }
+
+    WatchedThread* sides_ = nullptr;  ///< Two of `capacity_` threads each.
+    std::size_t capacity_ = 0;
     std::size_t count_ = 0;
     std::size_t listed_ = 0;
     std::size_t next_ = 0;

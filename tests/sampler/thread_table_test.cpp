@@ -39,6 +39,7 @@ protected:
         table->end_listing(on_gone);
         return listed;
     }
+    void TearDown() override { table->release(); }
     [[nodiscard]] Tids tids() const {
         Tids result;
         for (const WatchedThread& thread : table->threads()) {
@@ -57,6 +58,24 @@ TEST_F(Table, begins_empty) {
     EXPECT_TRUE(table->threads().empty());
     EXPECT_EQ(list({}), 0U);
     EXPECT_TRUE(table->threads().empty());
+}
+
+// The program pays for it, whether it has many threads or not.
+TEST_F(Table, holds_no_room_for_threads_that_are_not_there) {
+    EXPECT_LT(sizeof(ThreadTable), 4096U);
+}
+
+TEST_F(Table, keeps_what_it_knows_when_it_grows) {
+    Tids many(1'000);
+    std::iota(many.begin(), many.end(), 1);
+    list({1, 3});
+    at(0).next_look = 11;
+    at(1).next_look = 13;
+    EXPECT_EQ(list(many), many.size());
+    EXPECT_EQ(tids(), many);
+    EXPECT_EQ(at(0).next_look, 11U);
+    EXPECT_EQ(at(2).next_look, 13U);
+    EXPECT_TRUE(gone.empty());
 }
 
 TEST_F(Table, makes_what_is_new) {
@@ -137,9 +156,9 @@ TEST_F(Table, refuses_more_than_it_has_room_for) {
     EXPECT_EQ(made, Tids{static_cast<int>(ThreadTable::kMaxThreads) + 1});
 }
 
-TEST_F(Table, forgets_all_when_cleared) {
+TEST_F(Table, forgets_all_when_released) {
     list({10, 11});
-    table->clear();
+    table->release();
     EXPECT_TRUE(table->threads().empty());
     list({10});
     EXPECT_EQ(made, Tids{10});
