@@ -49,6 +49,16 @@ TEST_F(Switches, of_two_threads_interrupt_nothing) {
     EXPECT_GT(seen.stat("samples"), 50);
 }
 
+// Else the period would begin anew each time, and no sample would come.
+TEST_F(Switches, of_less_than_ten_periods_change_no_event) {
+    const Outcome outcome = sample(
+        {"--quiet", "--freq", "1", "-o", recording(), "--", target("switches"), "threads", "1"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Recording seen{recording()};
+    ASSERT_LT(seen.roots_us(), 10'000'000);
+    EXPECT_EQ(seen.stats()["notes"].dump().find("left the processor often"), std::string::npos);
+}
+
 // They inherit no event of one that has none.
 TEST_F(Switches, beside_threads_that_are_soon_gone_leave_these_their_samples) {
     const Outcome outcome = record({target("brief_threads"), "work", "5", "3"});

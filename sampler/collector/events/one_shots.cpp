@@ -32,6 +32,9 @@ constexpr std::uint64_t kLeastSwitches = 50;
 constexpr std::uint64_t kLeastCpuNs = 1'000'000;
 /// One after the other, before a process gets its events back.
 constexpr std::uint32_t kCalmLooks = 5;
+/// Other events begin their periods anew, so what has run since the last sample gets none: those
+/// that a process has it keeps for so many periods.
+constexpr std::uint64_t kPeriodsToKeep = 10;
 /// A process with more threads keeps its events.
 constexpr std::size_t kMostTasks = 64;
 /// So does one of whose time more than this part is that of threads which come and go between
@@ -275,6 +278,7 @@ bool OneShots::has_brief_tasks(Process& process, const TaskClocks& done) {
 void OneShots::look_at(Process& process) {
     const TaskClocks done = measure(process);
     const bool has_brief = has_brief_tasks(process, done);
+    process.since_swap_ns += done.cpu_ns;
     cpu_ns_ += process.by_one_shots ? done.cpu_ns : 0;
     list_tasks(process);
     if (process.tasks.empty() || process.tasks.size() > kMostTasks || has_brief) {
@@ -283,16 +287,19 @@ void OneShots::look_at(Process& process) {
         }
         return;
     }
+    const bool may_swap = process.since_swap_ns >= kPeriodsToKeep * period_ns_;
     if (switches_often(done)) {
         process.calm_looks = 0;
         most_switches_ = std::max(most_switches_, done.switches * kNsPerSecond / done.cpu_ns);
         if (!process.by_one_shots) {
-            give_one_shots(process);
+            if (may_swap) {
+                give_one_shots(process);
+            }
         } else if (!process.is_compared) {
             compare_clocks(process);
         }
     } else if (process.by_one_shots && done.cpu_ns >= kLeastCpuNs &&
-               ++process.calm_looks >= kCalmLooks) {
+               ++process.calm_looks >= kCalmLooks && may_swap) {
         give_periods(process);
     }
 }
@@ -335,6 +342,7 @@ void OneShots::give_one_shots(Process& process) {
     }
     gatekeeper_.replace(*process.image, {});
     process.by_one_shots = true;
+    process.since_swap_ns = 0;
     switched_processes_ += std::exchange(process.is_counted, true) ? 0 : 1;
     for (Task& task : process.tasks) {
         task.visited = task.seen;
@@ -354,6 +362,7 @@ void OneShots::give_periods(Process& process) {
     }
     gatekeeper_.replace(*process.image, std::move(events));
     process.by_one_shots = false;
+    process.since_swap_ns = 0;
     process.counters = 0;
     process.calm_looks = 0;
 }

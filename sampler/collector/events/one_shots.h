@@ -89,6 +89,7 @@ private:
         std::uint64_t seen_cpu_ns = 0;  ///< The process's own clock then.
         std::uint32_t brief_looks = 0;  ///< Goes up with looks at brief threads, down with others.
         std::uint32_t calm_looks = 0;
+        std::uint64_t since_swap_ns = 0;    ///< What its tasks have run with the events they have.
         std::size_t counters = 0;           ///< Of its tasks; none is open yet.
         std::uint64_t counted_from_ns = 0;  ///< The process's own clock when they were opened.
         bool by_one_shots = false;
