@@ -253,6 +253,31 @@ TEST_F(SessionAttack, a_hello_in_anothers_name_replaces_nobody) {
     EXPECT_EQ(expect_unharmed(), kOwnImages + 1);
 }
 
+// As of a program that an emulator of programs runs, which has an agent of its own.
+TEST_F(SessionAttack, a_second_agent_of_an_image_is_turned_away) {
+    const auto joins = [&]() -> capture::AreaHeader* {
+        const Fd socket = connect_to(words().name);
+        EXPECT_TRUE(say(socket, own_hello()));
+        const Heard heard = hear(socket);
+        if (!is_welcome(heard)) {
+            return nullptr;
+        }
+        EXPECT_TRUE(say(socket, control::Armed{}));
+        EXPECT_TRUE(hear(socket).is_closed);
+        return map_header(heard);
+    };
+    capture::AreaHeader* const first = joins();
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(joins(), nullptr);
+    first->last_cpu_ns.store(1);
+    capture::AreaHeader* const second = joins();
+    EXPECT_NE(second, nullptr) << "an exec that was told";
+    ::munmap(first, sizeof *first);
+    ::munmap(second, sizeof *second);
+    EXPECT_NE(joins(), nullptr) << "an exec past libc";
+    EXPECT_EQ(expect_unharmed(), kOwnImages + 3);
+}
+
 TEST_F(SessionAttack, armed_twice_counts_once) {
     const Fd socket = connect_to(words().name);
     EXPECT_TRUE(say(socket, own_hello()));

@@ -321,12 +321,30 @@ bool Doorkeeper::refuse(Connection& connection, const std::string& why) {
     return false;
 }
 
+// An emulator of programs (qemu-user) hands its environment to the loader of the program inside,
+// which loads an agent of its own. Two in one process would take each other's signals for theirs.
+bool Doorkeeper::has_agent(pid_t pid) const {
+    const auto joined = joined_.find(pid);
+    const auto last = joined == joined_.end() ? nullptr : joined->second.lock();
+    if (last == nullptr || last->area().header.last_cpu_ns.load() != 0) {
+        return false;
+    }
+    // An exec past libc says nothing, but leaves no mapping behind.
+    const std::string area = std::string{"/memfd:"} + kAreaName + " (deleted)";
+    const auto mappings = mappings_of(pid);
+    return std::any_of(mappings.begin(), mappings.end(),
+                       [&](const Mapping& mapping) { return mapping.path == area; });
+}
+
 bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     const pid_t pid = connection.pid;
     // The image before this one need not have waited for us.
     serve_waiting(pid);
     connection.ticket = next_ticket_++;
     if (turns_all_away_.load() || (!parts_.options.children && pid != root_)) {
+        return refuse(connection, "");
+    }
+    if (hello.forked == 0 && has_agent(pid)) {
         return refuse(connection, "");
     }
     const std::string status = status_of(pid);
@@ -432,7 +450,7 @@ bool Doorkeeper::arm(Connection& connection, const control::Armed& armed, std::v
     std::erase_if(events, [](const Fd& event) { return !is_perf_event(event.get()); });
     parts_.gatekeeper.add({connection.pid, connection.pid == root_ && root_waits_},
                           connection.mapping, std::move(events));
-    joined_.insert(connection.pid);
+    joined_.insert_or_assign(connection.pid, connection.mapping);
     parts_.arrivals.add(Joined{std::move(connection.identity), connection.ticket,
                                std::exchange(connection.mapping, nullptr),
                                std::move(connection.pidfd), armed});

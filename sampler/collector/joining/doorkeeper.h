@@ -22,9 +22,9 @@
 
 #include <atomic>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,6 +105,8 @@ private:
     void tell_arrival(Connection& connection, const control::Hello& hello);
     control::Welcome answer_to(Connection& connection);
     bool refuse(Connection& connection, const std::string& why);
+    /// Whether the image that has joined last as `pid` is there still, and has not said its end.
+    [[nodiscard]] bool has_agent(pid_t pid) const;
     bool arm(Connection& connection, const control::Armed& armed, std::vector<Fd> events);
     void arm_thread(const Connection& connection, const control::ArmThread& said,
                     std::vector<Fd> events);
@@ -124,7 +126,7 @@ private:
     pid_t root_ = 0;
     bool root_waits_ = false;
     std::list<Connection> connections_;
-    std::set<pid_t> joined_;
+    std::map<pid_t, std::weak_ptr<AreaMapping>> joined_;  ///< Each with its last area.
     std::uint64_t next_ticket_ = 1;
     bool loop_is_late_ = false;
     std::uint64_t threads_without_event_ = 0;

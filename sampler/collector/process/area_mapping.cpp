@@ -72,7 +72,7 @@ Result<std::shared_ptr<AreaMapping>> AreaMapping::create(std::uint64_t period_ns
     std::size_t groups = capture::kMaxGroups;
     Fd fd;
     do {
-        fd = make_shared_memory("sample", capture::file_bytes(groups));
+        fd = make_shared_memory(kAreaName, capture::file_bytes(groups));
         groups /= fd.is_open() ? 1 : 2;
     } while (!fd.is_open() && errno == EFBIG && groups != 0);
     if (!fd.is_open()) {

@@ -21,6 +21,9 @@ namespace sample::collector {
 /// Source: setrlimit(2), RLIMIT_FSIZE; memfd_create(2).
 [[nodiscard]] Fd make_shared_memory(const char* name, std::uint64_t bytes);
 
+/// What a process's mappings call its area, behind "memfd:".
+inline constexpr const char* kAreaName = "sample";
+
 class AreaMapping {
 public:
     /// A new, sealed memfd with an area in it. `max_depth` is the area's.
