@@ -142,9 +142,9 @@ void name(Job& job, const Naming& how) {
                         return one.origin == NameOrigin::none;
                     });
     job.problem = job.is_lost ? std::string{without_deleted(job.module.path)} +
-                                    " was written over while it ran, and without a build-id "
-                                    "nothing tells its builds apart: its functions have no names; "
-                                    "link it with -Wl,--build-id, or put new builds in place by mv"
+                                    " may not be the file that ran, and without a build-id nothing "
+                                    "tells: its functions have no names; link it with "
+                                    "-Wl,--build-id"
                               : std::move(named.problem);
     job.parts.push_back({std::move(named.symbols), std::move(job.places)});
 }

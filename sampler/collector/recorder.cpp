@@ -247,6 +247,9 @@ std::map<ModuleId, std::string> Recorder::module_files() const {
             files[module].clear();
         }
     }
+    for (const ModuleId module : lost_files_) {
+        files[module].clear();
+    }
     return files;
 }
 

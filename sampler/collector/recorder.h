@@ -141,6 +141,8 @@ public:
     void keep_copy(ModuleId module, const Fd& file) { keep_copy(module, {}, &file); }
     /// Keeps `parts`, one behind the other, and behind them what `last`, which may be nullptr, has.
     void keep_copy(ModuleId module, std::span<const FilePart> parts, const Fd* last);
+    /// What ran cannot be told from another build that may lie at its path: nothing is read there.
+    void lose_file(ModuleId module) { lost_files_.insert(module); }
     [[nodiscard]] const std::map<ModuleId, Fd>& kept_files() const { return kept_files_; }
     /// Paths under which modules can be read whose own files may be gone or have changed: as long
     /// as this lives. Empty: what ran can be read nowhere any more.
@@ -199,6 +201,7 @@ private:
         FileIdentity identity;
     };
     std::map<ModuleId, FileWithoutId> without_id_;
+    std::set<ModuleId> lost_files_;
     std::vector<std::uint8_t> asked_files_;  ///< How often, by id.
     std::set<ModuleId> copies_;
     std::uint64_t copied_bytes_ = 0;

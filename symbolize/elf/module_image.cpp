@@ -51,6 +51,12 @@ Result<Fd> open_vdso() {
 }
 
 Result<Fd> open_file(const std::string& path) {
+    if (!path.starts_with('/')) {
+        return unexpected(ErrorCode::not_found,
+                          path +
+                              " leads from a folder that is not known any more: load it by its "
+                              "full path to see its functions' names");
+    }
     Fd fd = open_regular(path);
     if (fd.is_open()) {
         return fd;

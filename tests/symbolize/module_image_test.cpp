@@ -56,6 +56,17 @@ TEST_F(ModuleImageTest, is_not_used_if_it_was_replaced) {
     EXPECT_NE(result.problem.find("was replaced"), std::string::npos) << result.problem;
 }
 
+TEST_F(ModuleImageTest, is_not_looked_for_in_the_folder_of_whoever_looks) {
+    const std::filesystem::path file = fixture("dwarf5_pie");
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(file.parent_path());
+    const ModuleSymbols result = symbolize({"./" + file.filename().string(), {}}, addresses_);
+    std::filesystem::current_path(before);
+    expect_no_names(result, "dwarf5_pie");
+    EXPECT_NE(result.problem.find("a folder that is not known"), std::string::npos)
+        << result.problem;
+}
+
 TEST_F(ModuleImageTest, is_not_used_if_its_build_id_went) {
     const ModuleSymbols result = symbolize({fixture("no_build_id"), {1, 2, 3}}, addresses_);
     expect_no_names(result, "no_build_id");

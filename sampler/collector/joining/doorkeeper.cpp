@@ -406,7 +406,7 @@ void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hell
     identity.parent =
         identity.same_pid_namespace ? static_cast<pid_t>(hello.parent_pid) : parent_of(pid);
     identity.executable =
-        hello.run_by_loader != 0 ? file_mapped_at(pid, hello.run_by_loader) : executable_of(pid);
+        hello.run_by_loader != 0 ? mapping_at(pid, hello.run_by_loader).path : executable_of(pid);
     identity.command_line = command_line_of(pid);
     identity.is_time = parts_.options.event.is_clock;
     Greeted greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0, identity.parent,

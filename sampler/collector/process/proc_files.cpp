@@ -73,11 +73,14 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 /// Parses one line of /proc/PID/maps; source: proc(5).
 bool parse_mapping(const char* line, Mapping& out) {
     std::array<char, 5> permissions{};
+    unsigned major = 0;
+    unsigned minor = 0;
     int path_at = 0;
-    if (std::sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &out.start, &out.end, permissions.data(),
-                    &out.offset, &path_at) != 4) {
+    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &out.start, &out.end, permissions.data(),
+                    &out.offset, &major, &minor, &out.inode, &path_at) != 7) {
         return false;
     }
+    out.device = std::uint64_t{major} << 32U | minor;
     out.executable = permissions[2] == 'x';
     const std::string_view rest{line + path_at};
     out.path = rest.substr(0, rest.find('\n'));
@@ -332,10 +335,10 @@ std::vector<Mapping> mappings_of(pid_t pid) {
     return mappings;
 }
 
-std::string file_mapped_at(pid_t pid, std::uint64_t address) {
+Mapping mapping_at(pid_t pid, std::uint64_t address) {
     for (Mapping& mapping : mappings_of(pid)) {
         if (mapping.start <= address && address < mapping.end) {
-            return std::move(mapping.path);
+            return std::move(mapping);
         }
     }
     return {};

@@ -88,13 +88,15 @@ struct Mapping {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     std::uint64_t offset = 0;
+    std::uint64_t device = 0;  ///< As FileIdentity has it, where stat() tells of the same numbers.
+    std::uint64_t inode = 0;
     bool executable = false;
     std::string path;  ///< Empty: anonymous.
 };
 [[nodiscard]] std::vector<Mapping> mappings_of(pid_t pid);
 
-/// The path of what is mapped there; empty: no file.
-[[nodiscard]] std::string file_mapped_at(pid_t pid, std::uint64_t address);
+/// What is mapped there; empty: nothing.
+[[nodiscard]] Mapping mapping_at(pid_t pid, std::uint64_t address);
 
 /// The very file of a mapping, whatever its name leads to by now; not open without CAP_SYS_ADMIN or
 /// CAP_CHECKPOINT_RESTORE, or if it is no regular file. Source: proc(5).
