@@ -60,8 +60,9 @@ std::string names_of_file(const callgraph::CodeModule& module, const std::string
         return "a debuginfod server may have them: sample report --debuginfod asks those of "
                "DEBUGINFOD_URLS";
     }
-    return "it is stripped: build it without -s, or name the folder of its debug files with "
-           "--debug-dir";
+    return "no symbols of it were found: build it without -s, or name the folder of its debug "
+           "files "
+           "with --debug-dir";
 }
 
 /// One that makes code, and what has it name that.
@@ -132,6 +133,15 @@ void add_frame_pointers(Weighed& advice, const callgraph::Profile& profile, std:
     }
 }
 
+/// Whether its file could not be had, which a note of its own begins with: what is in that file is
+/// not known, and nothing that is built or installed brings it back.
+bool is_unread(const callgraph::Profile& profile, const callgraph::CodeModule& module) {
+    const std::string path{without_deleted(module.path)};
+    return path != module.path ||
+           std::any_of(profile.stats.notes.begin(), profile.stats.notes.end(),
+                       [&](const std::string& note) { return note.starts_with(path + " "); });
+}
+
 void add_unnamed(Weighed& advice, const callgraph::Profile& profile, std::uint64_t whole,
                  const std::string& dpkg_info) {
     std::map<std::uint32_t, std::uint64_t> by_module;
@@ -152,7 +162,9 @@ void add_unnamed(Weighed& advice, const callgraph::Profile& profile, std::uint64
     };
     for (const auto& [index, weight] : by_module) {
         const callgraph::CodeModule& module = profile.modules[index];
-        add(weight, module.name, [&] { return names_of_file(module, dpkg_info); });
+        if (!is_unread(profile, module)) {
+            add(weight, module.name, [&] { return names_of_file(module, dpkg_info); });
+        }
     }
     add(jit, "code made at run time", [&] { return names_of_jit(profile); });
 }

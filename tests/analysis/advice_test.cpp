@@ -69,10 +69,23 @@ TEST_F(AdviceTest, names_the_package_of_a_file_by_either_of_its_paths) {
     EXPECT_NE(advice().find("sample report --debuginfod"), std::string::npos) << advice();
 }
 
+TEST_F(AdviceTest, says_nothing_of_symbols_in_a_file_that_could_not_be_read) {
+    add("app+0x10", 2, 600);
+    EXPECT_NE(advice().find("app without names: no symbols of it were found"), std::string::npos);
+    profile.stats.notes = {"/home/app2 is gone"};
+    EXPECT_NE(advice(), "") << "of another file";
+    profile.stats.notes = {"/home/app is gone: put it back to see its functions' names"};
+    EXPECT_EQ(advice(), "");
+    profile.stats.notes.clear();
+    profile.modules.back() = {"app (deleted)", "/home/app (deleted)", ""};
+    profile.functions.back().name = "app (deleted)+0x10";
+    EXPECT_EQ(advice(), "");
+}
+
 TEST_F(AdviceTest, has_what_weighs_most_first) {
     add("app+0x10", 2, 200);
     add("libfoo.so.1+0x10", 1, 300);
-    EXPECT_LT(advice().find("libfoo.so.1"), advice().find("app without names: it is stripped"));
+    EXPECT_LT(advice().find("libfoo.so.1"), advice().find("app without names: no symbols"));
 }
 
 TEST_F(AdviceTest, names_the_option_of_a_runtime) {
