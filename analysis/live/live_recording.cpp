@@ -62,7 +62,7 @@ void LiveRecording::add(const SampleSum& sum, Second* second) {
 
 void LiveRecording::advance(std::uint64_t now_ns) {
     now_ns_ = std::max(now_ns_, now_ns);
-    const std::uint64_t now = now_ns_ / kNsPerSecond;
+    const std::uint64_t now = elapsed_ns() / kNsPerSecond;
     if (seconds_.empty() || seconds_.back().number < now) {
         seconds_.emplace_back().number = now;
     }
@@ -134,9 +134,15 @@ LiveSecond LiveRecording::last_second() const {
     }
     const Second& last = seconds_.back();
     const Second* const before = seconds_.size() > 1 ? &seconds_[seconds_.size() - 2] : nullptr;
-    return before == nullptr                   ? last.sum
-           : before->number + 1 == last.number ? before->sum
-                                               : LiveSecond{};
+    const bool has_whole = before != nullptr && before->number + 1 == last.number;
+    if (!has_whole && last.number != 0) {
+        return {0, 0, kNsPerSecond};
+    }
+    const Second& shown = has_whole ? *before : last;
+    LiveSecond second = shown.sum;
+    const std::uint64_t begin_ns = shown.number * kNsPerSecond;
+    second.length_ns = std::clamp(elapsed_ns(), begin_ns, begin_ns + kNsPerSecond) - begin_ns;
+    return second;
 }
 
 std::vector<callgraph::StackWeight> LiveRecording::last_weights() const {

@@ -40,7 +40,8 @@ inline constexpr std::uint64_t kLastSeconds = 10;
 /// What one second of the session's own metric held.
 struct LiveSecond {
     std::uint64_t samples = 0;
-    std::uint64_t weight = 0;  ///< Of samples, and booked.
+    std::uint64_t weight = 0;     ///< Of samples, and booked.
+    std::uint64_t length_ns = 0;  ///< Less than a second: it goes on, or the session ended in it.
 };
 
 struct LiveChoice {
@@ -87,7 +88,7 @@ private:
         }
     };
     struct Second {
-        std::uint64_t number = 0;  ///< Since the clock's zero.
+        std::uint64_t number = 0;  ///< Since the session's start.
         callgraph::InternTable<Share, ShareTraits> shares;
         LiveSecond sum;
     };

@@ -28,14 +28,15 @@ constexpr std::size_t kWidthForBoth = 64;
 std::string figures_line(const analysis::LiveRecording& live) {
     const callgraph::Recording& recording = live.recording();
     const analysis::LiveSecond second = live.last_second();
+    const std::uint64_t length_ns = std::max(second.length_ns, std::uint64_t{1});
     const bool is_time = !recording.start() || recording.start()->unit.empty();
     std::uint64_t running = 0;
     for (const callgraph::RecordedProcess& process : recording.processes()) {
         running += process.end ? 0 : 1;
     }
-    std::string line = grouped(second.samples) + " samples/s";
+    std::string line = grouped(second.samples * kNsPerSecond / length_ns) + " samples/s";
     if (is_time) {
-        line += fmt::format("  {} % CPU", decimal(percent_of(second.weight, kNsPerSecond), 1));
+        line += fmt::format("  {} % CPU", decimal(percent_of(second.weight, length_ns), 1));
     }
     line += fmt::format("  {}  {} lost  {}",
                         counted(recording.recorded_samples(trace::kSessionMetric), "sample"),

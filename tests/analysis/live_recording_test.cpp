@@ -223,6 +223,44 @@ TEST(LiveRecording, knows_the_last_whole_second) {
     EXPECT_EQ(live.last_second().samples, 0);
 }
 
+TEST(LiveRecording, counts_seconds_from_the_start_of_the_session) {
+    constexpr std::uint64_t kTenth = kNsPerSecond / 10;
+    LiveRecording live{{}};
+    RecordBatch first;
+    trace::SessionStart start;
+    start.start_ns = kStart + 7 * kTenth;
+    first.records.emplace_back(start);
+    first.records.emplace_back(trace::Process{});
+    std::get<trace::Process>(first.records.back()).id = ProcessId{1};
+    first.records.emplace_back(trace::Thread{ThreadId{1}, ProcessId{1}, 100, kStart, "app"});
+    first.nodes.push_back({NodeId{1}, NodeId{}, ModuleId{}, 0x1000});
+    first.end_ns = start.start_ns;
+    live.add(first);
+    const auto pass = [&](std::uint64_t tenth) {
+        RecordBatch batch;
+        batch.begin_ns = batch.end_ns = start.start_ns + tenth * kTenth;
+        batch.add({ThreadId{1}, batch.end_ns, NodeId{1}, kWeight});
+        live.add(batch);
+    };
+    for (std::uint64_t tenth = 1; tenth <= 9; ++tenth) {
+        pass(tenth);
+        EXPECT_EQ(live.last_second().samples, tenth);
+        EXPECT_EQ(live.last_second().length_ns, tenth * kTenth);
+    }
+    for (std::uint64_t tenth = 10; tenth <= 29; ++tenth) {
+        pass(tenth);
+    }
+    EXPECT_EQ(live.last_second().samples, 10);
+    EXPECT_EQ(live.last_second().weight, 10 * kWeight);
+    EXPECT_EQ(live.last_second().length_ns, kNsPerSecond);
+    // Whoever watches looks once more when the session is over.
+    RecordBatch end;
+    end.records.emplace_back(trace::SessionEnd{start.start_ns + 29 * kTenth, false, {}});
+    end.end_ns = start.start_ns + 45 * kTenth;
+    live.add(end);
+    EXPECT_EQ(live.last_second().samples, 10);
+}
+
 TEST(LiveRecording, shows_one_thread) {
     LiveRecording live{{}};
     live.add(first_batch());

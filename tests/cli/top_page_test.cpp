@@ -75,6 +75,20 @@ TEST_F(TopPage, says_how_the_session_goes) {
     }
 }
 
+TEST_F(TopPage, says_the_rate_of_a_session_shorter_than_a_second) {
+    analysis::RecordBatch batch = made_up_batch(1, "./app");
+    batch.begin_ns = batch.end_ns = kStart + kNsPerSecond / 4;
+    for (int i = 1; i < 50; ++i) {
+        batch.add({ThreadId{1}, batch.end_ns, NodeId{1}, kNsPerMs});
+    }
+    analysis::LiveRecording live{{}};
+    live.add(batch);
+    const std::string page = page_of(live, state_, size_);
+    for (const char* const part : {"200 samples/s", "20.0 % CPU", "50 samples"}) {
+        EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+    }
+}
+
 TEST_F(TopPage, sends_a_terminal_nothing_that_a_program_chose) {
     state_.search = "\x1b]0;title\x07";
     state_.prompt = Prompt::focus;
