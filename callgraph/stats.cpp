@@ -245,7 +245,7 @@ void fill_price(Profile& profile, const Recording& recording) {
 }
 
 void fill_achieved_hz(Stats& stats, bool is_time) {
-    if (stats.clock == "wall") {
+    if (stats.clock == "wall" || stats.source == "timer") {
         return;  // Of CPU time as well; but threads that wait have samples, too.
     }
     // Samples are also taken of what sampling takes.

@@ -379,7 +379,10 @@ private:
         }
         text += grouped(stats.requested_hz) + " Hz";
         // Running threads are sampled so often; what waits is measured by their states.
-        return stats.clock == "wall" ? text + " of CPU time" : text;
+        return stats.clock == "wall" ? text + " of CPU time"
+               : stats.source == "timer" && stats.clock == "cpu"
+                   ? text + " (threads that wait, too)"
+                   : text;
     }
 
     void trust() {

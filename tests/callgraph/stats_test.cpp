@@ -514,16 +514,19 @@ TEST(Stats, of_an_event_has_a_period_and_no_clock) {
     EXPECT_EQ(profile.processes[0].cpu_ns, 0U) << "a count is no CPU time";
 }
 
-TEST(Stats, of_the_wall_clock_has_one_rate) {
-    RecordingMaker maker;
-    trace::SessionStart start = *maker.recording.start();
-    start.clock = trace::Clock::wall;
-    maker.recording.record(start);
-    maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
-    const Stats stats = maker.profile().stats;
-    EXPECT_EQ(stats.clock, "wall");
-    EXPECT_EQ(stats.requested_hz, 10'000U);
-    EXPECT_FALSE(stats.achieved_hz.has_value());
+TEST(Stats, where_threads_that_wait_are_sampled_have_one_rate) {
+    for (const bool by_wall : {true, false}) {
+        RecordingMaker maker;
+        trace::SessionStart start = *maker.recording.start();
+        start.clock = by_wall ? trace::Clock::wall : start.clock;
+        start.source = by_wall ? start.source : "timer";
+        maker.recording.record(start);
+        maker.sample(maker.main_thread(), maker.stack({"main"}), 100'000);
+        const Stats stats = maker.profile().stats;
+        EXPECT_EQ(stats.clock, by_wall ? "wall" : "cpu");
+        EXPECT_EQ(stats.requested_hz, 10'000U);
+        EXPECT_FALSE(stats.achieved_hz.has_value());
+    }
 }
 
 }  // namespace
