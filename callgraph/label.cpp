@@ -1,5 +1,6 @@
 #include "callgraph/label.h"
 
+#include "core/text.h"
 #include "trace/records.h"
 
 #include <algorithm>
@@ -46,10 +47,10 @@ std::string_view without_scope(std::string_view name) {
 }  // namespace
 
 std::string label(const Function& function) {
-    if (!function.name.empty()) {
+    if (!is_blank(function.name)) {
         return function.name;
     }
-    if (function.source.empty()) {
+    if (is_blank(function.source)) {
         return "<anonymous>";
     }
     if (function.line == 0) {

@@ -8,7 +8,7 @@
 
 namespace sample::callgraph {
 
-/// Its name; without one "source:line"; without both "<anonymous>".
+/// Its name; without one, or with one of blanks, "source:line"; without both "<anonymous>".
 [[nodiscard]] std::string label(const Function& function);
 
 /// Whether it stands for what has no stack, "[not sampled]", and is no code.

@@ -45,6 +45,11 @@ bool is_unseen(std::uint32_t code) noexcept {
     });
 }
 
+bool is_control(char byte) noexcept {
+    const auto code = static_cast<unsigned char>(byte);
+    return code < ' ' || code == 0x7f;
+}
+
 std::string escaped_byte(char byte) {
     return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
@@ -82,10 +87,13 @@ std::string to_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text) {
-    const auto is_control = [](unsigned char c) { return c < ' ' || c == '\x7f'; };
     std::string line = to_utf8(text);
     std::replace_if(line.begin(), line.end(), is_control, ' ');
-    return line;
+    return printable(line);
+}
+
+bool is_blank(std::string_view text) noexcept {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || is_control(c); });
 }
 
 std::string grouped(std::uint64_t number) {

@@ -15,8 +15,11 @@ namespace sample {
 /// `text`, each byte that is not part of a character in UTF-8 replaced by U+FFFD. O(bytes).
 [[nodiscard]] std::string to_utf8(std::string_view text);
 
-/// The same with a space for each control character, so that it stays on its line.
+/// The same with a space for each control character, so that it stays on its line, and what else is
+/// not seen or turns text around escaped as by printable().
 [[nodiscard]] std::string one_line(std::string_view text);
+/// Nothing, or nothing but blanks and control characters.
+[[nodiscard]] bool is_blank(std::string_view text) noexcept;
 
 /// The part of a path behind its last '/'. Async-signal-safe.
 [[nodiscard]] constexpr std::string_view file_name(std::string_view path) noexcept {

@@ -124,14 +124,14 @@ private:
     }
 
     Place place(std::string_view object, std::string_view file, std::string_view function) {
-        return {objects_.add(object.empty() ? kUnknown : object),
-                files_.add(file.empty() ? kUnknown : file), functions_.add(function)};
+        return {objects_.add(is_blank(object) ? kUnknown : object),
+                files_.add(is_blank(file) ? kUnknown : file), functions_.add(function)};
     }
 
     void write_category(std::string_view name, NodeId node, bool with_calls) {
         costs_.clear();
         add(node, with_calls);
-        write_costs(place({}, kCategoryFile, name.empty() ? kUnknown : name), 0);
+        write_costs(place({}, kCategoryFile, is_blank(name) ? kUnknown : name), 0);
     }
 
     void add(NodeId id, bool with_calls = true) {

@@ -25,8 +25,8 @@ using callgraph::Profile;
 /// in the wide forms that some take as well, and text that has one. Source: OWASP, CSV Injection.
 std::string text_cell(std::string_view text) {
     constexpr std::array<std::string_view, 4> kWide{"\uff1d", "\uff0b", "\uff0d", "\uff20"};
-    std::string cell = to_utf8(text);
-    const bool is_run = cell.find_first_of("'=+-@\t\r\n") == 0 ||
+    std::string cell = printable(to_utf8(text));
+    const bool is_run = cell.find_first_of("'=+-@") == 0 ||
                         std::any_of(kWide.begin(), kWide.end(),
                                     [&](std::string_view wide) { return cell.starts_with(wide); });
     for (std::size_t at = cell.find('"'); at != std::string::npos; at = cell.find('"', at + 2)) {

@@ -19,7 +19,7 @@ using callgraph::Profile;
 std::string escaped(std::string_view name) {
     std::string text = one_line(name);
     std::replace(text.begin(), text.end(), ';', ':');
-    return text.empty() ? "<anonymous>" : text;
+    return is_blank(text) ? "<anonymous>" : text;
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ TEST(Utf8, replaces_what_is_not) {
 
 TEST(Utf8, stays_on_one_line) {
     EXPECT_EQ(one_line("a\nb\tc\x1b[31m\x7f \xff"), "a b c [31m  \xef\xbf\xbd");
+    EXPECT_EQ(one_line("a\u202eb\u2028c\u009b31m\u200b"), R"(a\u202eb\u2028c\u009b31m\u200b)");
 }
 
 }  // namespace

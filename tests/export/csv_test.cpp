@@ -87,7 +87,7 @@ TEST(Csv, has_a_row_for_each_function) {
     for (const Function& function : profile.functions) {
         const callgraph::CodeModule& module = profile.module_of(function);
         expected.push_back(
-            {to_utf8(callgraph::label(function)),
+            {printable(to_utf8(callgraph::label(function))),
              function.source == module.name ? "" : function.source,
              function.line == 0 ? "" : std::to_string(function.line), module.path, module.build_id,
              std::vector<std::string>{"", "native", "plugin", "native plugin"}[function.flags],
@@ -133,13 +133,14 @@ TEST(Csv, units_are_in_the_header) {
 }
 
 TEST(Csv, text_is_quoted) {
-    EXPECT_EQ(row_of("a,\"b\"\r\nc")[0], "a,\"b\"\r\nc");
+    EXPECT_EQ(row_of("a,\"b\"c")[0], "a,\"b\"c");
+    EXPECT_EQ(row_of("a\r\nb\tc\x1b[31m\u202ed")[0], R"(a\r\nb\tc\x1b[31m\u202ed)");
     EXPECT_EQ(row_of("f(\xff)")[0], "f(\xef\xbf\xbd)");
 }
 
 TEST(Csv, no_name_is_a_formula_and_each_can_be_told) {
-    for (const std::string name : {"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1",
-                                   "'quoted", "''", "'=1", "\xef\xbc\x9dx"}) {
+    for (const std::string name :
+         {"=1+1", "+1", "-1", "@SUM(A1)", "'quoted", "''", "'=1", "\xef\xbc\x9dx"}) {
         const std::string cell = row_of(name)[0];
         EXPECT_TRUE(cell.starts_with('\'')) << cell;
         EXPECT_EQ(without_apostrophe(cell), name);

@@ -47,6 +47,19 @@ TEST(Folded, writes_a_line_for_each_stack_with_time_of_its_own) {
               "a:b;main;x.c:4 1\n");
 }
 
+TEST(Folded, has_no_frame_of_blanks_and_turns_no_text_around) {
+    Profile profile = small_profile();
+    profile.functions[0].name = " \t";
+    profile.functions[1].name = "left\u202eright";
+    profile.categories[0].name = " ";
+    std::string text;
+    ASSERT_TRUE(write_folded(profile, to_string_sink(text)).has_value());
+    EXPECT_EQ(text,
+              "<anonymous>;<anonymous> 1\n"
+              "<anonymous>;<anonymous>;left\\u202eright 1\n"
+              "<anonymous>;<anonymous>;x.c:4 1\n");
+}
+
 TEST(Folded, is_utf8) {
     Profile profile = small_profile();
     profile.functions[0].name = "bad\xff";

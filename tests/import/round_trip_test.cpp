@@ -136,5 +136,34 @@ TEST(RoundTripOfPprof, keeps_lines_modules_and_inlined_frames) {
     EXPECT_EQ(totals(back), totals(profile));
 }
 
+TEST(RoundTripOfNames, of_nothing_but_blanks_are_anonymous) {
+    Profile profile = imported(kText, Format::perf_script);
+    for (callgraph::Function& function : profile.functions) {
+        if (function.name == "spin" || function.name == "inl") {
+            function.name = function.name == "spin" ? " " : "\t\n";
+            function.source = " ";
+            function.line = 0;
+        }
+    }
+    for (callgraph::CodeModule& module : profile.modules) {
+        module.path = module.name = " ";
+    }
+    for (const Format format : {Format::callgrind, Format::folded_threads}) {
+        std::string text;
+        const Sink sink = exports::to_string_sink(text);
+        const bool is_folded = format == Format::folded_threads;
+        ASSERT_TRUE((is_folded ? exports::write_folded(profile, sink)
+                               : exports::write_callgrind(profile, sink))
+                        .has_value());
+        const Profile back = imported(text, format);
+        EXPECT_EQ(back.nodes.empty() ? 0 : back.nodes[0].total, is_folded ? 251U : 251'000U);
+        std::uint64_t anonymous = 0;
+        for (const callgraph::Function& function : back.functions) {
+            anonymous += function.name.starts_with("<anonymous>") ? function.total : 0;
+        }
+        EXPECT_EQ(anonymous, is_folded ? 150U : 150'000U);
+    }
+}
+
 }  // namespace
 }  // namespace sample::imports
