@@ -13,9 +13,10 @@ namespace sample {
 inline constexpr std::uint32_t kMaxFrequencyHz = 10'000;
 inline constexpr std::uint32_t kDefaultFrequencyHz = 1'000;
 inline constexpr std::string_view kFrequencyHelp =
-    "a frequency is a number from 1 to 10000 samples a second, e.g. 1000, 1k or 10k";
+    "a frequency is a whole number of samples a second, from 1 to 10000, e.g. 1000, 1k or 2.5k";
 inline constexpr std::string_view kDurationHelp =
-    "a duration is a number above 0 with ms, s, m or h, e.g. 500ms, 10s or 5m";
+    "a duration is a number above 0 with ns, us, ms, s, m or h (without one: seconds), at most "
+    "1000h, e.g. 500ms, 10s or 5m";
 
 enum class OptionProblem : std::uint8_t {
     none,

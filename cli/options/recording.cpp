@@ -78,7 +78,7 @@ Read frequency(RecordOptions& options, const std::shared_ptr<bool>& is_given) {
             if (!frequency.ok()) {
                 return refuse("{} '{}' is {}: {}", option, text,
                               frequency.problem == OptionProblem::out_of_range
-                                  ? "outside the range 1 to 10000"
+                                  ? "no whole number from 1 to 10000"
                                   : "not a frequency",
                               kFrequencyHelp);
             }

@@ -221,6 +221,14 @@ Result<PreparedRecording> prepare_recording(RecordOptions& options, const std::s
                                             pid_t pid) {
     std::string path =
         expand_pattern(options.output.empty() ? kDefaultOutput : options.output, executable, pid);
+    if (path == "-") {
+        return refuse(
+            "the recording needs a file, and '-' is none: name one, and send what you want of it "
+            "to standard output afterwards, with sample export");
+    }
+    if (path.starts_with('-')) {  // No command that it is named to takes it for an option.
+        path.insert(0, "./");
+    }
     SAMPLE_CHECK(name_exports(options, executable, pid, path));
     SAMPLE_TRY(file, open_recording(path, options.force));
     return PreparedRecording{std::move(path), std::move(file)};

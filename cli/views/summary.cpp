@@ -214,6 +214,10 @@ private:
         if (!profile_.stats.whole) {
             return ": the recording breaks off before its first sample";
         }
+        // A recording begins when --delay is over.
+        if (!profile_.stats.source.empty() && profile_.stats.wall_ns == 0) {
+            return ": the session ended before --delay was over";
+        }
         return measure_.is_time()
                    ? ": the program slept (see --clock wall), ended at once, or sampling was off"
                    : ": the program had none of this event";

@@ -145,7 +145,8 @@ SessionOutcome Session::run(pid_t root, Fd connected) {
             housekeeping();
             next_drain = now + std::uint64_t{kDrainMs} * 1'000'000;
         }
-        if (!keep_time(now)) {
+        has_run_out_ = !keep_time(now);
+        if (has_run_out_) {
             break;
         }
         const std::uint64_t next = now < start_ns_ ? std::min(next_drain, start_ns_) : next_drain;
@@ -317,6 +318,10 @@ std::string Session::why_empty() const {
     }
     if (!welcome_.why_root_is_not().empty()) {
         return welcome_.why_root_is_not();
+    }
+    if (has_run_out_) {
+        return "--time was over before the agent was set up in it (if it could not be, what it "
+               "said is above)";
     }
     if (doorkeeper_->has_met_anybody()) {
         return "the agent could not be set up in it: what it said is above, or nothing, if this "

@@ -151,6 +151,7 @@ private:
     std::uint32_t changes_of_channels_ = 0;
     SamplingPrice price_;
     bool over_ = false;
+    bool has_run_out_ = false;  ///< Of the time that was asked for.
     std::uint64_t drains_ = 0;
 };
 

@@ -184,8 +184,9 @@ TEST(Record, refuses_and_says_what_is_allowed) {
     expect_refusal({"--freq", "10k"}, "no command to record");
     expect_refusal({"--freq", "10k", "--"}, "no command to record");
     expect_refusal({"--", ""}, "no command to record");
-    expect_refusal({"--freq", "20k", "app"}, "outside the range 1 to 10000");
-    expect_refusal({"--freq", "0", "app"}, "outside the range 1 to 10000");
+    expect_refusal({"--freq", "20k", "app"}, "no whole number from 1 to 10000");
+    expect_refusal({"--freq", "7.5", "app"}, "no whole number from 1 to 10000");
+    expect_refusal({"--freq", "0", "app"}, "no whole number from 1 to 10000");
     expect_refusal({"--freq", "fast", "app"}, "'fast' is not a frequency");
     expect_refusal({"--time", "soon", "app"}, "e.g. 500ms, 10s or 5m");
     expect_refusal({"--time", "0s", "app"}, "--time '0s'");
@@ -235,7 +236,7 @@ TEST(Refusals, know_what_perf_calls_it) {
         {"-p", "12"},
         "-p: a process that runs already is recorded with all its threads by sample attach PID");
     expect_refusal({"-ag"}, "-g: stacks are always taken");
-    expect_refusal({"-a", "--freq", "0"}, "outside the range 1 to 10000");
+    expect_refusal({"-a", "--freq", "0"}, "no whole number from 1 to 10000");
     expect_refusal({"-a", "app"}, "leave -a out");
     expect_refusal({"stat", "x"}, "sample --event NAME -- COMMAND");
     expect_refusal({"report", "-g", "x"}, "-g: stacks are always taken");

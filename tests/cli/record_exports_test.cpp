@@ -89,6 +89,22 @@ TEST_F(RecordExports, devices_need_no_force) {
     EXPECT_EQ(refusal(options({"/dev/null", "/dev/null"})), "");
 }
 
+TEST_F(RecordExports, a_recording_is_no_standard_output_and_no_option) {
+    RecordOptions standard_output;
+    standard_output.output = "-";
+    const auto refused = prepare_recording(standard_output, "/bin/app", 1);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message().find("needs a file"), std::string::npos);
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder_);
+    RecordOptions dash;
+    dash.output = "-%p.utrace";
+    const auto prepared = prepare_recording(dash, "/bin/app", 1);
+    std::filesystem::current_path(before);
+    ASSERT_TRUE(prepared.has_value()) << prepared.error().message();
+    EXPECT_EQ(prepared->path, "./-1.utrace");
+}
+
 TEST_F(RecordExports, what_cannot_be_written_is_refused_before_the_command_starts) {
     EXPECT_NE(refusal(options({folder_.string()})).find("is a directory"), std::string::npos);
     EXPECT_NE(refusal(options({folder_.string()}, true)).find("is a directory"), std::string::npos);

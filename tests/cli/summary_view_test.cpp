@@ -152,6 +152,12 @@ TEST(SummaryView, stands_an_empty_profile) {
               std::string::npos)
         << text;
     EXPECT_EQ(text.find("\ntime "), text.rfind("\ntime ")) << text;
+    callgraph::Profile delayed;
+    delayed.stats.source = "sigtrap";
+    const std::string delayed_text = summary_view(delayed, {kPipe});
+    EXPECT_NE(delayed_text.find("0 ns: the session ended before --delay was over\n"),
+              std::string::npos)
+        << delayed_text;
 }
 
 TEST(SummaryView, says_what_programs_said_and_which_views_show_it) {

@@ -83,6 +83,8 @@ TEST_F(Session, a_delay_longer_than_the_command_is_said) {
         sample({"--delay", "1h", "-o", recording(), "--", target("fib"), "0.2"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_NE(outcome.err.find("the session was over before"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(": the session ended before --delay was over\n"), std::string::npos)
+        << outcome.err;
     const Recording seen{recording()};
     EXPECT_EQ(seen.roots_us(), 0);
     EXPECT_EQ(seen.stat("samples"), 0);

@@ -44,6 +44,19 @@ TEST_F(EndOfCommand, a_constructor_may_end_the_program) {
     EXPECT_NE(std::filesystem::exists(recording()), !own_line(outcome).empty()) << outcome.err;
 }
 
+TEST_F(EndOfCommand, is_no_reason_where_the_time_was_over_before) {
+    for (int i = 0; i < 5; ++i) {
+        const Outcome outcome = sample({"--quiet", "--force", "--time", "1ns", "-o", recording(),
+                                        "--", target("three_leaves"), "0.1"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        // A machine may be busy for so long that all of it is recorded.
+        EXPECT_NE(std::filesystem::exists(recording()),
+                  own_line(outcome).find("--time was over") != std::string::npos)
+            << outcome.err;
+        std::filesystem::remove(recording());
+    }
+}
+
 TEST_F(EndOfCommand, is_another_sessions_if_that_records_us) {
     const Outcome outcome = record(
         {sample_path(), "--quiet", "-o", file("inner.utrace"), "--", target("exit_code"), "7"});
