@@ -165,7 +165,8 @@ void stand_apart(int output) {
 }
 
 [[noreturn]] void run_child(const std::vector<std::string>& command, const Inherited& inherited,
-                            int order_fd, int failure_fd, int output) {
+                            std::vector<char*> environment, int order_fd, int failure_fd,
+                            int output) {
     if (output >= 0) {
         stand_apart(output);
     }
@@ -175,10 +176,21 @@ void stand_apart(int output) {
     }
     join_environment(order);
     inherited.hand_over();
+    environment.push_back(nullptr);
+    bool is_told = true;
+    const auto tell_failure = [&] {
+        const int failure = errno;
+        is_told = ::write(failure_fd, &failure, sizeof failure) == sizeof failure;
+        return failure;
+    };
     exec_command(command);
-    const int failure = errno;
-    const ssize_t written = ::write(failure_fd, &failure, sizeof failure);
-    ::_exit(written == sizeof failure ? 127 : 126);
+    if (tell_failure() == E2BIG) {
+        environ = environment.data();
+        inherited.hand_over_environment();
+        exec_command(command);
+        tell_failure();
+    }
+    ::_exit(is_told ? 127 : 126);
 }
 
 }  // namespace
@@ -231,6 +243,14 @@ Result<std::string> find_module_host() {
     return find_own_library("libsample-modules.so", "sample_modules");
 }
 
+std::vector<char*> environment_now() {
+    std::vector<char*> entries;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        entries.push_back(*entry);
+    }
+    return entries;
+}
+
 void exec_command(const std::vector<std::string>& command) {
     std::vector<char*> words;
     words.reserve(command.size() + 1);
@@ -241,7 +261,8 @@ void exec_command(const std::vector<std::string>& command) {
     ::execvp(words[0], words.data());
 }
 
-Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command, int output) {
+Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& command,
+                                              const std::vector<char*>& environment, int output) {
     int order[2] = {-1, -1};
     int failure[2] = {-1, -1};
     if (::pipe2(order, O_CLOEXEC) != 0 || ::pipe2(failure, O_CLOEXEC) != 0) {
@@ -261,13 +282,13 @@ Result<LaunchedCommand> LaunchedCommand::fork(const std::vector<std::string>& co
     if (pid == 0) {
         order_write.reset();
         failure_read.reset();
-        run_child(command, inherited, order_read.get(), failure_write.get(), output);
+        run_child(command, inherited, environment, order_read.get(), failure_write.get(), output);
     }
     return LaunchedCommand{pid, std::move(inherited), std::move(order_write),
                            std::move(failure_read)};
 }
 
-Result<void> LaunchedCommand::start(const std::string& preload, const std::string& session) {
+Result<bool> LaunchedCommand::start(const std::string& preload, const std::string& session) {
     Order order{};
     if (preload.size() >= sizeof order.preload || session.size() >= sizeof order.session) {
         return unexpected(
@@ -281,10 +302,14 @@ Result<void> LaunchedCommand::start(const std::string& preload, const std::strin
     }
     order_.reset();
     int exec_errno = 0;
-    if (read_whole(failure_.get(), &exec_errno, sizeof exec_errno)) {
+    const auto has_failed = [&] {
+        return read_whole(failure_.get(), &exec_errno, sizeof exec_errno);
+    };
+    const bool is_refused = has_failed();
+    if (is_refused && (exec_errno != E2BIG || has_failed())) {
         return unexpected(Error{ErrorCode::system, exec_errno, "cannot run the command"});
     }
-    return {};
+    return !is_refused;
 }
 
 void LaunchedCommand::start_unprofiled(int order) noexcept {

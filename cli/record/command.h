@@ -17,6 +17,8 @@ namespace sample::cli {
 
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
+inline constexpr const char* kNoRoom =
+    "the command's arguments and environment leave no room for what sample adds to them";
 
 struct CommandCheck {
     std::string path;  ///< The file that execvp would take.
@@ -40,6 +42,9 @@ struct CommandCheck {
 /// The host of profiler modules, libsample-modules.so, likewise.
 [[nodiscard]] Result<std::string> find_module_host();
 
+/// The environment as it is now; to be ended by a null pointer.
+[[nodiscard]] std::vector<char*> environment_now();
+
 /// Becomes `command`, looked up as execvp(3) does. Returns if that fails, with errno.
 void exec_command(const std::vector<std::string>& command);
 
@@ -47,15 +52,18 @@ class LaunchedCommand {
 public:
     /// Forks. The child waits for start() or the end of this process. Call it while this process
     /// has one thread, and its signal mask is the command's.
+    /// `environment`: what the command gets where there is no room for more; its strings stay.
     /// `output`: the command is not to share our terminal. It gets a process group of its own, no
     /// input, this descriptor as its output, and SIGTERM if we end before it; -1: it gets ours.
-    static Result<LaunchedCommand> fork(const std::vector<std::string>& command, int output = -1);
+    static Result<LaunchedCommand> fork(const std::vector<std::string>& command,
+                                        const std::vector<char*>& environment, int output = -1);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set.
+    /// Lets the child exec, with `preload` put first in LD_PRELOAD and SAMPLE_SESSION set. False:
+    /// with these, its arguments and environment are more than the kernel takes; it runs without.
     /// Errors: the exec failed, with its errno.
-    Result<void> start(const std::string& preload, const std::string& session);
+    Result<bool> start(const std::string& preload, const std::string& session);
     /// It runs: what this process inherited, but for descriptor 2, is the command's alone.
     void let_go() const noexcept { inherited_.let_go(); }
 

@@ -3,11 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 
 namespace sample::cli {
@@ -40,6 +41,19 @@ void survive(int signal) noexcept {
     }
 }
 
+std::vector<siginfo_t> take_waiting_signals() {
+    constexpr std::size_t kMost = 10'000;
+    constexpr timespec kAtOnce{};
+    std::vector<siginfo_t> taken;
+    siginfo_t info{};
+    sigset_t waiting;
+    ::sigpending(&waiting);
+    while (taken.size() < kMost && ::sigtimedwait(&waiting, &info, &kAtOnce) > 0) {
+        taken.push_back(info);
+    }
+    return taken;
+}
+
 /// None, if that can't be found out.
 std::vector<int> descriptors_for_the_command() {
     std::vector<int> found;
@@ -59,7 +73,10 @@ std::vector<int> descriptors_for_the_command() {
 
 }  // namespace
 
-Inherited::Inherited() : ours_{::getpid()}, descriptors_{descriptors_for_the_command()} {
+Inherited::Inherited()
+    : ours_{::getpid()},
+      signals_{take_waiting_signals()},
+      descriptors_{descriptors_for_the_command()} {
     const itimerval none{};
     for (std::size_t i = 0; i < kTimers.size(); ++i) {
         ::setitimer(kTimers.at(i), &none, &timers_.at(i));
@@ -74,6 +91,13 @@ void Inherited::hand_over() const noexcept {
     if (death_signal_ != 0) {
         ::prctl(PR_SET_PDEATHSIG, death_signal_);
     }
+    for (const siginfo_t& signal : signals_) {  // With the words of who sent it.
+        ::syscall(SYS_rt_sigqueueinfo, ::getpid(), signal.si_signo, &signal);
+    }
+    hand_over_environment();
+}
+
+void Inherited::hand_over_environment() const noexcept {
     // sd_listen_fds(3) takes its sockets, sd_watchdog_enabled(3) its orders, only if this is its
     // own number.
     for (const char* const name : {"LISTEN_PID", "WATCHDOG_PID"}) {

@@ -168,24 +168,33 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         return run_unprofiled(options.command, session.error());
     }
     Parts::follow(parts.get(), (*session)->recorder());
-    if (const auto started = command.start(preload, (*session)->name()); !started) {
+    const auto started = command.start(preload, (*session)->name());
+    if (!started) {
         recording.discard();
         return exec_failure_code(started.error());
     }
     guard_started();
-    recording.keep();
+    const auto end_without_recording = [&](const std::string& why) {
+        print_error(why);
+        recording.discard();
+        session->reset();
+        meanwhile->live.reset();
+        return end_behind(command, signals);
+    };
     let_go_of_descriptors(command, options);
+    if (!*started) {
+        signals.command_goes_on();
+        LiveData::finish(live.get());
+        return end_without_recording(std::string{kNoRoom} + "; the command runs unprofiled");
+    }
+    recording.keep();
     const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
     // Whatever is made of the recording, a signal ends it.
     signals.command_goes_on();
     LiveData::finish(live.get());
     if (outcome.is_empty) {
-        print_error("nothing was recorded: " + outcome.why_empty);
-        recording.discard();
-        session->reset();
-        live.reset();
-        return end_behind(command, signals);
+        return end_without_recording("nothing was recorded: " + outcome.why_empty);
     }
     conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
@@ -268,6 +277,7 @@ Result<int> run(const RecordOptions& options) {
                     "; it runs unprofiled: sample attach PID records it from outside");
         return run_unprofiled(options.command);
     }
+    const std::vector<char*> environment = environment_now();
     const auto preload = prepare_preload(options, check->runtime);
     if (!preload && preload.error().errno_value != 0) {  // not what the user has said
         return run_unprofiled(options.command, preload.error());
@@ -275,7 +285,7 @@ Result<int> run(const RecordOptions& options) {
     if (!preload) {
         return unexpected(preload.error());
     }
-    auto command = LaunchedCommand::fork(options.command);
+    auto command = LaunchedCommand::fork(options.command, environment);
     if (!command) {
         return run_unprofiled(options.command, command.error());
     }

@@ -194,9 +194,15 @@ Result<int> watch_started(const TopOptions& options, LaunchedCommand& command,
         kept.discard();
         return unexpected(session.error());
     }
-    if (const auto started = command.start(preload, (*session)->name()); !started) {
+    const auto started = command.start(preload, (*session)->name());
+    if (!started || !*started) {
         watcher->finish(false);
         kept.discard();
+        if (started) {
+            print_error(std::string{kNoRoom} + ": it cannot be watched");
+            end_command(command);
+            return kExitFailure;
+        }
         print_error(started.error().message());
         return started.error().errno_value == ENOENT ? kExitNotFound : kExitNotExecutable;
     }
@@ -230,7 +236,7 @@ Result<int> watch_command(const TopOptions& options) {
     }
     SAMPLE_TRY(agent, find_agent_library(false));
     SAMPLE_TRY(log, open_log(options.log));
-    SAMPLE_TRY(command, LaunchedCommand::fork(words, log.get()));
+    SAMPLE_TRY(command, LaunchedCommand::fork(words, environment_now(), log.get()));
     log.reset();
     stand_by_the_command();
     const std::string preload = check->runtime.empty() ? agent : check->runtime + ":" + agent;

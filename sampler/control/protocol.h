@@ -111,6 +111,7 @@ enum class NotProfiled : std::uint32_t {
     traced,  ///< By another process of the session.
     little_address_space,
     two_users,  ///< Started by who acts for another user or group than its own.
+    no_room,    ///< For our variables: its arguments and environment are all that a kernel takes.
 };
 
 /// A program is about to be started, or was, which the collector will hear nothing from; or who was

@@ -44,6 +44,15 @@ TEST_F(ExecOutcome, sampling_goes_on_after_a_failing_exec) {
     EXPECT_GT(seen.total_us("after_failure"), 0.8 * 500'000);
 }
 
+TEST_F(ExecOutcome, as_many_arguments_fit_as_without_us) {
+    const Outcome bare = run_here({target("argument_limit")});
+    const Outcome outcome = record({target("argument_limit")});
+    EXPECT_EQ(bare.exit_code, 0) << bare.err;
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, bare.out);
+    EXPECT_GT(told(bare.out, "none"), told(bare.out, "own"));
+}
+
 TEST_F(ExecOutcome, a_thread_may_exec_while_others_work) {
     const Outcome outcome = record({target("exec_churn"), "25", "3"});
     EXPECT_EQ(outcome.out, "execs=25\n") << outcome.err;

@@ -297,7 +297,7 @@ private:
 Heard listen(const Lines& command, const std::string& channels, std::uint32_t frequency_hz,
              int pause) {
     Heard heard;
-    auto launched = cli::LaunchedCommand::fork(command);
+    auto launched = cli::LaunchedCommand::fork(command, cli::environment_now());
     EXPECT_TRUE(launched);
     collector::SessionOptions options;
     options.channels = channels;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,47 @@ while True:
     signal.pause()')");
     EXPECT_EQ(outcome.signal, SIGALRM) << outcome.err;
     expect_whole();
+}
+
+TEST_F(Inherited, signals_that_wait_are_the_commands) {
+    // Each of our own signals, too; what waits is told with the words of its sender.
+    const std::string show = R"(import signal
+names = {signal.SIGUSR1, signal.SIGTRAP, signal.SIGURG, signal.SIGTERM, signal.SIGRTMIN}
+while signal.sigpending():
+    told = signal.sigtimedwait(names, 0)
+    print(told.si_signo, told.si_code, told.si_uid)
+)";
+    const std::string wait = R"(import os, signal, sys
+names = [signal.SIGUSR1, signal.SIGTRAP, signal.SIGURG, signal.SIGTERM, signal.SIGRTMIN]
+signal.pthread_sigmask(signal.SIG_BLOCK, names)
+for each in names + [signal.SIGRTMIN]:
+    os.kill(os.getpid(), each)
+os.execvp(sys.argv[1], sys.argv[1:])
+)";
+    const Outcome bare = run_here({"python3", "-c", wait, "python3", "-c", show});
+    for (const char* source : {"sigtrap", "perf", "thread"}) {
+        const Outcome outcome =
+            run_here({"python3", "-c", wait, sample_path(), "--quiet", "--force", "--source",
+                      source, "-o", recording(), "--", "python3", "-c", show});
+        EXPECT_EQ(outcome.out, bare.out) << source << outcome.err;
+        EXPECT_EQ(outcome.exit_code, 0) << source << outcome.err;
+    }
+    EXPECT_EQ(std::count(bare.out.begin(), bare.out.end(), '\n'), 6) << bare.out;
+}
+
+TEST_F(Inherited, an_environment_without_room_for_ours_is_the_commands) {
+    constexpr std::size_t kLongestEntry = 131'071;  // MAX_ARG_STRLEN of Linux, with its end.
+    const std::string preload(kLongestEntry - std::string{"LD_PRELOAD="}.size(), ':');
+    const Outcome outcome = sample({"--quiet", "-o", recording(), "--", "sh", "-c",
+                                    "echo ${#LD_PRELOAD} $SAMPLE_SESSION; exit 7"},
+                                   {.settings = {{"LD_PRELOAD", preload}}});
+    EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+    EXPECT_EQ(outcome.out, std::to_string(preload.size()) + "\n");
+    EXPECT_NE(outcome.err.find("leave no room for what sample adds to them; the command runs "
+                               "unprofiled\n"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(recording()));
 }
 
 TEST_F(Inherited, sockets_of_an_activation_are_the_commands) {

@@ -27,6 +27,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -100,6 +101,16 @@ struct ExecPlan {
         }
     }
 
+    /// Behind a look: there is no room for what is ours.
+    void leave_out() noexcept {
+        if (inherit == Inherit::session) {
+            inherit = Inherit::nothing;
+            target.reason = target.inode == 0 || target.reason != control::NotProfiled::none
+                                ? target.reason
+                                : control::NotProfiled::no_room;
+        }
+    }
+
     /// environment_room() of an environment that may be no list at all. A filter may forbid to ask
     /// that.
     [[nodiscard]] std::size_t room_for(char* const* envp) const noexcept {
@@ -163,10 +174,17 @@ template <class Look, class Start>
 }
 static_assert(sizeof(ExecPlan) + kMaxEnvironmentRoom <= SpareStack::kMemoryBytes);
 
+template <class Look>
+auto without_us(Look look) noexcept {
+    return [look](ExecPlan& plan) {
+        look(plan);
+        plan.leave_out();
+    };
+}
+
 /// Calls `exec` with the environment that the new image is to have, behind the gate.
 template <class Look, class Exec>
-int replace_image(const char* path, Look look, Strings envp, Exec exec) noexcept {
-    tell_exec(path);
+int replace_image_once(Look look, Strings envp, Exec exec) noexcept {
     return start_program(is_own_process(), true, look, envp,
                          [&](SpareStack& spare, control::Unprofiled& target, Strings with) {
                              spare.run([&] { announce(target, 0); });
@@ -178,6 +196,15 @@ int replace_image(const char* path, Look look, Strings envp, Exec exec) noexcept
                              spare.run([&] { take_back(target); });
                              return result;
                          });
+}
+
+/// The same, without us where our variables are what is too much for the kernel.
+template <class Look, class Exec>
+int replace_image(const char* path, Look look, Strings envp, Exec exec) noexcept {
+    tell_exec(path);
+    const int result = replace_image_once(look, envp, exec);
+    return result == -1 && errno == E2BIG ? replace_image_once(without_us(look), envp, exec)
+                                          : result;
 }
 
 int exec_file(const char* path, Strings argv, Strings envp) noexcept {
@@ -194,7 +221,7 @@ int exec_found(const char* file, Strings argv, Strings envp) noexcept {
 
 /// Calls `spawn` with the environment that the child is to have.
 template <class Look, class Call>
-int start_child(Look look, pid_t* pid, Strings envp, Call spawn) noexcept {
+int start_child_once(Look look, pid_t* pid, Strings envp, Call spawn) noexcept {
     return start_program(false, false, look, envp,
                          [&](SpareStack& spare, control::Unprofiled& target, Strings with) {
                              // In the caller's variable before a handler of SIGCHLD runs.
@@ -210,6 +237,13 @@ int start_child(Look look, pid_t* pid, Strings envp, Call spawn) noexcept {
                              }
                              return result;
                          });
+}
+
+/// As replace_image().
+template <class Look, class Call>
+int start_child(Look look, pid_t* pid, Strings envp, Call spawn) noexcept {
+    const int result = start_child_once(look, pid, envp, spawn);
+    return result == E2BIG ? start_child_once(without_us(look), pid, envp, spawn) : result;
 }
 
 std::size_t count_arguments(va_list list) noexcept {

@@ -55,6 +55,8 @@ const char* describe(control::NotProfiled reason) {
         case control::NotProfiled::two_users:
             return "who started it acts for another user or group than its own: the loader ignores "
                    "preloaded libraries then";
+        case control::NotProfiled::no_room:
+            return "its arguments and environment are so long that nothing can be added to them";
     }
     return "the agent cannot be loaded into it";
 }
