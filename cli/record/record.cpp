@@ -174,29 +174,25 @@ int record_command(RecordOptions options, LaunchedCommand& command, const std::s
         return exec_failure_code(started.error());
     }
     guard_started();
-    const auto end_without_recording = [&](const std::string& why) {
-        print_error(why);
-        recording.discard();
-        session->reset();
-        meanwhile->live.reset();
-        return end_behind(command, signals);
-    };
     let_go_of_descriptors(command, options);
-    if (!*started) {
-        signals.command_goes_on();
-        LiveData::finish(live.get());
-        return end_without_recording(std::string{kNoRoom} + "; the command runs unprofiled");
+    std::string why_empty = std::string{kNoRoom} + "; the command runs unprofiled";
+    collector::SessionOutcome outcome;
+    outcome.is_empty = !*started;
+    if (*started) {
+        recording.keep();
+        outcome = (*session)->run(command.pid());
+        why_empty = "nothing was recorded: " + outcome.why_empty;
     }
-    recording.keep();
-    const collector::SessionOutcome outcome = (*session)->run(command.pid());
     countdown.clear();
     // Whatever is made of the recording, a signal ends it.
     signals.command_goes_on();
     LiveData::finish(live.get());
     if (outcome.is_empty) {
-        return end_without_recording("nothing was recorded: " + outcome.why_empty);
+        print_error(why_empty);
+        recording.discard();
+    } else {
+        conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     }
-    conclude_session(outcome, (*session)->recorder(), options, *meanwhile, *prepared);
     session->reset();
     live.reset();
     return end_behind(command, signals);

@@ -145,9 +145,11 @@ TEST_F(Inherited, signals_that_wait_are_the_commands) {
     // Each of our own signals, too; what waits is told with the words of its sender.
     const std::string show = R"(import signal
 names = {signal.SIGUSR1, signal.SIGTRAP, signal.SIGURG, signal.SIGTERM, signal.SIGRTMIN}
+all = []
 while signal.sigpending():
     told = signal.sigtimedwait(names, 0)
-    print(told.si_signo, told.si_code, told.si_uid)
+    all.append((told.si_signo, told.si_code, told.si_uid))
+print(*sorted(all), sep='\n')
 )";
     const std::string wait = R"(import os, signal, sys
 names = [signal.SIGUSR1, signal.SIGTRAP, signal.SIGURG, signal.SIGTERM, signal.SIGRTMIN]
