@@ -336,6 +336,23 @@ bool Doorkeeper::has_agent(pid_t pid) const {
                        [&](const Mapping& mapping) { return mapping.path == area; });
 }
 
+void Doorkeeper::set_up(AreaMapping& mapping) const {
+    capture::AreaHeader& header = mapping.area().header;
+    header.skipped_share = parts_.options.skipped_share();
+    const std::uint32_t hz = parts_.pace.frequency_hz.load();
+    set_period(header, parts_.options.expiry_period_at(hz), parts_.clock.ticks_per_ns());
+    header.frequency_hz = parts_.options.has_frequency() ? hz : 0;
+    header.off = parts_.pace.is_on.load() ? 0 : 1;
+    header.gate_shut = header.off.load();
+    if (!parts_.options.event.is_clock) {
+        header.gap_ticks = capture::kCountsEvents;
+        header.kernel_count = kernel_count_of(parts_.options.event);
+    }
+    if (parts_.pace.switches.load() != 0 && mapping.definitions() != nullptr) {
+        set_wanted_channels(*mapping.definitions(), parts_.pace.channels());
+    }
+}
+
 bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
     const pid_t pid = connection.pid;
     // The image before this one need not have waited for us.
@@ -373,20 +390,7 @@ bool Doorkeeper::greet(Connection& connection, const control::Hello& hello) {
         return refuse(connection, mapping.error().message());
     }
     connection.mapping = *mapping;
-    capture::AreaHeader& header = connection.mapping->area().header;
-    header.skipped_share = parts_.options.skipped_share();
-    const std::uint32_t hz = parts_.pace.frequency_hz.load();
-    set_period(header, parts_.options.expiry_period_at(hz), parts_.clock.ticks_per_ns());
-    header.frequency_hz = parts_.options.has_frequency() ? hz : 0;
-    header.off = parts_.pace.is_on.load() ? 0 : 1;
-    header.gate_shut = header.off.load();
-    if (!parts_.options.event.is_clock) {
-        header.gap_ticks = capture::kCountsEvents;
-        header.kernel_count = kernel_count_of(parts_.options.event);
-    }
-    if (parts_.pace.switches.load() != 0 && connection.mapping->definitions() != nullptr) {
-        set_wanted_channels(*connection.mapping->definitions(), parts_.pace.channels());
-    }
+    set_up(*connection.mapping);
     const control::Welcome answer = answer_to(connection);
     // Once it has the answer it may be gone at any time.
     connection.pidfd = Fd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};

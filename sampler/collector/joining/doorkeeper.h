@@ -102,6 +102,8 @@ private:
     /// Hears one message, if there is one. False: the conversation is over.
     bool serve(Connection& connection);
     bool greet(Connection& connection, const control::Hello& hello);
+    /// Says in it how the session samples by now.
+    void set_up(AreaMapping& mapping) const;
     void tell_arrival(Connection& connection, const control::Hello& hello);
     control::Welcome answer_to(Connection& connection);
     bool refuse(Connection& connection, const std::string& why);
