@@ -93,6 +93,25 @@ callgraph::Times times_wanted(const std::vector<ExportRequest>& exports) {
                : callgraph::Times::dropped;
 }
 
+/// What could not be, or was not whole, is said in `result`.
+void write_exports(const RecordOptions& options, const analysis::NamedRecording& named,
+                   FinishedRecording& result) {
+    for (const ExportRequest& request : options.exports) {
+        callgraph::BuildOptions build;
+        build.by_line = request.format->wants.lines;
+        build.group_memory = request.format->wants.memory;
+        build.further = request.format->wants.metrics;
+        const Result<std::string> warning =
+            write_export(analysis::profile_of_recording(named.recording, named.symbols, build),
+                         *request.format, request.path, options.force);
+        if (!warning) {
+            result.errors.push_back(warning.error());
+        } else if (!warning->empty()) {
+            result.warnings.push_back(*warning);
+        }
+    }
+}
+
 }  // namespace
 
 std::string expand_pattern(const std::string& pattern, const std::string& executable, pid_t pid) {
@@ -314,20 +333,7 @@ FinishedRecording finish_recording(const RecordOptions& options, const PreparedR
     if (const Result<void> done = kept.get(); !done) {
         result.errors.push_back(done.error());
     }
-    for (const ExportRequest& request : options.exports) {
-        callgraph::BuildOptions build;
-        build.by_line = request.format->wants.lines;
-        build.group_memory = request.format->wants.memory;
-        build.further = request.format->wants.metrics;
-        const Result<std::string> warning =
-            write_export(analysis::profile_of_recording(named->recording, named->symbols, build),
-                         *request.format, request.path, options.force);
-        if (!warning) {
-            result.errors.push_back(warning.error());
-        } else if (!warning->empty()) {
-            result.warnings.push_back(*warning);
-        }
-    }
+    write_exports(options, *named, result);
     return result;
 }
 
