@@ -61,8 +61,7 @@ std::string names_of_file(const callgraph::CodeModule& module, const std::string
                "DEBUGINFOD_URLS";
     }
     return "no symbols of it were found: build it without -s, or name the folder of its debug "
-           "files "
-           "with --debug-dir";
+           "files with --debug-dir";
 }
 
 /// One that makes code, and what has it name that.

@@ -185,9 +185,11 @@ void stand_apart(int output) {
     };
     exec_command(command);
     if (tell_failure() == E2BIG) {
-        environ = environment.data();
-        inherited.hand_over_environment();
-        exec_command(command);
+        if (output < 0) {  // else it is run to be watched
+            environ = environment.data();
+            inherited.hand_over_environment();
+            exec_command(command);
+        }
         tell_failure();
     }
     ::_exit(is_told ? 127 : 126);

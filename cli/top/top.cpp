@@ -194,15 +194,9 @@ Result<int> watch_started(const TopOptions& options, LaunchedCommand& command,
         kept.discard();
         return unexpected(session.error());
     }
-    const auto started = command.start(preload, (*session)->name());
-    if (!started || !*started) {
+    if (const auto started = command.start(preload, (*session)->name()); !started) {
         watcher->finish(false);
         kept.discard();
-        if (started) {
-            print_error(std::string{kNoRoom} + ": it cannot be watched");
-            end_command(command);
-            return kExitFailure;
-        }
         print_error(started.error().message());
         return started.error().errno_value == ENOENT ? kExitNotFound : kExitNotExecutable;
     }

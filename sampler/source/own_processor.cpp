@@ -28,7 +28,7 @@ void OwnProcessor::allow(const Set& set) noexcept {
     for (const std::uint64_t word : set) {
         count += std::popcount(word);
     }
-    has_others_ = count > 1;
+    has_others_ = !is_refused_ && count > 1;
 }
 
 void OwnProcessor::begin() noexcept {
@@ -49,6 +49,9 @@ void OwnProcessor::step_aside() noexcept {
     others[processor / kWordBits] &= ~(std::uint64_t{1} << processor % kWordBits);
     if (raw_syscall(SYS_sched_setaffinity, 0, sizeof others, as_argument(others.data())) == 0) {
         used_ = others;
+    } else {
+        is_refused_ = true;
+        has_others_ = false;
     }
 }
 

@@ -14,6 +14,7 @@ class OwnProcessor {
 public:
     /// The calling thread's are asked for.
     void begin() noexcept;
+    /// Which it may move to.
     [[nodiscard]] bool has_others() const noexcept { return has_others_; }
     /// On one of the others, where there are. Three system calls.
     void step_aside() noexcept;
@@ -31,6 +32,7 @@ private:
     Set allowed_{};
     Set used_{};  ///< As it was set last.
     bool has_others_ = false;
+    bool is_refused_ = false;  ///< To move, by a filter.
 };
 
 }  // namespace sample::source

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 namespace sample::source {
 namespace {
@@ -202,7 +203,7 @@ std::uint64_t SamplingLoop::clock_if_awake(const WatchedThread& thread) noexcept
         state.kind == TaskState::Kind::awake ||
         (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
     if (is_awake && thread.choice.must_be_running(processor_.has_others())) {
-        processor_.step_aside();  // most often it waits for this one
+        stands_in_way_ = true;  // most often it waits for this processor
         // Whoever moves data takes the sample itself, so that nothing is cut short.
         const bool takes_it_itself = !processor_.has_others() && thread.state != nullptr &&
                                      capture::is_in_transfer(*thread.state);
@@ -259,6 +260,10 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
         }
     }
     capture::end_asking();
+    // Not before: on another processor this thread may have to wait, and so would who is asked.
+    if (std::exchange(stands_in_way_, false)) {
+        processor_.step_aside();
+    }
 }
 
 std::uint64_t SamplingLoop::look_at(WatchedThread& thread) noexcept {

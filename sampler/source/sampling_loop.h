@@ -88,6 +88,7 @@ private:
     std::uint32_t random_ = 0;
     LookPlaces places_;
     OwnProcessor processor_;
+    bool stands_in_way_ = false;  ///< Of a thread that is to be met on a processor.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

@@ -9,6 +9,7 @@
 namespace sample::source {
 namespace {
 
+/// More processors than a cpu_set_t has are no matter of this test.
 cpu_set_t allowed() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -16,13 +17,18 @@ cpu_set_t allowed() {
     return set;
 }
 
-void allow(const cpu_set_t& set) {
-    ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+bool allow(const cpu_set_t& set) {
+    return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 class OwnProcessorOf : public ::testing::Test {
 protected:
-    void SetUp() override { processor.begin(); }
+    void SetUp() override {
+        if (!allow(before)) {
+            GTEST_SKIP() << "threads may not choose their processors here";
+        }
+        processor.begin();
+    }
     void TearDown() override { allow(before); }
 
     /// The thread has left one of `before`, or there is no other.
@@ -51,14 +57,14 @@ TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     processor.step_aside();
-    allow(one);
+    ASSERT_TRUE(allow(one));
     processor.step_aside();
     cpu_set_t now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &one)) << "there is no other";
     processor.use_any();
     now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &one));
-    allow(before);
+    ASSERT_TRUE(allow(before));
     processor.step_aside();
     expect_aside();
 }

@@ -13,8 +13,8 @@ constexpr std::uint64_t kApp = 0x10000;
 
 class ProcessAccountTest : public RecorderFixture {
 protected:
-    explicit ProcessAccountTest(bool is_time = true)
-        : account{identity(is_time), recorder, clock} {}
+    explicit ProcessAccountTest(bool is_time = true, std::uint64_t system_before_ns = 0)
+        : account{identity(is_time, system_before_ns), recorder, clock} {}
     void SetUp() override {
         recorder.begin("test", "");
         account.set_sampling({.period_ns = kMs});
@@ -25,8 +25,9 @@ protected:
         app.end = 2 * kApp;
         account.on_module({kPid, kPid}, app, "/bin/app");
     }
-    static ProcessIdentity identity(bool is_time) {
+    static ProcessIdentity identity(bool is_time, std::uint64_t system_before_ns) {
         ProcessIdentity identity;
+        identity.system_before_ns = system_before_ns;
         identity.pid = static_cast<pid_t>(kPid);
         identity.is_time = is_time;
         return identity;
@@ -103,9 +104,14 @@ TEST_F(ProcessAccountTest, tells_what_the_source_did_not_see) {
     EXPECT_EQ(booked_ns(trace::kNotSampled), kMs) << "a period may be on its way";
 }
 
-TEST_F(ProcessAccountTest, calls_no_more_the_kernels_than_that_counts) {
+/// That was in the kernel before the agent had joined.
+class LateAccount : public ProcessAccountTest {
+protected:
+    LateAccount() : ProcessAccountTest{true, 10 * kMs} {}
+};
+
+TEST_F(LateAccount, calls_no_more_the_kernels_than_that_counts) {
     account.set_sampling({.period_ns = kMs, .kernel_excluded = true});
-    account.note_system_before(10 * kMs);
     sample(kPid, kMs);
     account.end({}, {101 * kMs, 0, 40 * kMs});
     read_back();

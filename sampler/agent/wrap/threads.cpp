@@ -186,8 +186,9 @@ void run_timer_call(sigval value) {
 TimerCall* keep_timer_call(void (*function)(sigval), sigval value,
                            std::size_t stack_bytes) noexcept {
     for (TimerCall& call : g_timer_calls) {
-        auto state = TimerCall::State::free;
-        if (call.state.compare_exchange_strong(state, TimerCall::State::being_made)) {
+        auto state = call.state.load(std::memory_order_acquire);
+        if (state == TimerCall::State::free &&
+            call.state.compare_exchange_strong(state, TimerCall::State::being_made)) {
             call.function = function;
             call.value = value;
             call.stack_bytes = stack_bytes;

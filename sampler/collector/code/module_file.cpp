@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <functional>
@@ -97,12 +98,18 @@ Fd open_mapped(const Mapping& mapping, pid_t pid, const IsIt& is_it) {
     return is_it(file) ? std::move(file) : Fd{};
 }
 
-/// Whether a link's name is not that of the file that it led to.
-bool is_renamed(const Fd& file, const std::string& name) {
+/// Empty: the kernel does not tell.
+std::string path_of(const Fd& file) {
     std::array<char, PATH_MAX> path{};
     const std::string link = "/proc/self/fd/" + std::to_string(file.get());
     const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
-    return size > 0 && file_name({path.data(), static_cast<std::size_t>(size)}) != file_name(name);
+    return {path.data(), static_cast<std::size_t>(std::max(size, ssize_t{0}))};
+}
+
+/// Whether a link's name is not that of the file that it led to.
+bool is_renamed(const Fd& file, const std::string& name) {
+    const std::string path = path_of(file);
+    return !path.empty() && file_name(path) != file_name(name);
 }
 
 struct FoundFile {
@@ -130,7 +137,11 @@ FoundFile find_file(const trace::Module& module, pid_t pid, std::uint64_t start)
     if (file.is_open() && !is_relative(name)) {
         return {std::move(file), module.path};
     }
-    // By now another library may lie there.
+    // By now another library may lie there, or none.
+    if (file.is_open() && !lies_there(file)) {
+        std::string path = path_of(file);
+        return {std::move(file), path.empty() ? module.path : std::move(path)};
+    }
     if (!file.is_open() && is_file && (has_id || is_called_so)) {
         file = open_mapped(mapping, pid, is_it);
     }

@@ -413,6 +413,9 @@ void Doorkeeper::tell_arrival(Connection& connection, const control::Hello& hell
         hello.run_by_loader != 0 ? mapping_at(pid, hello.run_by_loader).path : executable_of(pid);
     identity.command_line = command_line_of(pid);
     identity.is_time = parts_.options.event.is_clock;
+    if (const auto stat = stat_of(pid)) {
+        identity.system_before_ns = stat->system_cpu_ns;
+    }
     Greeted greeted{pid, connection.ticket, process_cpu_ns(pid), hello.forked != 0, identity.parent,
                     {}};
     if (greeted.forked) {

@@ -91,7 +91,7 @@ ProcessAccount::Used ProcessAccount::used(const ProcessCounts& counts) const {
     const std::uint64_t cpu_ns = clock - std::min(clock, others);
     const std::uint64_t system_ns = counts.system_ns.value_or(system_look_.system_ns);
     return {cpu_ns, identity_.is_time ? cpu_ns : counts.events,
-            system_ns - std::min(system_ns, system_before_ns_)};
+            system_ns - std::min(system_ns, identity_.system_before_ns)};
 }
 
 void ProcessAccount::leave_out(const Used& used) {
@@ -385,8 +385,9 @@ void ProcessAccount::on_thread_end(const Writer& writer, const capture::ThreadRe
     const std::uint64_t time_ns = clock_.to_ns(record.ticks);
     if (identity_.is_time) {
         overdrawn_ns_ += take_back(thread.id, known - std::min(known, record.cpu_ns));
-        const Rest rest = divide(record.cpu_ns - std::min(known, record.cpu_ns), 1,
-                                 process_cpu_ns(identity_.pid));
+        const Rest rest =
+            divide(record.cpu_ns - std::min(known, record.cpu_ns), 1,
+                   sampling_.kernel_excluded ? process_cpu_ns(identity_.pid) : std::nullopt);
         book(thread, Pseudo::kernel_unseen, rest.unseen_ns, time_ns);
         book(thread, Pseudo::not_sampled, rest.not_sampled_ns, time_ns);
     }

@@ -43,7 +43,8 @@ struct ProcessIdentity {
     pid_t parent = 0;
     bool same_pid_namespace = true;
     bool is_time = true;  ///< False: weights count an event, and clocks don't bear on them.
-    std::uint64_t carried_cpu_ns = 0;  ///< Of the process's clock, spent by earlier images.
+    std::uint64_t carried_cpu_ns = 0;    ///< Of the process's clock, spent by earlier images.
+    std::uint64_t system_before_ns = 0;  ///< Of it, in the kernel before the agent had joined.
     std::string executable;
     std::string command_line;
     std::string source;
@@ -92,11 +93,8 @@ public:
     /// io_uring, and books on each what it has used; and how long it was in the kernel, where the
     /// source does not see that.
     void look_for_unaccounted();
-    /// Of the process's clock, what it was in the kernel before this.
-    void note_system_before(std::uint64_t system_ns) { system_before_ns_ = system_ns; }
-    [[nodiscard]] std::uint64_t system_before_ns() const { return system_before_ns_; }
-    /// The same of all its life, when its clock said `cpu_ns`. What no sample stands for is
-    /// believed to be the kernel's no further than this goes.
+    /// Of the process's clock, what it was in the kernel, when that said `cpu_ns`. What no sample
+    /// stands for is believed to be the kernel's no further than this goes.
     void note_system_time(std::uint64_t cpu_ns, std::uint64_t system_ns) {
         system_look_ = {cpu_ns, system_ns};
     }
@@ -277,7 +275,6 @@ private:
     std::uint64_t overdrawn_ns_ = 0;         ///< Of that, what threads' clocks say never was.
     std::uint64_t recorded_ns_ = 0;          ///< Of the process: samples, unseen and bookings.
     std::uint64_t booked_in_kernel_ns_ = 0;  ///< Of that.
-    std::uint64_t system_before_ns_ = 0;
     struct SystemLook {
         std::uint64_t cpu_ns = 0;
         std::uint64_t system_ns = 0;

@@ -29,7 +29,8 @@ std::uint64_t ProcessAccount::most_in_kernel(std::uint64_t cpu_ns) const {
     // Since the look it may have been there all the time.
     const std::uint64_t since_ns = cpu_ns - std::min(cpu_ns, system_look_.cpu_ns);
     const std::uint64_t most = system_look_.system_ns + since_ns;
-    const std::uint64_t known = system_before_ns_ + earlier_.system_ns + booked_in_kernel_ns_;
+    const std::uint64_t known =
+        identity_.system_before_ns + earlier_.system_ns + booked_in_kernel_ns_;
     return most - std::min(most, known);
 }
 

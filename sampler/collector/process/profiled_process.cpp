@@ -38,7 +38,6 @@ void ProfiledProcess::begin(bool counts) {
             account_.stop_counting({identity().carried_cpu_ns, 0});
         }
         drain_area();
-        account_.note_system_before(system_ns().value_or(0));
         account_.book_before_start(area().header.start_cpu_ns.load());
     }
 }
@@ -103,7 +102,7 @@ bool ProfiledProcess::misses_the_kernel() const {
     const std::uint64_t now = process_cpu_ns(pid()).value_or(0);
     const std::uint64_t much = now / kShare + kLeastNs;
     // What has no sample may be that of threads that the source does not reach.
-    return now > known + much && system_ns().value_or(now) > account_.system_before_ns() + much;
+    return now > known + much && system_ns().value_or(now) > identity().system_before_ns + much;
 }
 
 std::uint64_t ProfiledProcess::said_cpu_ns() const {
