@@ -118,6 +118,42 @@ struct FoundFile {
     bool is_lost = false;  ///< Nothing tells what ran from what lies there.
 };
 
+bool is_called(const Mapping& mapping, std::string_view name) {
+    return mapping.path.starts_with('/') &&
+           file_name(without_deleted(mapping.path)) == file_name(name);
+}
+
+/// Of a file that was found by its name.
+std::string path_of_named(const Fd& file, const trace::Module& module, const Mapping& mapping) {
+    if (!is_relative(without_deleted(module.path))) {
+        return module.path;
+    }
+    if (mapping.path.starts_with('/') && is_mapped(file, mapping)) {
+        return std::string{without_deleted(mapping.path)};
+    }
+    // By now another library may lie there, or none.
+    std::string path = path_of(file);
+    return path.empty() ? module.path : path;
+}
+
+/// Where no file is known to be what ran.
+FoundFile find_none(const trace::Module& module, pid_t pid, const Mapping& mapping) {
+    const std::string name{without_deleted(module.path)};
+    const bool has_id = !module.build_id.empty();
+    if (is_called(mapping, name)) {
+        const std::string path{without_deleted(mapping.path)};
+        return {{}, has_id ? path : mapping.path, !has_id};
+    }
+    if (has_id || is_relative(name)) {
+        return {{}, module.path, !has_id};
+    }
+    Fd file = open_named(name, pid, [](const Fd& any) { return any.is_open(); });
+    if (mapping.path.starts_with('/') && file.is_open() && is_renamed(file, name)) {
+        return {{}, module.path, true};
+    }
+    return {std::move(file), module.path};
+}
+
 FoundFile find_file(const trace::Module& module, pid_t pid, std::uint64_t start) {
     const std::string name{without_deleted(module.path)};
     const bool has_id = !module.build_id.empty();
@@ -129,36 +165,19 @@ FoundFile find_file(const trace::Module& module, pid_t pid, std::uint64_t start)
     }
     const Mapping mapping = mapping_at(pid, start);
     const bool is_file = mapping.path.starts_with('/');
-    const std::string_view mapped_path = without_deleted(mapping.path);
-    const bool is_called_so = is_file && file_name(mapped_path) == file_name(name);
     const IsIt lies_there = [&](const Fd& file) { return is_file && is_mapped(file, mapping); };
     const IsIt& is_it = has_id ? has_its_id : lies_there;
-    Fd file = open_named(name, pid, is_it);
-    if (file.is_open() && !is_relative(name)) {
-        return {std::move(file), module.path};
+    if (Fd file = open_named(name, pid, is_it); file.is_open()) {
+        std::string path = path_of_named(file, module, mapping);
+        return {std::move(file), std::move(path)};
     }
-    // By now another library may lie there, or none.
-    if (file.is_open() && !lies_there(file)) {
-        std::string path = path_of(file);
-        return {std::move(file), path.empty() ? module.path : std::move(path)};
+    // By now another library may lie there.
+    if (is_file && (has_id || is_called(mapping, name))) {
+        if (Fd file = open_mapped(mapping, pid, is_it); file.is_open()) {
+            return {std::move(file), std::string{without_deleted(mapping.path)}};
+        }
     }
-    if (!file.is_open() && is_file && (has_id || is_called_so)) {
-        file = open_mapped(mapping, pid, is_it);
-    }
-    if (file.is_open()) {
-        return {std::move(file), std::string{mapped_path}};
-    }
-    if (is_called_so) {
-        return {{}, has_id ? std::string{mapped_path} : mapping.path, !has_id};
-    }
-    if (has_id || is_relative(name)) {
-        return {{}, module.path, !has_id};
-    }
-    file = open_named(name, pid, [](const Fd& any) { return any.is_open(); });
-    if (is_file && file.is_open() && is_renamed(file, name)) {
-        return {{}, module.path, true};
-    }
-    return {std::move(file), module.path};
+    return find_none(module, pid, mapping);
 }
 
 bool leads_to(const std::string& path, const struct stat& file) {
