@@ -4,8 +4,6 @@
 
 #include <sys/syscall.h>
 
-#include <bit>
-
 namespace sample::source {
 namespace {
 
@@ -22,36 +20,25 @@ OwnProcessor::Set OwnProcessor::read() noexcept {
     return set;
 }
 
-void OwnProcessor::allow(const Set& set) noexcept {
-    allowed_ = used_ = set;
-    int count = 0;
-    for (const std::uint64_t word : set) {
-        count += std::popcount(word);
-    }
-    has_others_ = !is_refused_ && count > 1;
-}
-
 void OwnProcessor::begin() noexcept {
-    allow(read());
+    allowed_ = used_ = read();
 }
 
-void OwnProcessor::step_aside() noexcept {
-    const Set now = read();
-    if (now != used_) {
-        allow(now);
-    }
-    unsigned processor = 0;
-    if (!has_others_ || raw_syscall(SYS_getcpu, as_argument(&processor), 0, 0) != 0 ||
-        processor >= kWordBits * used_.size()) {
+void OwnProcessor::go_to(unsigned processor) noexcept {
+    if (is_refused_ || processor >= kWordBits * allowed_.size()) {
         return;
     }
-    Set others = allowed_;
-    others[processor / kWordBits] &= ~(std::uint64_t{1} << processor % kWordBits);
-    if (raw_syscall(SYS_sched_setaffinity, 0, sizeof others, as_argument(others.data())) == 0) {
-        used_ = others;
-    } else {
-        is_refused_ = true;
-        has_others_ = false;
+    if (const Set now = read(); now != used_) {
+        allowed_ = used_ = now;
+    }
+    Set one{};
+    one[processor / kWordBits] = std::uint64_t{1} << processor % kWordBits;
+    if (used_ == one || (allowed_[processor / kWordBits] & one[processor / kWordBits]) == 0) {
+        return;
+    }
+    is_refused_ = raw_syscall(SYS_sched_setaffinity, 0, sizeof one, as_argument(one.data())) != 0;
+    if (!is_refused_) {
+        used_ = one;
     }
 }
 

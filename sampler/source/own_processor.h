@@ -1,5 +1,4 @@
-// The processor that the calling thread uses, which may be one that a thread it looks at has just
-// been put off.
+// The processor that the calling thread wakes up on, which it takes from whoever runs there.
 //
 // Only the thread itself is moved, within what it was allowed when it began or has been since, by
 // whoever. One owner. Async-signal-safe. Source: sched_setaffinity(2).
@@ -14,10 +13,8 @@ class OwnProcessor {
 public:
     /// The calling thread's are asked for.
     void begin() noexcept;
-    /// Which it may move to.
-    [[nodiscard]] bool has_others() const noexcept { return has_others_; }
-    /// On one of the others, where there are. Three system calls.
-    void step_aside() noexcept;
+    /// On that one alone, if it may use it. At most two system calls, and the move.
+    void go_to(unsigned processor) noexcept;
     /// On any one again.
     void use_any() noexcept;
 
@@ -30,8 +27,7 @@ private:
     void allow(const Set& set) noexcept;
 
     Set allowed_{};
-    Set used_{};  ///< As it was set last.
-    bool has_others_ = false;
+    Set used_{};               ///< As it was set last.
     bool is_refused_ = false;  ///< To move, by a filter.
 };
 

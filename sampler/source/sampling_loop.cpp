@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <utility>
+#include <limits>
 
 namespace sample::source {
 namespace {
@@ -107,6 +107,7 @@ void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {
     // program may keep step, and has missed periods that this look is to stand for.
     if (const std::uint64_t late = monotonic_ns(); late > next_ns_ + 2 * period) {
         next_ns_ = late;
+        call_off_visit();
         processor_.use_any();
         sleep_until(next_ns_ + (period * random() >> 32U));
     }
@@ -194,22 +195,84 @@ bool SamplingLoop::list_threads() noexcept {
     return count >= kExpectedAtLeast;
 }
 
-std::uint64_t SamplingLoop::clock_if_awake(const WatchedThread& thread) noexcept {
-    if (const std::uint64_t now = cpu_ns_of(thread.tid); now > thread.choice.cpu_ns()) {
-        return now;
-    }
+bool SamplingLoop::is_awake(const WatchedThread& thread) const noexcept {
     const TaskState state = task_state(folder_, thread.tid);
-    const bool is_awake =
-        state.kind == TaskState::Kind::awake ||
-        (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
-    if (is_awake && thread.choice.must_be_running(processor_.has_others())) {
-        stands_in_way_ = true;  // most often it waits for this processor
-        // Whoever moves data takes the sample itself, so that nothing is cut short.
-        const bool takes_it_itself = !processor_.has_others() && thread.state != nullptr &&
-                                     capture::is_in_transfer(*thread.state);
-        return takes_it_itself ? thread.choice.cpu_ns() : 0;
+    return state.kind == TaskState::Kind::awake ||
+           (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
+}
+
+bool SamplingLoop::is_due(const WatchedThread& thread) noexcept {
+    const std::uint64_t ticks = has_many_threads() ? thread.stride.average_ticks() : 1;
+    return thread.choice.is_due(look_period_ns_ * ticks, random());
+}
+
+void SamplingLoop::call_off_visit() noexcept {
+    visited_tid_ = 0;
+    is_met_ = false;
+    if (visited_schedule_ >= 0) {
+        raw_syscall(SYS_close, visited_schedule_);
+        visited_schedule_ = kNoFile;
     }
-    return is_awake ? thread.choice.cpu_ns() : 0;
+}
+
+void SamplingLoop::choose_visit() noexcept {
+    call_off_visit();
+    std::uint64_t weights = 0;
+    const bool is_wanted = interrupts && is_at_work();
+    for (const WatchedThread& thread : table_.threads()) {
+        if (!is_wanted || thread.choice.keeps_running() || thread.next_look > tick_ ||
+            !is_due(thread)) {
+            continue;
+        }
+        weights += thread.stride.weight();
+        if ((weights * random() >> 32U) < thread.stride.weight()) {
+            visited_tid_ = thread.tid;
+        }
+    }
+    if (visited_tid_ == 0) {
+        processor_.use_any();
+    } else {
+        visited_schedule_ = open_schedule(folder_, visited_tid_);
+        processor_.go_to(processor_of(folder_, visited_tid_));
+    }
+}
+
+void SamplingLoop::meet_visited() noexcept {
+    if (visited_tid_ != 0) {
+        const std::uint64_t since_ns = ran_ns_of(own_schedule_);
+        tells_nothing_ = since_ns == 0;
+        is_met_ = !tells_nothing_ && since_ns == ran_ns_of(visited_schedule_);
+    }
+}
+
+SamplingLoop::Found SamplingLoop::find_visited(const WatchedThread& thread,
+                                               std::uint64_t cpu_ns) noexcept {
+    constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+    if (is_met_) {
+        return {cpu_ns, kNever};  // it has not gone on: its sample comes in time
+    }
+    if (const std::uint64_t ran = cpu_ns - thread.choice.cpu_ns(); ran != 0) {
+        // It is elsewhere. Whoever runs for a part of the time between two readings is as likely to
+        // be met as that part is long.
+        const std::uint64_t passed = monotonic_ns() - clock_read_ns_;
+        return ran >= (passed * random() >> 32U)
+                   ? Found{cpu_ns, thread.choice.late_ns(job.period_ns)}
+                   : Found{};
+    }
+    // Most often it has just been woken, inside a system call, and waits for this processor.
+    return (tells_nothing_ || thread.choice.was_missed()) && is_awake(thread) ? Found{cpu_ns, 0}
+                                                                              : Found{};
+}
+
+SamplingLoop::Found SamplingLoop::find(const WatchedThread& thread) noexcept {
+    const std::uint64_t cpu_ns = std::max(cpu_ns_of(thread.tid), thread.choice.cpu_ns());
+    if (!thread.choice.keeps_running()) {
+        return find_visited(thread, cpu_ns);
+    }
+    if (cpu_ns > thread.choice.cpu_ns()) {
+        return {cpu_ns, thread.choice.late_ns(job.period_ns)};
+    }
+    return is_awake(thread) ? Found{cpu_ns, 0} : Found{};
 }
 
 bool SamplingLoop::moves_data(WatchedThread& thread) noexcept {
@@ -232,9 +295,9 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, schedule_counts(folder_, thread.tid));
     }
-    const std::uint64_t ticks = has_many_threads() ? thread.stride.average_ticks() : 1;
-    if (!thread.choice.is_due(look_period_ns_ * ticks, random()) ||
-        job.area->header.traced.load(std::memory_order_relaxed) != 0) {
+    const bool is_wanted =
+        thread.choice.keeps_running() ? is_due(thread) : thread.tid == visited_tid_;
+    if (!is_wanted || job.area->header.traced.load(std::memory_order_relaxed) != 0) {
         return;
     }
     capture::begin_asking(static_cast<std::uint32_t>(thread.tid));
@@ -244,14 +307,12 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
         return;
     }
     thread.state = capture::find_thread_state(thread.state, static_cast<std::uint32_t>(thread.tid));
-    if (const std::uint64_t cpu_ns = clock_if_awake(thread); cpu_ns != 0) {
+    if (const Found found = find(thread); found.cpu_ns != 0) {
         thread.choice.interrupted();
         if (thread.state != nullptr) {
             thread.state->looked_ns.store(thread.choice.looked_ns(), std::memory_order_relaxed);
-            const bool has_processor = cpu_ns > thread.choice.cpu_ns();
-            thread.state->late_ns.store(has_processor ? thread.choice.late_ns(job.period_ns) : 0,
-                                        std::memory_order_relaxed);
-            thread.state->sent_ns.store(cpu_ns, std::memory_order_relaxed);
+            thread.state->late_ns.store(found.late_ns, std::memory_order_relaxed);
+            thread.state->sent_ns.store(found.cpu_ns, std::memory_order_relaxed);
         }
         if (!moves_data(thread) &&
             !queue_signal(process_, thread.tid, signal, capture::kSampleCookie) &&
@@ -260,17 +321,13 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
         }
     }
     capture::end_asking();
-    // Not before: on another processor this thread may have to wait, and so would who is asked.
-    if (std::exchange(stands_in_way_, false)) {
-        processor_.step_aside();
-    }
 }
 
 std::uint64_t SamplingLoop::look_at(WatchedThread& thread) noexcept {
     // Before the clock is read: what the thread does in between is not taken for waiting.
     const std::uint64_t ticks = capture::read_ticks();
     const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
-    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t now = clock_read_ns_ = monotonic_ns();
     if (cpu_ns == 0) {
         return 0;  // gone; the next listing knows
     }
@@ -335,6 +392,9 @@ void SamplingLoop::begin() noexcept {
     places_ = LookPlaces{};
     table_ = ThreadTable{};  // what a forked child finds there is not mapped
     processor_.begin();
+    visited_tid_ = 0;
+    visited_schedule_ = kNoFile;  // a forked child has none of its parent's
+    own_schedule_ = open_schedule(folder_, self_);
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
@@ -401,11 +461,15 @@ void SamplingLoop::run() noexcept {
             next_look_around_ns = next_ns_ + kSecondNs / 10;
         }
         ++tick_;
+        choose_visit();
         wait();
+        meet_visited();
     }
     if (timer_ >= 0) {
         delete_timer(timer_);
     }
+    call_off_visit();
+    raw_syscall(SYS_close, own_schedule_);
     table_.release();
     raw_syscall(SYS_close, folder_);
 }

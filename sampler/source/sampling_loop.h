@@ -55,8 +55,24 @@ private:
     std::uint64_t look_at_all() noexcept;
     std::uint64_t look_at(WatchedThread& thread) noexcept;
     void interrupt_if_due(WatchedThread& thread) noexcept;
-    /// The thread's clock now; 0: it may not be interrupted.
-    [[nodiscard]] std::uint64_t clock_if_awake(const WatchedThread& thread) noexcept;
+    /// It runs, or waits for a processor.
+    [[nodiscard]] bool is_awake(const WatchedThread& thread) const noexcept;
+    [[nodiscard]] bool is_due(const WatchedThread& thread) noexcept;
+    /// A thread that may be interrupted.
+    struct Found {
+        std::uint64_t cpu_ns = 0;   ///< Its clock; 0: it may not.
+        std::uint64_t late_ns = 0;  ///< ThreadState::late_ns.
+    };
+    [[nodiscard]] Found find(const WatchedThread& thread) noexcept;
+    [[nodiscard]] Found find_visited(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
+    /// A signal finds a thread that sleeps now and then where it is some 10 µs after the look, and
+    /// the look keeps others from giving it work. So of these threads the next look visits one: it
+    /// comes on that one's processor, and stops it where it is.
+    void choose_visit() noexcept;
+    void call_off_visit() noexcept;
+    /// When it is time. Who ran until the very moment when this thread began to was stopped by it,
+    /// and has not only been woken meanwhile.
+    void meet_visited() noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -75,6 +91,7 @@ private:
     [[nodiscard]] std::uint32_t random() noexcept;
     void begin() noexcept;
 
+    static constexpr long kNoFile = -1;
     static constexpr TimerId kNoTimerYet = std::numeric_limits<TimerId>::min();
 
     int folder_ = 0;
@@ -88,7 +105,12 @@ private:
     std::uint32_t random_ = 0;
     LookPlaces places_;
     OwnProcessor processor_;
-    bool stands_in_way_ = false;  ///< Of a thread that is to be met on a processor.
+    int visited_tid_ = 0;  ///< 0: none.
+    long visited_schedule_ = kNoFile;
+    long own_schedule_ = kNoFile;
+    bool is_met_ = false;         ///< The visited thread ran when this one was given its processor.
+    bool tells_nothing_ = false;  ///< Of that, the kernel.
+    std::uint64_t clock_read_ns_ = 0;  ///< When the look read the thread's clock.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

@@ -12,12 +12,23 @@ namespace {
 using capture::as_argument;
 using capture::raw_syscall;
 
+/// For a status file: supplementary groups beyond this room are many, and compared as far as they
+/// fit.
+constexpr std::size_t kStatusBytes = std::size_t{8} * 1024;
+
 /// "TID/name" below `folder`.
 std::string_view read_task_file(int folder, int tid, std::string_view name,
                                 std::span<char> buffer) noexcept {
     ShortPath path{""};
     path << tid << "/" << name;
     return read_file(folder, path.c_str(), buffer);
+}
+
+/// Of a stat file's text what stands behind the name, which may hold anything.
+std::string_view behind_name(std::string_view text) noexcept {
+    const std::size_t end = text.rfind(") ");
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+    return text;
 }
 
 /// The word behind the last space; `text` then ends before it.
@@ -161,12 +172,61 @@ ScheduleCounts schedule_counts(int folder, int tid) noexcept {
     return parse_schedule_counts(read_task_file(folder, tid, "schedstat", buffer));
 }
 
+unsigned parse_processor(std::string_view text) noexcept {
+    // Of the fields behind the name, which are words.
+    constexpr int kProcessor = 36;
+    constexpr int kPriority = 37;
+    constexpr int kPolicy = 38;
+    constexpr std::uint64_t kDeadline = 6;
+    text = behind_name(text);
+    std::array<std::uint64_t, kPolicy + 1> fields{};
+    for (std::uint64_t& field : fields) {
+        if (text.empty()) {
+            return kNoProcessor;
+        }
+        std::string_view word = text;
+        word.remove_suffix(text.size() - std::min(text.find(' '), text.size()));
+        field = number_in(word);
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+    }
+    return fields[kPriority] == 0 && fields[kPolicy] != kDeadline
+               ? static_cast<unsigned>(fields[kProcessor])
+               : kNoProcessor;
+}
+
+unsigned processor_of(int folder, int tid) noexcept {
+    std::array<char, 512> buffer{};
+    return parse_processor(read_task_file(folder, tid, "stat", buffer));
+}
+
+std::uint64_t parse_ran_ns(std::string_view text) noexcept {
+    const std::string_view name = "se.exec_start";
+    const std::size_t start = text.find(name);
+    if (start == std::string_view::npos) {
+        return 0;
+    }
+    text.remove_prefix(start + name.size());
+    text.remove_suffix(text.size() - std::min(text.find('\n'), text.size()));
+    return number_in(text);  // of milliseconds, with six digits behind the point
+}
+
+long open_schedule(int folder, int tid) noexcept {
+    ShortPath path{""};
+    path << tid << "/sched";
+    return raw_syscall(SYS_openat, folder, as_argument(path.c_str()), O_RDONLY | O_CLOEXEC);
+}
+
+std::uint64_t ran_ns_of(long schedule) noexcept {
+    std::array<char, 512> buffer{};
+    const long bytes = raw_syscall(SYS_pread64, schedule, as_argument(buffer.data()),
+                                   static_cast<long>(buffer.size()), 0);
+    return bytes > 0 ? parse_ran_ns({buffer.data(), static_cast<std::size_t>(bytes)}) : 0;
+}
+
 char state_letter(int folder, int tid) noexcept {
     std::array<char, 512> buffer{};
-    const std::string_view text = read_task_file(folder, tid, "stat", buffer);
-    // The name between the parentheses may hold anything.
-    const std::size_t state = text.rfind(") ");
-    return state != std::string_view::npos && state + 2 < text.size() ? text[state + 2] : '\0';
+    const std::string_view text = behind_name(read_task_file(folder, tid, "stat", buffer));
+    return text.empty() ? '\0' : text.front();
 }
 
 int open_tasks_of(int pid) noexcept {
@@ -205,8 +265,7 @@ TaskRights parse_rights(std::string_view text) noexcept {
 }
 
 TaskRights rights_of(int folder, int tid) noexcept {
-    // Supplementary groups beyond this room are many, and compared as far as they fit.
-    std::array<char, std::size_t{8} * 1024> buffer;
+    std::array<char, kStatusBytes> buffer;
     return parse_rights(read_task_file(folder, tid, "status", buffer));
 }
 

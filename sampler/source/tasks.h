@@ -136,6 +136,21 @@ struct ScheduleCounts {
 [[nodiscard]] ScheduleCounts parse_schedule_counts(std::string_view text) noexcept;
 [[nodiscard]] ScheduleCounts schedule_counts(int folder, int tid) noexcept;
 
+/// That cannot be taken from the thread: it is not known, or the thread is a real-time one.
+inline constexpr unsigned kNoProcessor = ~0U;
+/// The text of /proc/PID/task/TID/stat. Source: proc_pid_stat(5).
+[[nodiscard]] unsigned parse_processor(std::string_view text) noexcept;
+/// The one that the thread is on, or was last. Three system calls.
+[[nodiscard]] unsigned processor_of(int folder, int tid) noexcept;
+
+/// Until when the thread ran, or, of one that does, since when, by its processor's own clock; 0 if
+/// the kernel does not tell. The text of /proc/PID/task/TID/sched.
+[[nodiscard]] std::uint64_t parse_ran_ns(std::string_view text) noexcept;
+/// A descriptor of that file, or negative.
+[[nodiscard]] long open_schedule(int folder, int tid) noexcept;
+/// One system call.
+[[nodiscard]] std::uint64_t ran_ns_of(long schedule) noexcept;
+
 /// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is
 /// also told of a process that gave up its user.
 [[nodiscard]] char state_letter(int folder, int tid) noexcept;

@@ -26,12 +26,13 @@ namespace sample::source {
 /// were last interrupted, and are awake.
 ///
 /// A thread that sleeps is left alone, since a signal would make its system call return EINTR. So
-/// would one that meets it on its way to sleep, some microseconds of CPU time a call: what share of
-/// calls that cuts short is those microseconds times the rate of signals. Therefore a thread that
-/// sleeps at all is interrupted once in kPatienceNs of its CPU time on average. Nothing is lost by
-/// waiting: a sample stands for all the looks since the last one. Each look has the same chance,
-/// whatever came before: what counts from the last interruption keeps step with what the thread
-/// does from one sleep to the next, and meets one part of it.
+/// would one that meets it on its way to sleep. And what comes between sending a signal and its
+/// arrival is longer than what such a thread may do from one sleep to the next. Therefore one that
+/// sleeps at all is visited (SamplingLoop), which costs more than a look, once in kPatienceNs of
+/// its CPU time on average. Nothing is lost by waiting: a sample stands for all the looks since the
+/// last one. Each look has the same chance, whatever came before: what counts from the last
+/// interruption keeps step with what the thread does from one sleep to the next, and meets one part
+/// of it.
 ///
 /// Time is counted in periods that are over, not in what the clock says at the look, which depends
 /// on where in its period that is: of work in step with the looks, the same part would be left out
@@ -40,8 +41,7 @@ namespace sample::source {
 /// Plain arithmetic.
 class InterruptChoice {
 public:
-    /// A few microseconds are less than one in a hundred of it.
-    static constexpr std::uint64_t kPatienceNs = 2'000'000;
+    static constexpr std::uint64_t kPatienceNs = 500'000;
 
     /// The thread's clock at this look, which comes `into_ns` after its period began. How long it
     /// has run since the last one.
@@ -93,12 +93,10 @@ public:
         constexpr std::uint64_t kPart = 10;
         return std::min(period_ns, run_ns_) / kPart;
     }
-    /// Whether it has to be met on a processor: one that waits for a processor may just have been
-    /// woken inside a system call. Not for ever: `can_be`: it may be met there, which it is never
-    /// from its own processor.
-    [[nodiscard]] bool must_be_running(bool can_be) const noexcept {
-        const std::uint64_t most = can_be ? 64 : 4;
-        return !keeps_running_ && cpu_ns_ - interrupted_ns_ < most * kPatienceNs;
+    /// Whether no visit has met it on a processor for so long that it may be anywhere: it cannot be
+    /// put off.
+    [[nodiscard]] bool was_missed() const noexcept {
+        return cpu_ns_ - interrupted_ns_ >= kMostMissed * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 
@@ -107,6 +105,7 @@ public:
     [[nodiscard]] std::uint64_t looked_ns() const noexcept { return looked_ns_; }
 
 private:
+    static constexpr std::uint64_t kMostMissed = 256;
     static constexpr std::uint64_t kFirstWindowNs = 5'000'000;
     static constexpr std::uint64_t kWindowNs = 50'000'000;
     /// Less than this part of a window asleep is the clocks' difference.
@@ -143,21 +142,29 @@ public:
         if (now_ns < window_start_ns_ + kWindowNs) {
             return;
         }
-        is_long_ = window_start_ns_ != 0 &&
-                   (cpu_ns - window_cpu_ns_) * kLeastPart < now_ns - window_start_ns_;
+        const std::uint64_t passed = now_ns - window_start_ns_;
+        const std::uint64_t ran = cpu_ns - window_cpu_ns_;
+        is_long_ = window_start_ns_ != 0 && ran * kLeastPart < passed;
+        weight_ = window_start_ns_ == 0 ? kMostWeight
+                                        : std::min(1 + ran * kMostWeight / passed, kMostWeight);
         window_start_ns_ = now_ns;
         window_cpu_ns_ = cpu_ns;
     }
     /// Of the ticks, it is looked at at one in this.
     [[nodiscard]] std::uint64_t average_ticks() const noexcept { return is_long_ ? kLongTicks : 1; }
+    /// Its part of what threads like it run, of which one is visited at a look.
+    [[nodiscard]] std::uint64_t weight() const noexcept { return weight_; }
     /// In how many it is looked at again. `random`: of 2^32.
     [[nodiscard]] std::uint64_t next_ticks(std::uint64_t random) const noexcept {
         return is_long_ ? kLongTicks / 2 + (random * (kLongTicks + 1) >> 32U) : 1;
     }
 
 private:
+    static constexpr std::uint64_t kMostWeight = 1024;
+
     std::uint64_t window_start_ns_ = 0;
     std::uint64_t window_cpu_ns_ = 0;
+    std::uint64_t weight_ = kMostWeight;
     bool is_long_ = false;
 };
 

@@ -61,12 +61,18 @@ TEST(InterruptChoice, gives_each_look_at_a_thread_that_sleeps_the_same_chance) {
         EXPECT_TRUE(choice.is_due(InterruptChoice::kPatienceNs, kNever));
         choice.interrupted();
     }
-    EXPECT_TRUE(choice.must_be_running(false));
-    (void)choice.check(choice.cpu_ns() + 4 * InterruptChoice::kPatienceNs);
-    EXPECT_FALSE(choice.must_be_running(false)) << "not for ever";
-    EXPECT_TRUE(choice.must_be_running(true)) << "longer where that is no matter of chance";
-    (void)choice.check(choice.cpu_ns() + 60 * InterruptChoice::kPatienceNs);
-    EXPECT_FALSE(choice.must_be_running(true));
+}
+
+TEST(InterruptChoice, takes_a_thread_for_missed_that_ran_for_long_without_a_sample) {
+    InterruptChoice choice = after_windows(9 * kMs, 0);
+    choice.interrupted();
+    EXPECT_FALSE(choice.was_missed());
+    (void)choice.check(choice.cpu_ns() + 100 * kMs);
+    EXPECT_FALSE(choice.was_missed());
+    (void)choice.check(choice.cpu_ns() + 100 * kMs);
+    EXPECT_TRUE(choice.was_missed());
+    choice.interrupted();
+    EXPECT_FALSE(choice.was_missed());
 }
 
 TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
@@ -98,7 +104,6 @@ TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_slee
         InterruptChoice choice = after_windows(cpu, 10 * kMs - cpu);
         (void)choice.check(choice.cpu_ns() + kShort);
         EXPECT_TRUE(choice.is_due(kShort, kNever)) << cpu;
-        EXPECT_FALSE(choice.must_be_running(false)) << cpu;
     }
 }
 
@@ -108,7 +113,6 @@ TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {
     EXPECT_TRUE(choice.wants_window(kMs));
     choice.end_window(kMs, {});
     EXPECT_FALSE(choice.keeps_running());
-    EXPECT_TRUE(choice.must_be_running(false));
     EXPECT_FALSE(choice.wants_window(kMs + 1));
 }
 
@@ -123,6 +127,19 @@ TEST(InterruptChoice, calls_a_sample_late_by_the_period_and_by_how_long_the_thre
     EXPECT_EQ(InterruptChoice{}.late_ns(kMs), kMs / 10);
     EXPECT_EQ(after_windows(5 * kMs, 0, 1).late_ns(kMs), kMs / 10);
     EXPECT_EQ(after_windows(5 * kMs, 0, 100).late_ns(kMs), 5 * kMs / 100 / 10);
+}
+
+TEST(LookStride, weighs_threads_by_what_they_ran) {
+    constexpr std::uint64_t kWindow = LookStride::kWindowNs;
+    const auto weight = [](std::uint64_t cpu_ns) {
+        LookStride stride;
+        stride.looked(kWindow, 0);
+        stride.looked(2 * kWindow, cpu_ns);
+        return static_cast<double>(stride.weight());
+    };
+    EXPECT_NEAR(weight(kWindow) / weight(kWindow / 4), 4, 0.1);
+    EXPECT_GT(weight(0), 0) << "it may run from now on";
+    EXPECT_EQ(weight(2 * kWindow), weight(kWindow)) << "the clocks' difference";
 }
 
 TEST(LookStride, is_a_tick_for_who_runs_and_long_for_who_does_next_to_never) {

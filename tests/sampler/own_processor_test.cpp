@@ -1,10 +1,17 @@
-// A thread of the test program that leaves its processor.
+// A thread of the test program that goes to another processor, and who had that before.
 #include "sampler/source/own_processor.h"
+
+#include "core/fd.h"
+#include "sampler/source/tasks.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
 
 namespace sample::source {
 namespace {
@@ -31,21 +38,30 @@ protected:
     }
     void TearDown() override { allow(before); }
 
-    /// The thread has left one of `before`, or there is no other.
-    void expect_aside() const {
+    static unsigned first_of(const cpu_set_t& set) {
+        unsigned number = 0;
+        while (!CPU_ISSET(number, &set)) {
+            ++number;
+        }
+        return number;
+    }
+    static void expect_on(unsigned number) {
         const cpu_set_t now = allowed();
-        EXPECT_EQ(CPU_COUNT(&now), std::max(CPU_COUNT(&before) - 1, 1));
-        EXPECT_TRUE(CPU_ISSET(sched_getcpu(), &now));
+        EXPECT_EQ(CPU_COUNT(&now), 1);
+        EXPECT_TRUE(CPU_ISSET(number, &now));
+        EXPECT_EQ(static_cast<unsigned>(sched_getcpu()), number);
     }
 
     const cpu_set_t before = allowed();
     OwnProcessor processor;
 };
 
-TEST_F(OwnProcessorOf, a_thread_that_steps_aside_is_another_one_until_it_may_be_any) {
-    for (int i = 0; i < 10; ++i) {
-        processor.step_aside();
-        expect_aside();
+TEST_F(OwnProcessorOf, a_thread_is_the_one_that_it_goes_to_until_it_may_be_any) {
+    for (unsigned number = 0; number < CPU_SETSIZE; ++number) {
+        if (CPU_ISSET(number, &before)) {
+            processor.go_to(number);
+            expect_on(number);
+        }
     }
     processor.use_any();
     const cpu_set_t now = allowed();
@@ -55,18 +71,77 @@ TEST_F(OwnProcessorOf, a_thread_that_steps_aside_is_another_one_until_it_may_be_
 TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
-    processor.step_aside();
+    CPU_SET(first_of(before), &one);
     ASSERT_TRUE(allow(one));
-    processor.step_aside();
-    cpu_set_t now = allowed();
-    EXPECT_TRUE(CPU_EQUAL(&now, &one)) << "there is no other";
+    for (unsigned number = 0; number <= CPU_SETSIZE; ++number) {
+        processor.go_to(number);
+    }
+    processor.go_to(kNoProcessor);
+    expect_on(first_of(one));
     processor.use_any();
-    now = allowed();
+    cpu_set_t now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &one));
     ASSERT_TRUE(allow(before));
-    processor.step_aside();
-    expect_aside();
+    processor.go_to(first_of(before));
+    processor.use_any();
+    now = allowed();
+    EXPECT_TRUE(CPU_EQUAL(&now, &before));
+}
+
+/// A thread that was started here runs here.
+class OtherThread {
+public:
+    OtherThread(int folder, void (*work)(std::atomic<bool>& is_over))
+        : thread_{[this, work] {
+              tid_ = ::gettid();
+              work(is_over_);
+          }} {
+        while (tid_ == 0) {
+            std::this_thread::yield();
+        }
+        schedule_ = Fd{static_cast<int>(open_schedule(folder, tid_))};
+    }
+    ~OtherThread() {
+        is_over_ = true;
+        is_over_.notify_all();
+        thread_.join();
+    }
+    OtherThread(const OtherThread&) = delete;
+    OtherThread& operator=(const OtherThread&) = delete;
+
+    [[nodiscard]] int tid() const { return tid_; }
+    [[nodiscard]] std::uint64_t ran_ns() const { return ran_ns_of(schedule_.get()); }
+
+private:
+    std::atomic<int> tid_{0};
+    std::atomic<bool> is_over_{false};
+    Fd schedule_;
+    std::thread thread_;
+};
+
+// What tells a thread that was stopped from one that sleeps, or has only been woken.
+TEST_F(OwnProcessorOf, a_thread_was_that_of_the_one_that_ran_until_it_began_to) {
+    const Fd folder{open_task_folder()};
+    const Fd own{static_cast<int>(open_schedule(folder.get(), ::gettid()))};
+    if (ran_ns_of(own.get()) == 0) {
+        GTEST_SKIP() << "the kernel does not tell until when threads ran";
+    }
+    processor.go_to(first_of(before));
+    const OtherThread sleeper{folder.get(),
+                              [](std::atomic<bool>& is_over) { is_over.wait(false); }};
+    while (state_letter(folder.get(), sleeper.tid()) != 'S') {
+        std::this_thread::yield();
+    }
+    const OtherThread runner{folder.get(), [](std::atomic<bool>& is_over) {
+                                 while (!is_over) {
+                                 }
+                             }};
+    std::uint64_t since_ns = 0;
+    do {
+        std::this_thread::sleep_for(std::chrono::microseconds{200});
+        since_ns = ran_ns_of(own.get());
+        EXPECT_NE(since_ns, sleeper.ran_ns());
+    } while (since_ns != runner.ran_ns());
 }
 
 }  // namespace

@@ -68,6 +68,35 @@ TEST(ScheduleCounts, are_the_second_number_and_the_third) {
     }
 }
 
+TEST(ProcessorOf, is_told_of_threads_that_can_be_put_off_it) {
+    const auto stat = [](const char* behind_processor) {
+        return "123 (a (name) 7 8) R 1 2 3 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 99 1000 10 "
+               "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 " +
+               std::string{behind_processor};
+    };
+    EXPECT_EQ(parse_processor(stat("63 0 0 0 0 0 0\n")), 63U);
+    EXPECT_EQ(parse_processor(stat("3 0 5 0 0 0 0\n")), 3U) << "SCHED_IDLE";
+    EXPECT_EQ(parse_processor(stat("3 50 1 0 0 0 0\n")), kNoProcessor) << "SCHED_FIFO";
+    EXPECT_EQ(parse_processor(stat("3 0 6 0 0 0 0\n")), kNoProcessor) << "SCHED_DEADLINE";
+    for (const char* text : {"", ")", "1 (x) ", "1 (x) R 1 2 3"}) {
+        EXPECT_EQ(parse_processor(text), kNoProcessor) << text;
+    }
+    const Fd folder{open_task_folder()};
+    EXPECT_LT(processor_of(folder.get(), ::gettid()), 100'000U);
+}
+
+TEST(RanNs, is_the_start_of_what_the_scheduler_counts_next) {
+    EXPECT_EQ(parse_ran_ns("cat (3893, #threads: 1)\n---\n"
+                           "se.exec_start                                :      60955132.319243\n"
+                           "se.vruntime                                  :        807297.342164\n"),
+              60'955'132'319'243U);
+    for (const char* text :
+         {"", "se.exec_start", "se.exec_start :\n1", "se.vruntime : 807297.342164\n"}) {
+        EXPECT_EQ(parse_ran_ns(text), 0U) << text;
+    }
+    EXPECT_EQ(ran_ns_of(-1), 0U);
+}
+
 TEST(SecondNumber, is_the_one_behind_the_first_space) {
     EXPECT_EQ(second_number("113434131 2518000 42\n"), 2'518'000U);
     EXPECT_EQ(second_number("0 18446744073709551615 1\n"), ~std::uint64_t{0});
