@@ -218,8 +218,9 @@ long open_schedule(int folder, int tid) noexcept {
 
 std::uint64_t ran_ns_of(long schedule) noexcept {
     std::array<char, 512> buffer{};
-    const long bytes = raw_syscall(SYS_pread64, schedule, as_argument(buffer.data()),
-                                   static_cast<long>(buffer.size()), 0);
+    const long bytes = raw_syscall(SYS_read, schedule, as_argument(buffer.data()),
+                                   static_cast<long>(buffer.size()));
+    raw_syscall(SYS_lseek, schedule, 0, 0);  // for the next time
     return bytes > 0 ? parse_ran_ns({buffer.data(), static_cast<std::size_t>(bytes)}) : 0;
 }
 

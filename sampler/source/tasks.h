@@ -148,7 +148,7 @@ inline constexpr unsigned kNoProcessor = ~0U;
 [[nodiscard]] std::uint64_t parse_ran_ns(std::string_view text) noexcept;
 /// A descriptor of that file, or negative.
 [[nodiscard]] long open_schedule(int folder, int tid) noexcept;
-/// One system call.
+/// From the file's start, where it is afterwards, too. Two system calls.
 [[nodiscard]] std::uint64_t ran_ns_of(long schedule) noexcept;
 
 /// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is

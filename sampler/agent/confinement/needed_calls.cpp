@@ -147,7 +147,6 @@ constexpr std::array kSamplingThread{
     may_fail(call(SYS_getpriority, {0, 0})),
     may_fail(call(SYS_sched_getaffinity, {0, kUnknown, kUnknown})),
     may_fail(call(SYS_sched_setaffinity, {0, kUnknown, kUnknown})),
-    may_fail(call(SYS_getcpu, {kUnknown, 0, 0})),
     call(SYS_clock_gettime, {CLOCK_MONOTONIC, kUnknown}),
     call(SYS_clock_gettime, {kUnknown, kUnknown}),  // other threads' clocks
     call(SYS_futex, {kUnknown, FUTEX_WAIT_BITSET_PRIVATE, kUnknown, kUnknown, 0,
