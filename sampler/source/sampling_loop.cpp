@@ -31,6 +31,8 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kStandByNs = 20'000'000;
 /// A call that moves data for longer is interrupted: it may have been left by a jump.
 constexpr std::uint64_t kMostOwedNs = 100'000'000;
+/// Who is visited goes on for so long at most, in the kernel and until another one takes its place.
+constexpr std::uint64_t kGoesOnNs = 20'000;
 /// A look that comes later than this says nothing of where threads waited before it.
 constexpr std::uint64_t kAwayNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
@@ -234,22 +236,28 @@ void SamplingLoop::choose_visit() noexcept {
     } else {
         visited_schedule_ = open_schedule(folder_, visited_tid_);
         processor_.go_to(processor_of(folder_, visited_tid_));
+        waited_ns_ = schedule_counts(folder_, self_).wait_ns;
     }
 }
 
 void SamplingLoop::meet_visited() noexcept {
-    if (visited_tid_ != 0) {
-        const std::uint64_t since_ns = ran_ns_of(own_schedule_);
-        tells_nothing_ = since_ns == 0;
-        is_met_ = !tells_nothing_ && since_ns == ran_ns_of(visited_schedule_);
+    if (visited_tid_ == 0) {
+        return;
     }
+    const std::uint64_t since_ns = ran_ns_of(own_schedule_);
+    const std::uint64_t until_ns = ran_ns_of(visited_schedule_);
+    const std::uint64_t waited_ns = schedule_counts(folder_, self_).wait_ns - waited_ns_;
+    const std::uint64_t moment_ns = since_ns - waited_ns;
+    tells_nothing_ = since_ns == 0;
+    is_met_ = until_ns >= moment_ns && until_ns <= since_ns && until_ns - moment_ns <= kGoesOnNs &&
+              !tells_nothing_;
 }
 
 SamplingLoop::Found SamplingLoop::find_visited(const WatchedThread& thread,
                                                std::uint64_t cpu_ns) noexcept {
     constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
     if (is_met_) {
-        return {cpu_ns, kNever};  // it has not gone on: its sample comes in time
+        return {cpu_ns, kNever};  // it does not go on: its sample comes in time
     }
     if (const std::uint64_t ran = cpu_ns - thread.choice.cpu_ns(); ran != 0) {
         // It is elsewhere. Whoever runs for a part of the time between two readings is as likely to

@@ -70,8 +70,8 @@ private:
     /// comes on that one's processor, and stops it where it is.
     void choose_visit() noexcept;
     void call_off_visit() noexcept;
-    /// When it is time. Who ran until the very moment when this thread began to was stopped by it,
-    /// and has not only been woken meanwhile.
+    /// When it is time. Who ran at the moment when this thread was to, and hardly any longer, was
+    /// stopped by it, and has not only been woken meanwhile.
     void meet_visited() noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
@@ -108,8 +108,9 @@ private:
     int visited_tid_ = 0;  ///< 0: none.
     long visited_schedule_ = kNoFile;
     long own_schedule_ = kNoFile;
-    bool is_met_ = false;         ///< The visited thread ran when this one was given its processor.
-    bool tells_nothing_ = false;  ///< Of that, the kernel.
+    std::uint64_t waited_ns_ = 0;  ///< For a processor, this thread, until it slept for the visit.
+    bool is_met_ = false;          ///< The visited thread ran when the look was to come.
+    bool tells_nothing_ = false;   ///< Of that, the kernel.
     std::uint64_t clock_read_ns_ = 0;  ///< When the look read the thread's clock.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
