@@ -210,7 +210,6 @@ bool SamplingLoop::is_due(const WatchedThread& thread) noexcept {
 
 void SamplingLoop::call_off_visit() noexcept {
     visited_tid_ = 0;
-    is_met_ = false;
     if (visited_schedule_ >= 0) {
         raw_syscall(SYS_close, visited_schedule_);
         visited_schedule_ = kNoFile;
@@ -240,32 +239,36 @@ void SamplingLoop::choose_visit() noexcept {
     }
 }
 
+bool SamplingLoop::runs_elsewhere(int tid) noexcept {
+    const std::uint64_t cpu_ns = cpu_ns_of(tid);
+    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint64_t ran_ns = cpu_ns_of(tid) - cpu_ns;
+    // Who runs for a part of the time between two readings is as likely to be met.
+    return ran_ns != 0 && ran_ns >= ((monotonic_ns() - now_ns) * random() >> 32U);
+}
+
 void SamplingLoop::meet_visited() noexcept {
     if (visited_tid_ == 0) {
         return;
     }
+    runs_elsewhere_ = runs_elsewhere(visited_tid_);
     const std::uint64_t since_ns = ran_ns_of(own_schedule_);
     const std::uint64_t until_ns = ran_ns_of(visited_schedule_);
     const std::uint64_t waited_ns = schedule_counts(folder_, self_).wait_ns - waited_ns_;
     const std::uint64_t moment_ns = since_ns - waited_ns;
     tells_nothing_ = since_ns == 0;
-    is_met_ = until_ns >= moment_ns && until_ns <= since_ns && until_ns - moment_ns <= kGoesOnNs &&
-              !tells_nothing_;
+    was_stopped_ = until_ns >= moment_ns && until_ns <= since_ns &&
+                   until_ns - moment_ns <= kGoesOnNs && !tells_nothing_;
 }
 
 SamplingLoop::Found SamplingLoop::find_visited(const WatchedThread& thread,
                                                std::uint64_t cpu_ns) noexcept {
     constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-    if (is_met_) {
-        return {cpu_ns, kNever};  // it does not go on: its sample comes in time
+    if (runs_elsewhere_) {
+        return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
-    if (const std::uint64_t ran = cpu_ns - thread.choice.cpu_ns(); ran != 0) {
-        // It is elsewhere. Whoever runs for a part of the time between two readings is as likely to
-        // be met as that part is long.
-        const std::uint64_t passed = monotonic_ns() - clock_read_ns_;
-        return ran >= (passed * random() >> 32U)
-                   ? Found{cpu_ns, thread.choice.late_ns(job.period_ns)}
-                   : Found{};
+    if (was_stopped_) {
+        return {cpu_ns, kNever};  // it does not go on: its sample comes in time
     }
     // Most often it has just been woken, inside a system call, and waits for this processor.
     return (tells_nothing_ || thread.choice.was_missed()) && is_awake(thread) ? Found{cpu_ns, 0}
@@ -335,7 +338,7 @@ std::uint64_t SamplingLoop::look_at(WatchedThread& thread) noexcept {
     // Before the clock is read: what the thread does in between is not taken for waiting.
     const std::uint64_t ticks = capture::read_ticks();
     const std::uint64_t cpu_ns = cpu_ns_of(thread.tid);
-    const std::uint64_t now = clock_read_ns_ = monotonic_ns();
+    const std::uint64_t now = monotonic_ns();
     if (cpu_ns == 0) {
         return 0;  // gone; the next listing knows
     }

@@ -73,6 +73,7 @@ private:
     /// When it is time. Who ran at the moment when this thread was to, and hardly any longer, was
     /// stopped by it, and has not only been woken meanwhile.
     void meet_visited() noexcept;
+    [[nodiscard]] bool runs_elsewhere(int tid) noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -109,9 +110,9 @@ private:
     long visited_schedule_ = kNoFile;
     long own_schedule_ = kNoFile;
     std::uint64_t waited_ns_ = 0;  ///< For a processor, this thread, until it slept for the visit.
-    bool is_met_ = false;          ///< The visited thread ran when the look was to come.
+    bool was_stopped_ = false;     ///< The visited thread, which ran when the look was to come.
+    bool runs_elsewhere_ = false;  ///< It did, on another processor.
     bool tells_nothing_ = false;   ///< Of that, the kernel.
-    std::uint64_t clock_read_ns_ = 0;  ///< When the look read the thread's clock.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.
