@@ -80,7 +80,8 @@ struct ThreadState {
     /// Its clock when the sampling thread last sent it a signal, which writes it; 0: it has not.
     std::atomic<std::uint64_t> sent_ns;
     /// By then, a sample that comes so much later is late. 0: the thread waited for a processor; it
-    /// is late at the end of a system call, where the thread may have given the last one up.
+    /// is late at the end of a system call, where the thread may have given the last one up. The
+    /// most there is: it was stopped, and is not late.
     std::atomic<std::uint64_t> late_ns;
     unwind::StackMemo memo;       ///< The last stack that was walked.
     ReportedLibraries libraries;  ///< What the collector knows from this slot.

@@ -122,10 +122,6 @@ ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept {
     return nullptr;
 }
 
-bool is_in_transfer(const ThreadState& thread) noexcept {
-    return thread.transfer.load(std::memory_order_relaxed) > kSignalComes;
-}
-
 bool await_signal_on_its_way() noexcept {
     const auto tid = static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
     // Either who asks finds what was written before, or this finds who asks: pairs with

@@ -41,9 +41,6 @@ long queue_sample_of(long process, long thread, long signal, const siginfo_t* in
 /// Async-signal-safe.
 [[nodiscard]] ThreadState* find_thread_state(ThreadState* last, std::uint32_t tid) noexcept;
 
-/// Async-signal-safe.
-[[nodiscard]] bool is_in_transfer(const ThreadState& thread) noexcept;
-
 enum class Interruption : std::uint8_t {
     comes,     ///< The thread expects a signal now: it is to be sent.
     is_owed,   ///< Newly: the thread will take the sample by itself.

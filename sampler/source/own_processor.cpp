@@ -4,6 +4,8 @@
 
 #include <sys/syscall.h>
 
+#include <cerrno>
+
 namespace sample::source {
 namespace {
 
@@ -22,23 +24,34 @@ OwnProcessor::Set OwnProcessor::read() noexcept {
 
 void OwnProcessor::begin() noexcept {
     allowed_ = used_ = read();
+    is_refused_ = false;
 }
 
 void OwnProcessor::go_to(unsigned processor) noexcept {
-    if (is_refused_ || processor >= kWordBits * allowed_.size()) {
+    if (is_refused_) {
         return;
     }
     if (const Set now = read(); now != used_) {
         allowed_ = used_ = now;
     }
-    Set one{};
-    one[processor / kWordBits] = std::uint64_t{1} << processor % kWordBits;
-    if (used_ == one || (allowed_[processor / kWordBits] & one[processor / kWordBits]) == 0) {
+    const unsigned word = processor / kWordBits;
+    const std::uint64_t bit = std::uint64_t{1} << processor % kWordBits;
+    if (word >= allowed_.size() || (allowed_[word] & bit) == 0) {
+        use_any();
         return;
     }
-    is_refused_ = raw_syscall(SYS_sched_setaffinity, 0, sizeof one, as_argument(one.data())) != 0;
-    if (!is_refused_) {
+    Set one{};
+    one[word] = bit;
+    if (used_ == one) {
+        return;
+    }
+    const long result = raw_syscall(SYS_sched_setaffinity, 0, sizeof one, as_argument(one.data()));
+    if (result == 0) {
         used_ = one;
+    } else if (result == -EINVAL) {
+        use_any();  // it has gone meanwhile
+    } else {
+        is_refused_ = true;
     }
 }
 

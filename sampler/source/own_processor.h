@@ -13,7 +13,8 @@ class OwnProcessor {
 public:
     /// The calling thread's are asked for.
     void begin() noexcept;
-    /// On that one alone, if it may use it. At most two system calls, and the move.
+    /// On that one alone; on any one, if it may not use that, or it is kNoProcessor. At most four
+    /// system calls, and the move.
     void go_to(unsigned processor) noexcept;
     /// On any one again.
     void use_any() noexcept;
@@ -24,7 +25,6 @@ private:
 
     /// What is not told is empty.
     [[nodiscard]] static Set read() noexcept;
-    void allow(const Set& set) noexcept;
 
     Set allowed_{};
     Set used_{};               ///< As it was set last.

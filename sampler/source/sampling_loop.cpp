@@ -31,8 +31,9 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kStandByNs = 20'000'000;
 /// A call that moves data for longer is interrupted: it may have been left by a jump.
 constexpr std::uint64_t kMostOwedNs = 100'000'000;
-/// Who is visited goes on for so long at most, in the kernel and until another one takes its place.
-constexpr std::uint64_t kGoesOnNs = 20'000;
+/// A processor that gives this thread so long no turn is not visited again for some looks.
+constexpr std::uint64_t kKeptNs = 20'000'000;
+constexpr std::uint64_t kLooksWithoutVisit = 64;
 /// A look that comes later than this says nothing of where threads waited before it.
 constexpr std::uint64_t kAwayNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
@@ -108,9 +109,11 @@ void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {
     // Who did not get a processor in time is given one at the scheduler's ticks, with which a
     // program may keep step, and has missed periods that this look is to stand for.
     if (const std::uint64_t late = monotonic_ns(); late > next_ns_ + 2 * period) {
+        if (late > next_ns_ + period + kKeptNs) {
+            visits_from_ = tick_ + kLooksWithoutVisit;
+        }
         next_ns_ = late;
         call_off_visit();
-        processor_.use_any();
         sleep_until(next_ns_ + (period * random() >> 32U));
     }
 }
@@ -147,12 +150,16 @@ void SamplingLoop::rest(std::uint64_t most_ns) noexcept {
 void SamplingLoop::wait() noexcept {
     look_period_ns_ = is_at_work() ? pace_.wait_ns(job.period_ns) : kStandByNs;
     planned_ns_ = next_ns_ + std::max(2 * look_period_ns_, pace_.rest_ns());
-    if (pace_.rest_ns() > look_period_ns_ && can_rest()) {
-        if (pace_.rest_ns() >= Pace::kTickNs) {
-            rest(pace_.rest_ns());
-            return;
-        }
+    const bool is_rest = pace_.rest_ns() > look_period_ns_ && can_rest();
+    const bool is_long = is_rest && pace_.rest_ns() >= Pace::kTickNs;
+    if (is_rest && !is_long) {
         look_period_ns_ = pace_.rest_ns();
+    }
+    choose_visit();
+    if (is_long) {
+        call_off_visit();
+        rest(pace_.rest_ns());
+        return;
     }
     sleep_until_next_tick(look_period_ns_);
 }
@@ -214,29 +221,32 @@ void SamplingLoop::call_off_visit() noexcept {
         raw_syscall(SYS_close, visited_schedule_);
         visited_schedule_ = kNoFile;
     }
+    processor_.use_any();
 }
 
 void SamplingLoop::choose_visit() noexcept {
-    call_off_visit();
+    int chosen = 0;
     std::uint64_t weights = 0;
     const bool is_wanted = interrupts && is_at_work();
-    for (const WatchedThread& thread : table_.threads()) {
-        if (!is_wanted || thread.choice.keeps_running() || thread.next_look > tick_ ||
-            !is_due(thread)) {
-            continue;
-        }
-        weights += thread.stride.weight();
-        if ((weights * random() >> 32U) < thread.stride.weight()) {
-            visited_tid_ = thread.tid;
+    for (WatchedThread& thread : table_.threads()) {
+        thread.is_due = is_wanted && !thread.choice.keeps_running() && thread.next_look <= tick_ &&
+                        is_due(thread);
+        if (thread.is_due) {
+            weights += thread.stride.weight();
+            chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
         }
     }
-    if (visited_tid_ == 0) {
-        processor_.use_any();
-    } else {
-        visited_schedule_ = open_schedule(folder_, visited_tid_);
-        processor_.go_to(processor_of(folder_, visited_tid_));
-        waited_ns_ = schedule_counts(folder_, self_).wait_ns;
+    if (chosen == 0 || tells_nothing_ || tick_ < visits_from_) {
+        call_off_visit();
+        return;
     }
+    if (visited_schedule_ >= 0) {
+        raw_syscall(SYS_close, visited_schedule_);
+    }
+    visited_tid_ = chosen;
+    visited_schedule_ = open_schedule(folder_, chosen);
+    processor_.go_to(processor_of(folder_, chosen));
+    waited_ns_ = schedule_counts(folder_, self_).wait_ns;
 }
 
 bool SamplingLoop::runs_elsewhere(int tid) noexcept {
@@ -254,31 +264,29 @@ void SamplingLoop::meet_visited() noexcept {
     runs_elsewhere_ = runs_elsewhere(visited_tid_);
     const std::uint64_t since_ns = ran_ns_of(own_schedule_);
     const std::uint64_t until_ns = ran_ns_of(visited_schedule_);
-    const std::uint64_t waited_ns = schedule_counts(folder_, self_).wait_ns - waited_ns_;
-    const std::uint64_t moment_ns = since_ns - waited_ns;
-    tells_nothing_ = since_ns == 0;
-    was_stopped_ = until_ns >= moment_ns && until_ns <= since_ns &&
-                   until_ns - moment_ns <= kGoesOnNs && !tells_nothing_;
+    stopped_ =
+        was_stopped(until_ns, since_ns, schedule_counts(folder_, self_).wait_ns - waited_ns_);
 }
 
-SamplingLoop::Found SamplingLoop::find_visited(const WatchedThread& thread,
+SamplingLoop::Found SamplingLoop::find_sleeper(const WatchedThread& thread,
                                                std::uint64_t cpu_ns) noexcept {
     constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-    if (runs_elsewhere_) {
+    const bool is_visited = thread.tid == visited_tid_;
+    if (is_visited ? runs_elsewhere_ : runs_elsewhere(thread.tid)) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
-    if (was_stopped_) {
-        return {cpu_ns, kNever};  // it does not go on: its sample comes in time
+    if (is_visited && stopped_ != Stopped::no) {
+        return {cpu_ns, stopped_ == Stopped::at_once ? kNever : 0};
     }
     // Most often it has just been woken, inside a system call, and waits for this processor.
-    return (tells_nothing_ || thread.choice.was_missed()) && is_awake(thread) ? Found{cpu_ns, 0}
-                                                                              : Found{};
+    return thread.choice.was_missed(!tells_nothing_) && is_awake(thread) ? Found{cpu_ns, 0}
+                                                                         : Found{};
 }
 
 SamplingLoop::Found SamplingLoop::find(const WatchedThread& thread) noexcept {
     const std::uint64_t cpu_ns = std::max(cpu_ns_of(thread.tid), thread.choice.cpu_ns());
     if (!thread.choice.keeps_running()) {
-        return find_visited(thread, cpu_ns);
+        return find_sleeper(thread, cpu_ns);
     }
     if (cpu_ns > thread.choice.cpu_ns()) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
@@ -306,8 +314,7 @@ void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
         thread.choice.end_window(next_ns_, schedule_counts(folder_, thread.tid));
     }
-    const bool is_wanted =
-        thread.choice.keeps_running() ? is_due(thread) : thread.tid == visited_tid_;
+    const bool is_wanted = thread.choice.keeps_running() ? is_due(thread) : thread.is_due;
     if (!is_wanted || job.area->header.traced.load(std::memory_order_relaxed) != 0) {
         return;
     }
@@ -381,9 +388,12 @@ void SamplingLoop::take_over_if_told() noexcept {
 
 std::uint64_t SamplingLoop::look_at_all() noexcept {
     std::uint64_t ran_ns = 0;
-    for (WatchedThread& thread : table_.threads()) {
-        if (thread.next_look <= tick_) {
-            ran_ns += look_at(thread);
+    // Who is visited is to be found where it was stopped.
+    for (const bool is_visited : {true, false}) {
+        for (WatchedThread& thread : table_.threads()) {
+            if ((thread.tid == visited_tid_) == is_visited && thread.next_look <= tick_) {
+                ran_ns += look_at(thread);
+            }
         }
     }
     return ran_ns;
@@ -406,6 +416,8 @@ void SamplingLoop::begin() noexcept {
     visited_tid_ = 0;
     visited_schedule_ = kNoFile;  // a forked child has none of its parent's
     own_schedule_ = open_schedule(folder_, self_);
+    tells_nothing_ = ran_ns_of(own_schedule_) == 0 || schedule_counts(folder_, self_).runs == 0;
+    visits_from_ = 0;
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
@@ -472,7 +484,6 @@ void SamplingLoop::run() noexcept {
             next_look_around_ns = next_ns_ + kSecondNs / 10;
         }
         ++tick_;
-        choose_visit();
         wait();
         meet_visited();
     }

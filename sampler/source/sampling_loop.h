@@ -64,14 +64,13 @@ private:
         std::uint64_t late_ns = 0;  ///< ThreadState::late_ns.
     };
     [[nodiscard]] Found find(const WatchedThread& thread) noexcept;
-    [[nodiscard]] Found find_visited(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
+    [[nodiscard]] Found find_sleeper(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
     /// A signal finds a thread that sleeps now and then where it is some 10 µs after the look, and
-    /// the look keeps others from giving it work. So of these threads the next look visits one: it
-    /// comes on that one's processor, and stops it where it is.
+    /// the look keeps others from giving it work. So of these threads, as far as they are due, the
+    /// next look visits one: it comes on that one's processor, and stops it where it is.
     void choose_visit() noexcept;
     void call_off_visit() noexcept;
-    /// When it is time. Who ran at the moment when this thread was to, and hardly any longer, was
-    /// stopped by it, and has not only been woken meanwhile.
+    /// When it is time.
     void meet_visited() noexcept;
     [[nodiscard]] bool runs_elsewhere(int tid) noexcept;
     /// Then it takes the sample itself, soon.
@@ -110,9 +109,10 @@ private:
     long visited_schedule_ = kNoFile;
     long own_schedule_ = kNoFile;
     std::uint64_t waited_ns_ = 0;  ///< For a processor, this thread, until it slept for the visit.
-    bool was_stopped_ = false;     ///< The visited thread, which ran when the look was to come.
-    bool runs_elsewhere_ = false;  ///< It did, on another processor.
-    bool tells_nothing_ = false;   ///< Of that, the kernel.
+    Stopped stopped_ = Stopped::no;  ///< The visited thread, when the look was to come.
+    bool runs_elsewhere_ = false;    ///< It did then, on another processor.
+    bool tells_nothing_ = false;     ///< Of that, the kernel.
+    std::uint64_t visits_from_ = 0;  ///< No visit before this tick.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

@@ -151,6 +151,24 @@ inline constexpr unsigned kNoProcessor = ~0U;
 /// From the file's start, where it is afterwards, too. Two system calls.
 [[nodiscard]] std::uint64_t ran_ns_of(long schedule) noexcept;
 
+/// Whether a thread was stopped by another one, which took its processor when its time had come.
+enum class Stopped : std::uint8_t {
+    no,
+    soon,     ///< It went on for some time, in the kernel or until a third one took its place.
+    at_once,  ///< It is where it was.
+};
+/// `until_ns`: when it ran last; `since_ns`: when the other one began to, which had waited for a
+/// processor for `waited_ns`. By one processor's clock.
+[[nodiscard]] constexpr Stopped was_stopped(std::uint64_t until_ns, std::uint64_t since_ns,
+                                            std::uint64_t waited_ns) noexcept {
+    constexpr std::uint64_t kSoonNs = 20'000;
+    const std::uint64_t moment_ns = since_ns - waited_ns;
+    if (until_ns < moment_ns || until_ns > since_ns || until_ns - moment_ns > kSoonNs) {
+        return Stopped::no;
+    }
+    return until_ns == since_ns ? Stopped::at_once : Stopped::soon;
+}
+
 /// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is
 /// also told of a process that gave up its user.
 [[nodiscard]] char state_letter(int folder, int tid) noexcept;

@@ -28,9 +28,9 @@ namespace sample::source {
 /// A thread that sleeps is left alone, since a signal would make its system call return EINTR. So
 /// would one that meets it on its way to sleep. And what comes between sending a signal and its
 /// arrival is longer than what such a thread may do from one sleep to the next. Therefore one that
-/// sleeps at all is visited (SamplingLoop), which costs more than a look, once in kPatienceNs of
-/// its CPU time on average. Nothing is lost by waiting: a sample stands for all the looks since the
-/// last one. Each look has the same chance, whatever came before: what counts from the last
+/// sleeps at all is met by visits (SamplingLoop), which cost more than a look, once in kPatienceNs
+/// of its CPU time on average. Nothing is lost by waiting: a sample stands for all the looks since
+/// the last one. Each look has the same chance, whatever came before: what counts from the last
 /// interruption keeps step with what the thread does from one sleep to the next, and meets one part
 /// of it.
 ///
@@ -64,10 +64,12 @@ public:
     void end_window(std::uint64_t now_ns, const ScheduleCounts& counts) noexcept {
         const std::uint64_t passed = now_ns - window_start_ns_;
         const std::uint64_t ran = cpu_ns_ - window_cpu_ns_;
-        const std::uint64_t awake = ran + counts.wait_ns - window_counts_.wait_ns;
+        const bool is_told = counts.runs >= window_counts_.runs;
+        const std::uint64_t awake = ran + (is_told ? counts.wait_ns - window_counts_.wait_ns : 0);
         const bool is_first = window_end_ns_ == 0;
         keeps_running_ = !is_first && awake + passed / kLeastSleepPart >= passed;
-        if (const std::uint64_t runs = counts.runs - window_counts_.runs; !is_first && runs != 0) {
+        if (const std::uint64_t runs = is_told ? counts.runs - window_counts_.runs : 0;
+            !is_first && runs != 0) {
             run_ns_ = ran / runs;
         }
         window_end_ns_ = now_ns + (is_first ? kFirstWindowNs : kWindowNs);
@@ -93,10 +95,10 @@ public:
         constexpr std::uint64_t kPart = 10;
         return std::min(period_ns, run_ns_) / kPart;
     }
-    /// Whether no visit has met it on a processor for so long that it may be anywhere: it cannot be
-    /// put off.
-    [[nodiscard]] bool was_missed() const noexcept {
-        return cpu_ns_ - interrupted_ns_ >= kMostMissed * kPatienceNs;
+    /// Whether it has not been met on a processor for so long that it may be anywhere: it cannot be
+    /// stopped. `is_known`: whether that would be known.
+    [[nodiscard]] bool was_missed(bool is_known) const noexcept {
+        return cpu_ns_ - interrupted_ns_ >= (is_known ? 256 : 16) * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 
@@ -105,7 +107,6 @@ public:
     [[nodiscard]] std::uint64_t looked_ns() const noexcept { return looked_ns_; }
 
 private:
-    static constexpr std::uint64_t kMostMissed = 256;
     static constexpr std::uint64_t kFirstWindowNs = 5'000'000;
     static constexpr std::uint64_t kWindowNs = 50'000'000;
     /// Less than this part of a window asleep is the clocks' difference.
@@ -123,7 +124,8 @@ private:
 };
 
 /// How often a thread is looked at where there are so many that each look counts: at every tick, or
-/// where it runs next to never at one in about kLongTicks.
+/// where it runs next to never at one in about kLongTicks; and what it weighs where a look chooses
+/// one.
 ///
 /// It goes by what the thread ran in a time longer than what it repeats, never by whether it runs
 /// just now: else what comes after the first look at a piece of work would be met more often than
@@ -179,6 +181,7 @@ struct WaitProgress {
 struct WatchedThread {
     int tid = 0;
     std::uint64_t next_look = 0;  ///< The tick from which on it is looked at.
+    bool is_due = false;          ///< At the next look, one that sleeps now and then.
     LookStride stride;
     InterruptChoice choice;
     WaitProgress wait;

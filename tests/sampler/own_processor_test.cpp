@@ -136,12 +136,14 @@ TEST_F(OwnProcessorOf, a_thread_was_that_of_the_one_that_ran_until_it_began_to) 
                                  while (!is_over) {
                                  }
                              }};
-    std::uint64_t since_ns = 0;
-    do {
+    bool was_met = false;
+    for (int tries = 0; tries < 10'000 && !was_met; ++tries) {
         std::this_thread::sleep_for(std::chrono::microseconds{200});
-        since_ns = ran_ns_of(own.get());
+        const std::uint64_t since_ns = ran_ns_of(own.get());
         EXPECT_NE(since_ns, sleeper.ran_ns());
-    } while (since_ns != runner.ran_ns());
+        was_met = since_ns == runner.ran_ns();
+    }
+    EXPECT_TRUE(was_met);
 }
 
 }  // namespace

@@ -97,6 +97,18 @@ TEST(RanNs, is_the_start_of_what_the_scheduler_counts_next) {
     EXPECT_EQ(ran_ns_of(-1), 0U);
 }
 
+TEST(WasStopped, goes_by_who_ran_when_the_other_ones_time_had_come) {
+    constexpr std::uint64_t kSince = 1'000'000;
+    EXPECT_EQ(was_stopped(kSince, kSince, 0), Stopped::at_once);
+    EXPECT_EQ(was_stopped(kSince - 1, kSince, 0), Stopped::no) << "it slept, if it was only woken";
+    EXPECT_EQ(was_stopped(kSince, kSince, 5'000), Stopped::at_once) << "in the kernel";
+    EXPECT_EQ(was_stopped(kSince - 90'000, kSince, 100'000), Stopped::soon) << "a third one came";
+    EXPECT_EQ(was_stopped(kSince, kSince, 100'000), Stopped::no) << "it went on for long";
+    EXPECT_EQ(was_stopped(kSince - 100'001, kSince, 100'000), Stopped::no);
+    EXPECT_EQ(was_stopped(kSince + 1, kSince, 0), Stopped::no) << "it runs elsewhere";
+    EXPECT_EQ(was_stopped(0, kSince, 0), Stopped::no) << "the kernel does not tell";
+}
+
 TEST(SecondNumber, is_the_one_behind_the_first_space) {
     EXPECT_EQ(second_number("113434131 2518000 42\n"), 2'518'000U);
     EXPECT_EQ(second_number("0 18446744073709551615 1\n"), ~std::uint64_t{0});
