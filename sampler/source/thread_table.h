@@ -41,7 +41,7 @@ namespace sample::source {
 /// Plain arithmetic.
 class InterruptChoice {
 public:
-    static constexpr std::uint64_t kPatienceNs = 500'000;
+    static constexpr std::uint64_t kPatienceNs = 2'000'000;
 
     /// The thread's clock at this look, which comes `into_ns` after its period began. How long it
     /// has run since the last one.
@@ -98,7 +98,7 @@ public:
     /// Whether it has not been met on a processor for so long that it may be anywhere: it cannot be
     /// stopped. `is_known`: whether that would be known.
     [[nodiscard]] bool was_missed(bool is_known) const noexcept {
-        return cpu_ns_ - interrupted_ns_ >= (is_known ? 256 : 16) * kPatienceNs;
+        return cpu_ns_ - interrupted_ns_ >= (is_known ? 64 : 4) * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 

@@ -41,6 +41,8 @@ public:
     struct Reading {
         std::uint64_t wall_ns = 0;
         std::uint64_t delayed_ns = 0;
+        std::uint64_t began_ns = 0;  ///< Who is often delayed reads for long.
+        std::uint64_t delayed_until_began_ns = 0;
     };
 
     Clocks() {
@@ -50,11 +52,13 @@ public:
 
     /// Both at one moment: without a delay between the one and the other.
     [[nodiscard]] Reading read() const {
-        for (std::uint64_t before = delayed_ns();;) {
+        const std::uint64_t began_ns = targets::wall_ns();
+        const std::uint64_t delayed_until_began_ns = delayed_ns();
+        for (std::uint64_t before = delayed_until_began_ns;;) {
             const std::uint64_t wall_ns = targets::wall_ns();
             const std::uint64_t after = delayed_ns();
             if (before == after) {
-                return {wall_ns, after};
+                return {wall_ns, after, began_ns, delayed_until_began_ns};
             }
             before = after;
         }
@@ -107,11 +111,11 @@ static void live(Plan plan, Stats& stats) {
         const Clocks::Reading between = clocks.read();
         idle_part(between.wall_ns + about(plan.sleep_ns, state));
         const Clocks::Reading after = clocks.read();
-        const std::uint64_t busy_delayed_ns = between.delayed_ns - now.delayed_ns;
-        const std::uint64_t idle_delayed_ns = after.delayed_ns - between.delayed_ns;
-        stats.busy_ns += between.wall_ns - now.wall_ns - busy_delayed_ns;
-        stats.idle_ns += after.wall_ns - between.wall_ns - idle_delayed_ns;
-        stats.delayed_ns += busy_delayed_ns + idle_delayed_ns;
+        const std::uint64_t busy_delayed_ns = between.delayed_until_began_ns - now.delayed_ns;
+        const std::uint64_t idle_delayed_ns = after.delayed_until_began_ns - between.delayed_ns;
+        stats.busy_ns += between.began_ns - now.wall_ns - busy_delayed_ns;
+        stats.idle_ns += after.began_ns - between.wall_ns - idle_delayed_ns;
+        stats.delayed_ns += after.delayed_ns - now.delayed_ns;
         now = after;
     }
     stats.cpu_ns = targets::thread_cpu_ns();
