@@ -14,6 +14,10 @@ using capture::raw_syscall;
 
 constexpr unsigned kWordBits = 64;
 
+constexpr std::uint64_t bit_of(unsigned processor) noexcept {
+    return std::uint64_t{1} << processor % kWordBits;
+}
+
 }  // namespace
 
 OwnProcessor::Set OwnProcessor::read() noexcept {
@@ -27,39 +31,49 @@ void OwnProcessor::begin() noexcept {
     is_refused_ = false;
 }
 
-void OwnProcessor::go_to(unsigned processor) noexcept {
-    if (is_refused_) {
-        return;
-    }
+void OwnProcessor::look_again() noexcept {
     if (const Set now = read(); now != used_) {
         allowed_ = used_ = now;
     }
-    const unsigned word = processor / kWordBits;
-    const std::uint64_t bit = std::uint64_t{1} << processor % kWordBits;
-    if (word >= allowed_.size() || (allowed_[word] & bit) == 0) {
-        use_any();
-        return;
+}
+
+bool OwnProcessor::use(const Set& set) noexcept {
+    if (is_refused_) {
+        return false;
     }
+    if (used_ != set) {
+        const long result =
+            raw_syscall(SYS_sched_setaffinity, 0, sizeof set, as_argument(set.data()));
+        is_refused_ = result != 0 && result != -EINVAL;  // of a set whose processors have gone
+        if (result != 0) {
+            return false;
+        }
+        used_ = set;
+    }
+    return true;
+}
+
+void OwnProcessor::go_to(unsigned processor) noexcept {
+    look_again();
     Set one{};
-    one[word] = bit;
-    if (used_ == one) {
-        return;
+    if (processor / kWordBits < one.size()) {
+        one[processor / kWordBits] = allowed_[processor / kWordBits] & bit_of(processor);
     }
-    const long result = raw_syscall(SYS_sched_setaffinity, 0, sizeof one, as_argument(one.data()));
-    if (result == 0) {
-        used_ = one;
-    } else if (result == -EINVAL) {
-        use_any();  // it has gone meanwhile
-    } else {
-        is_refused_ = true;
+    if (one == Set{} || !use(one)) {
+        use(allowed_);
     }
 }
 
-void OwnProcessor::use_any() noexcept {
-    if (used_ != allowed_ && read() == used_) {
-        raw_syscall(SYS_sched_setaffinity, 0, sizeof allowed_, as_argument(allowed_.data()));
+void OwnProcessor::leave(unsigned processor) noexcept {
+    look_again();
+    Set others = allowed_;
+    if (processor / kWordBits < others.size()) {
+        others[processor / kWordBits] &= ~bit_of(processor);
     }
-    used_ = allowed_;
+    if (others != Set{}) {
+        use(others);
+    }
+    use(allowed_);
 }
 
 }  // namespace sample::source

@@ -34,6 +34,10 @@ constexpr std::uint64_t kMostOwedNs = 100'000'000;
 /// A processor that gives this thread so long no turn is not visited again for some looks.
 constexpr std::uint64_t kKeptNs = 20'000'000;
 constexpr std::uint64_t kLooksWithoutVisit = 64;
+/// A thread that ran for this part of the time since the last look might run at this one.
+constexpr std::uint64_t kRunnersPart = 4;
+/// Who found that it could not at so many in a row is in its way.
+constexpr unsigned kInTheWay = 8;
 /// A look that comes later than this says nothing of where threads waited before it.
 constexpr std::uint64_t kAwayNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
@@ -113,7 +117,7 @@ void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {
             visits_from_ = tick_ + kLooksWithoutVisit;
         }
         next_ns_ = late;
-        call_off_visit();
+        visit_.call_off(processor_);
         sleep_until(next_ns_ + (period * random() >> 32U));
     }
 }
@@ -155,12 +159,13 @@ void SamplingLoop::wait() noexcept {
     if (is_rest && !is_long) {
         look_period_ns_ = pace_.rest_ns();
     }
-    choose_visit();
+    mark_due();
     if (is_long) {
-        call_off_visit();
+        visit_.call_off(processor_);
         rest(pace_.rest_ns());
         return;
     }
+    choose_visit();
     sleep_until_next_tick(look_period_ns_);
 }
 
@@ -215,72 +220,58 @@ bool SamplingLoop::is_due(const WatchedThread& thread) noexcept {
     return thread.choice.is_due(look_period_ns_ * ticks, random());
 }
 
-void SamplingLoop::call_off_visit() noexcept {
-    visited_tid_ = 0;
-    if (visited_schedule_ >= 0) {
-        raw_syscall(SYS_close, visited_schedule_);
-        visited_schedule_ = kNoFile;
-    }
-    processor_.use_any();
-}
-
-void SamplingLoop::choose_visit() noexcept {
-    int chosen = 0;
-    std::uint64_t weights = 0;
+void SamplingLoop::mark_due() noexcept {
     const bool is_wanted = interrupts && is_at_work();
     for (WatchedThread& thread : table_.threads()) {
         thread.is_due = is_wanted && !thread.choice.keeps_running() && thread.next_look <= tick_ &&
                         is_due(thread);
-        if (thread.is_due) {
-            weights += thread.stride.weight();
-            chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
+    }
+}
+
+void SamplingLoop::choose_visit() noexcept {
+    int chosen = 0;
+    if (visit_.is_possible() && tick_ >= visits_from_) {
+        std::uint64_t weights = 0;
+        for (const WatchedThread& thread : table_.threads()) {
+            if (thread.is_due) {
+                weights += thread.stride.weight();
+                chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
+            }
         }
     }
-    if (chosen == 0 || tells_nothing_ || tick_ < visits_from_) {
-        call_off_visit();
-        return;
+    if (chosen != 0) {
+        visit_.pay(chosen, processor_);
+    } else {
+        visit_.call_off(processor_);
     }
-    if (visited_schedule_ >= 0) {
-        raw_syscall(SYS_close, visited_schedule_);
-    }
-    visited_tid_ = chosen;
-    visited_schedule_ = open_schedule(folder_, chosen);
-    processor_.go_to(processor_of(folder_, chosen));
-    waited_ns_ = schedule_counts(folder_, self_).wait_ns;
 }
 
-bool SamplingLoop::runs_elsewhere(int tid) noexcept {
-    const std::uint64_t cpu_ns = cpu_ns_of(tid);
-    const std::uint64_t now_ns = monotonic_ns();
-    const std::uint64_t ran_ns = cpu_ns_of(tid) - cpu_ns;
-    // Who runs for a part of the time between two readings is as likely to be met.
-    return ran_ns != 0 && ran_ns >= ((monotonic_ns() - now_ns) * random() >> 32U);
-}
-
-void SamplingLoop::meet_visited() noexcept {
-    if (visited_tid_ == 0) {
-        return;
+void SamplingLoop::keep_out_of_the_way_of(const WatchedThread& runner) noexcept {
+    if (cpu_ns_of(runner.tid) != runner.choice.cpu_ns()) {
+        in_the_way_ = 0;
+    } else if (++in_the_way_ == kInTheWay) {
+        in_the_way_ = 0;
+        if (is_awake(runner)) {
+            processor_.leave(processor_of(folder_, runner.tid));
+        }
     }
-    runs_elsewhere_ = runs_elsewhere(visited_tid_);
-    const std::uint64_t since_ns = ran_ns_of(own_schedule_);
-    const std::uint64_t until_ns = ran_ns_of(visited_schedule_);
-    stopped_ =
-        was_stopped(until_ns, since_ns, schedule_counts(folder_, self_).wait_ns - waited_ns_);
 }
 
 SamplingLoop::Found SamplingLoop::find_sleeper(const WatchedThread& thread,
                                                std::uint64_t cpu_ns) noexcept {
     constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-    const bool is_visited = thread.tid == visited_tid_;
-    if (is_visited ? runs_elsewhere_ : runs_elsewhere(thread.tid)) {
+    const Met met = visit_.is_of(thread.tid)
+                        ? visit_.met()
+                        : Met{runs_elsewhere(thread.tid, random()), Stopped::no};
+    if (met.ran_elsewhere) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
-    if (is_visited && stopped_ != Stopped::no) {
-        return {cpu_ns, stopped_ == Stopped::at_once ? kNever : 0};
+    if (met.stopped != Stopped::no) {
+        return {cpu_ns, met.stopped == Stopped::at_once ? kNever : 0};
     }
     // Most often it has just been woken, inside a system call, and waits for this processor.
-    return thread.choice.was_missed(!tells_nothing_) && is_awake(thread) ? Found{cpu_ns, 0}
-                                                                         : Found{};
+    return thread.choice.was_missed(visit_.is_possible()) && is_awake(thread) ? Found{cpu_ns, 0}
+                                                                              : Found{};
 }
 
 SamplingLoop::Found SamplingLoop::find(const WatchedThread& thread) noexcept {
@@ -388,13 +379,23 @@ void SamplingLoop::take_over_if_told() noexcept {
 
 std::uint64_t SamplingLoop::look_at_all() noexcept {
     std::uint64_t ran_ns = 0;
+    const WatchedThread* runner = nullptr;
     // Who is visited is to be found where it was stopped.
     for (const bool is_visited : {true, false}) {
         for (WatchedThread& thread : table_.threads()) {
-            if ((thread.tid == visited_tid_) == is_visited && thread.next_look <= tick_) {
-                ran_ns += look_at(thread);
+            if (visit_.is_of(thread.tid) != is_visited || thread.next_look > tick_) {
+                continue;
+            }
+            const std::uint64_t thread_ran_ns = look_at(thread);
+            ran_ns += thread_ran_ns;
+            if (runner == nullptr && !is_visited &&
+                thread_ran_ns * kRunnersPart >= look_period_ns_) {
+                runner = &thread;
             }
         }
+    }
+    if (runner != nullptr) {
+        keep_out_of_the_way_of(*runner);
     }
     return ran_ns;
 }
@@ -413,11 +414,9 @@ void SamplingLoop::begin() noexcept {
     places_ = LookPlaces{};
     table_ = ThreadTable{};  // what a forked child finds there is not mapped
     processor_.begin();
-    visited_tid_ = 0;
-    visited_schedule_ = kNoFile;  // a forked child has none of its parent's
-    own_schedule_ = open_schedule(folder_, self_);
-    tells_nothing_ = ran_ns_of(own_schedule_) == 0 || schedule_counts(folder_, self_).runs == 0;
+    visit_.begin(folder_, self_);
     visits_from_ = 0;
+    in_the_way_ = 0;
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);
@@ -485,13 +484,12 @@ void SamplingLoop::run() noexcept {
         }
         ++tick_;
         wait();
-        meet_visited();
+        visit_.meet(random());
     }
     if (timer_ >= 0) {
         delete_timer(timer_);
     }
-    call_off_visit();
-    raw_syscall(SYS_close, own_schedule_);
+    visit_.end(processor_);
     table_.release();
     raw_syscall(SYS_close, folder_);
 }

@@ -9,6 +9,7 @@
 #include "sampler/source/sampling_thread.h"
 #include "sampler/source/tasks.h"
 #include "sampler/source/thread_table.h"
+#include "sampler/source/visit.h"
 #include "sampler/source/wait_watch.h"
 
 #include <atomic>
@@ -58,6 +59,8 @@ private:
     /// It runs, or waits for a processor.
     [[nodiscard]] bool is_awake(const WatchedThread& thread) const noexcept;
     [[nodiscard]] bool is_due(const WatchedThread& thread) noexcept;
+    /// Those that sleep now and then, for the next look.
+    void mark_due() noexcept;
     /// A thread that may be interrupted.
     struct Found {
         std::uint64_t cpu_ns = 0;   ///< Its clock; 0: it may not.
@@ -65,14 +68,10 @@ private:
     };
     [[nodiscard]] Found find(const WatchedThread& thread) noexcept;
     [[nodiscard]] Found find_sleeper(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
-    /// A signal finds a thread that sleeps now and then where it is some 10 µs after the look, and
-    /// the look keeps others from giving it work. So of these threads, as far as they are due, the
-    /// next look visits one: it comes on that one's processor, and stops it where it is.
+    /// Of the threads that sleep now and then, as far as they are due, the next look visits one.
     void choose_visit() noexcept;
-    void call_off_visit() noexcept;
-    /// When it is time.
-    void meet_visited() noexcept;
-    [[nodiscard]] bool runs_elsewhere(int tid) noexcept;
+    /// Looked at first, a thread that mostly runs, and may have this thread's processor.
+    void keep_out_of_the_way_of(const WatchedThread& runner) noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -91,7 +90,6 @@ private:
     [[nodiscard]] std::uint32_t random() noexcept;
     void begin() noexcept;
 
-    static constexpr long kNoFile = -1;
     static constexpr TimerId kNoTimerYet = std::numeric_limits<TimerId>::min();
 
     int folder_ = 0;
@@ -105,14 +103,9 @@ private:
     std::uint32_t random_ = 0;
     LookPlaces places_;
     OwnProcessor processor_;
-    int visited_tid_ = 0;  ///< 0: none.
-    long visited_schedule_ = kNoFile;
-    long own_schedule_ = kNoFile;
-    std::uint64_t waited_ns_ = 0;  ///< For a processor, this thread, until it slept for the visit.
-    Stopped stopped_ = Stopped::no;  ///< The visited thread, when the look was to come.
-    bool runs_elsewhere_ = false;    ///< It did then, on another processor.
-    bool tells_nothing_ = false;     ///< Of that, the kernel.
+    Visit visit_;
     std::uint64_t visits_from_ = 0;  ///< No visit before this tick.
+    unsigned in_the_way_ = 0;        ///< Looks in a row that found a thread that could not go on.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

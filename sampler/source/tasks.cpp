@@ -12,16 +12,21 @@ namespace {
 using capture::as_argument;
 using capture::raw_syscall;
 
-/// For a status file: supplementary groups beyond this room are many, and compared as far as they
-/// fit.
-constexpr std::size_t kStatusBytes = std::size_t{8} * 1024;
-
 /// "TID/name" below `folder`.
 std::string_view read_task_file(int folder, int tid, std::string_view name,
                                 std::span<char> buffer) noexcept {
     ShortPath path{""};
     path << tid << "/" << name;
     return read_file(folder, path.c_str(), buffer);
+}
+
+/// From the file's start, where it is afterwards, too; empty if it cannot be read.
+std::string_view read_again(long file, std::span<char> buffer) noexcept {
+    const long bytes =
+        raw_syscall(SYS_read, file, as_argument(buffer.data()), static_cast<long>(buffer.size()));
+    raw_syscall(SYS_lseek, file, 0, 0);
+    return bytes > 0 ? std::string_view{buffer.data(), static_cast<std::size_t>(bytes)}
+                     : std::string_view{};
 }
 
 /// Of a stat file's text what stands behind the name, which may hold anything.
@@ -210,18 +215,20 @@ std::uint64_t parse_ran_ns(std::string_view text) noexcept {
     return number_in(text);  // of milliseconds, with six digits behind the point
 }
 
-long open_schedule(int folder, int tid) noexcept {
+long open_task_file(int folder, int tid, std::string_view name) noexcept {
     ShortPath path{""};
-    path << tid << "/sched";
+    path << tid << "/" << name;
     return raw_syscall(SYS_openat, folder, as_argument(path.c_str()), O_RDONLY | O_CLOEXEC);
 }
 
-std::uint64_t ran_ns_of(long schedule) noexcept {
+std::uint64_t ran_ns_of(long sched) noexcept {
     std::array<char, 512> buffer{};
-    const long bytes = raw_syscall(SYS_read, schedule, as_argument(buffer.data()),
-                                   static_cast<long>(buffer.size()));
-    raw_syscall(SYS_lseek, schedule, 0, 0);  // for the next time
-    return bytes > 0 ? parse_ran_ns({buffer.data(), static_cast<std::size_t>(bytes)}) : 0;
+    return parse_ran_ns(read_again(sched, buffer));
+}
+
+ScheduleCounts schedule_counts(long schedstat) noexcept {
+    std::array<char, 64> buffer{};
+    return parse_schedule_counts(read_again(schedstat, buffer));
 }
 
 char state_letter(int folder, int tid) noexcept {
@@ -266,7 +273,8 @@ TaskRights parse_rights(std::string_view text) noexcept {
 }
 
 TaskRights rights_of(int folder, int tid) noexcept {
-    std::array<char, kStatusBytes> buffer;
+    // Supplementary groups beyond this room are many, and compared as far as they fit.
+    std::array<char, std::size_t{8} * 1024> buffer;
     return parse_rights(read_task_file(folder, tid, "status", buffer));
 }
 

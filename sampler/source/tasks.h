@@ -146,10 +146,13 @@ inline constexpr unsigned kNoProcessor = ~0U;
 /// Until when the thread ran, or, of one that does, since when, by its processor's own clock; 0 if
 /// the kernel does not tell. The text of /proc/PID/task/TID/sched.
 [[nodiscard]] std::uint64_t parse_ran_ns(std::string_view text) noexcept;
-/// A descriptor of that file, or negative.
-[[nodiscard]] long open_schedule(int folder, int tid) noexcept;
-/// From the file's start, where it is afterwards, too. Two system calls.
-[[nodiscard]] std::uint64_t ran_ns_of(long schedule) noexcept;
+
+/// A descriptor of the file `name` of a thread below `folder`, a descriptor of /proc/self/task; or
+/// negative.
+[[nodiscard]] long open_task_file(int folder, int tid, std::string_view name) noexcept;
+/// What such a file, "sched" and "schedstat", says now. Two system calls.
+[[nodiscard]] std::uint64_t ran_ns_of(long sched) noexcept;
+[[nodiscard]] ScheduleCounts schedule_counts(long schedstat) noexcept;
 
 /// Whether a thread was stopped by another one, which took its processor when its time had come.
 enum class Stopped : std::uint8_t {

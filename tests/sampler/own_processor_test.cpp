@@ -56,16 +56,28 @@ protected:
     OwnProcessor processor;
 };
 
-TEST_F(OwnProcessorOf, a_thread_is_the_one_that_it_goes_to_until_it_may_be_any) {
+TEST_F(OwnProcessorOf, a_thread_is_the_one_that_it_goes_to_until_it_leaves_that_and_may_be_on_any) {
     for (unsigned number = 0; number < CPU_SETSIZE; ++number) {
         if (CPU_ISSET(number, &before)) {
             processor.go_to(number);
             expect_on(number);
         }
     }
-    processor.use_any();
+    processor.leave(first_of(before));
     const cpu_set_t now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &before));
+}
+
+// Mostly at once: the kernel may move it back.
+TEST_F(OwnProcessorOf, a_thread_that_leaves_is_another_where_there_is_one) {
+    const unsigned here = first_of(before);
+    bool has_left = CPU_COUNT(&before) == 1;
+    for (int tries = 0; tries < 100 && !has_left; ++tries) {
+        processor.go_to(here);
+        processor.leave(here);
+        has_left = static_cast<unsigned>(sched_getcpu()) != here;
+    }
+    EXPECT_TRUE(has_left);
 }
 
 TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {
@@ -78,12 +90,13 @@ TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {
     }
     processor.go_to(kNoProcessor);
     expect_on(first_of(one));
-    processor.use_any();
+    processor.leave(first_of(one));
+    processor.leave(kNoProcessor);
     cpu_set_t now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &one));
     ASSERT_TRUE(allow(before));
     processor.go_to(first_of(before));
-    processor.use_any();
+    processor.leave(first_of(before));
     now = allowed();
     EXPECT_TRUE(CPU_EQUAL(&now, &before));
 }
@@ -99,7 +112,7 @@ public:
         while (tid_ == 0) {
             std::this_thread::yield();
         }
-        schedule_ = Fd{static_cast<int>(open_schedule(folder, tid_))};
+        schedule_ = Fd{static_cast<int>(open_task_file(folder, tid_, "sched"))};
     }
     ~OtherThread() {
         is_over_ = true;
@@ -122,7 +135,7 @@ private:
 // What tells a thread that was stopped from one that sleeps, or has only been woken.
 TEST_F(OwnProcessorOf, a_thread_was_that_of_the_one_that_ran_until_it_began_to) {
     const Fd folder{open_task_folder()};
-    const Fd own{static_cast<int>(open_schedule(folder.get(), ::gettid()))};
+    const Fd own{static_cast<int>(open_task_file(folder.get(), ::gettid(), "sched"))};
     if (ran_ns_of(own.get()) == 0) {
         GTEST_SKIP() << "the kernel does not tell until when threads ran";
     }

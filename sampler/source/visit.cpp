@@ -1,0 +1,72 @@
+#include "sampler/source/visit.h"
+
+#include "core/kernel_clock.h"
+#include "sampler/capture/raw_syscall.h"
+
+#include <sys/syscall.h>
+
+#include <ctime>
+
+namespace sample::source {
+
+using capture::raw_syscall;
+
+bool runs_elsewhere(int tid, std::uint32_t random) noexcept {
+    const std::uint64_t cpu_ns = cpu_ns_of(tid);
+    const std::uint64_t now_ns = read_kernel_clock_ns(CLOCK_MONOTONIC);
+    const std::uint64_t ran_ns = cpu_ns_of(tid) - cpu_ns;
+    const std::uint64_t passed_ns = read_kernel_clock_ns(CLOCK_MONOTONIC) - now_ns;
+    return ran_ns != 0 && ran_ns >= (passed_ns * random >> 32U);
+}
+
+void Visit::begin(int folder, int self) noexcept {
+    *this = Visit{};  // a forked child has no descriptor of its parent's
+    folder_ = folder;
+    self_ = self;
+    own_sched_ = open_task_file(folder, self, "sched");
+    own_schedstat_ = open_task_file(folder, self, "schedstat");
+    is_possible_ = ran_ns_of(own_sched_) != 0 && schedule_counts(own_schedstat_).runs != 0;
+}
+
+void Visit::forget() noexcept {
+    if (sched_ >= 0) {
+        raw_syscall(SYS_close, sched_);
+    }
+    sched_ = kNoFile;
+    tid_ = 0;
+}
+
+void Visit::pay(int tid, OwnProcessor& processor) noexcept {
+    forget();
+    tid_ = tid;
+    sched_ = open_task_file(folder_, tid, "sched");
+    at_ = processor_of(folder_, tid);
+    processor.go_to(at_);
+    waited_ns_ = schedule_counts(own_schedstat_).wait_ns;
+}
+
+void Visit::meet(std::uint32_t random) noexcept {
+    if (tid_ == 0) {
+        return;
+    }
+    met_.ran_elsewhere = runs_elsewhere(tid_, random);
+    const std::uint64_t since_ns = ran_ns_of(own_sched_);
+    const std::uint64_t until_ns = ran_ns_of(sched_);
+    met_.stopped =
+        was_stopped(until_ns, since_ns, schedule_counts(own_schedstat_).wait_ns - waited_ns_);
+}
+
+void Visit::call_off(OwnProcessor& processor) noexcept {
+    if (tid_ != 0) {
+        forget();
+        processor.leave(at_);
+    }
+}
+
+void Visit::end(OwnProcessor& processor) noexcept {
+    call_off(processor);
+    raw_syscall(SYS_close, own_sched_);
+    raw_syscall(SYS_close, own_schedstat_);
+}
+
+}  // namespace sample::source
