@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import NOBODY, Failed, Recording, run, sysctl, told, without_privileges
+from harness import NOBODY, Failed, Recording, note, run, sysctl, told, without_privileges
 from honest import UNSEEN
 
 FREQUENCIES = ("1k", "10k")
@@ -226,9 +226,31 @@ def shares_of(functions):
     return shares
 
 
+def a_servers_own(bench, table):
+    """A server that reads its own clock around each part. No other profiler can judge here: an event is stopped at
+    switches, and a processor's clock does not see them."""
+    parts = ("wait", "read", "answer")
+    for units in (2, 10):
+        what = bench.named("callers, ordinary user: a server's own account, %d units: the worst" % units)
+        with sysctl("kernel.perf_event_paranoid", 2):
+            done, seen = bench.record([bench.target("serves"), str(units), str(bench.seconds(5))], as_user=True)
+        own = [told(done, part + "_cpu_ns") for part in parts]
+        found = [seen.total_us(part + "_part") for part in parts]
+        if not sum(found):
+            table.failed(what, Failed("none of the server's parts was found"))
+            continue
+        shares = [(100 * f / sum(found), 100 * o / sum(own)) for f, o in zip(found, own)]
+        note("  asked %d times in %d turns; %s" % (told(done, "asked"), told(done, "turns"), ", ".join(
+            "%s %.1f for %.1f %%" % (part, *share) for part, share in zip(parts, shares))))
+        off = max((f - o for f, o in shares), key=abs)
+        table.row(what, "%+.1f points" % off, "within 2 points", abs(off) <= 2, 1)
+
+
 def callers(bench, table):
     """An ordinary user's servers: what leads into the kernel, beside what is seen where all may be: by a clock of
     the thread, and by those of the processors, which no switch stops."""
+    a_servers_own(bench, table)
+
     def recorded(job, paranoid):
         path = bench.file("callers%d.utrace" % paranoid)
         with sysctl("kernel.perf_event_paranoid", paranoid):

@@ -141,8 +141,10 @@ bool publish_sample(Area& area, ThreadState& thread, const Weight& weight,
 
 /// How far the thread has come, by its clock, since the sampling thread sent for this sample, or
 /// left it to the thread (`is_owed`): what it did meanwhile is shown where it is now.
-void count_way(const ThreadState& thread, std::uint64_t clock_ns, bool is_owed,
+void count_way(ThreadState& thread, std::uint64_t clock_ns, bool is_owed,
                bool is_behind_call) noexcept {
+    add_relaxed(thread.asked_samples, std::uint32_t{1});
+    add_relaxed(thread.call_samples, std::uint32_t{is_owed || is_behind_call ? 1U : 0U});
     const std::uint64_t sent_ns = thread.sent_ns.load(std::memory_order_relaxed);
     const std::uint64_t late_ns = thread.late_ns.load(std::memory_order_relaxed);
     // A call that moves data while the thread has a processor is where its sample belongs.
@@ -157,7 +159,7 @@ void count_way(const ThreadState& thread, std::uint64_t clock_ns, bool is_owed,
 }
 
 /// Of a sample that came by this signal.
-Weight weigh_sample(const Area& area, const ThreadState& thread, std::uint64_t ticks,
+Weight weigh_sample(const Area& area, ThreadState& thread, std::uint64_t ticks,
                     const siginfo_t& info, bool is_behind_call) noexcept {
     const bool is_sent = info.si_code == SI_QUEUE && info.si_errno == kFromSamplingThread;
     const bool is_owed = info.si_code == kFromItself && info.si_errno == kOwedToSamplingThread;

@@ -172,6 +172,8 @@ ThreadState* claim_thread(Area& area, std::uint64_t ticks, bool is_observer) noe
     thread->looked_ns.store(0, std::memory_order_relaxed);
     thread->sent_ns.store(0, std::memory_order_relaxed);
     thread->late_ns.store(0, std::memory_order_relaxed);
+    thread->asked_samples.store(0, std::memory_order_relaxed);
+    thread->call_samples.store(0, std::memory_order_relaxed);
     slot->tid.store(tid, std::memory_order_release);
     write_thread_record(area, *thread, RecordKind::thread_start, spent, ticks, is_observer);
     return thread;

@@ -83,6 +83,9 @@ struct ThreadState {
     /// is late at the end of a system call, where the thread may have given the last one up. The
     /// most there is: it was stopped, and is not late.
     std::atomic<std::uint64_t> late_ns;
+    /// Of the samples that the sampling thread asked for, how many there were, and at system calls.
+    std::atomic<std::uint32_t> asked_samples;
+    std::atomic<std::uint32_t> call_samples;
     unwind::StackMemo memo;       ///< The last stack that was walked.
     ReportedLibraries libraries;  ///< What the collector knows from this slot.
 };

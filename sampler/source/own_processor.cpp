@@ -38,19 +38,19 @@ void OwnProcessor::look_again() noexcept {
 }
 
 bool OwnProcessor::use(const Set& set) noexcept {
-    if (is_refused_) {
+    if (used_ == set) {
+        return true;
+    }
+    if (is_refused_ && set != allowed_) {
         return false;
     }
-    if (used_ != set) {
-        const long result =
-            raw_syscall(SYS_sched_setaffinity, 0, sizeof set, as_argument(set.data()));
-        is_refused_ = result != 0 && result != -EINVAL;  // of a set whose processors have gone
-        if (result != 0) {
-            return false;
-        }
+    const long result = raw_syscall(SYS_sched_setaffinity, 0, sizeof set, as_argument(set.data()));
+    if (result == 0) {
         used_ = set;
+    } else if (result != -EINVAL) {  // of a set whose processors have gone
+        is_refused_ = true;
     }
-    return true;
+    return result == 0;
 }
 
 void OwnProcessor::go_to(unsigned processor) noexcept {
@@ -70,8 +70,8 @@ void OwnProcessor::leave(unsigned processor) noexcept {
     if (processor / kWordBits < others.size()) {
         others[processor / kWordBits] &= ~bit_of(processor);
     }
-    if (others != Set{}) {
-        use(others);
+    if (others != allowed_ && others != Set{} && use(others)) {
+        look_again();  // as that took its time
     }
     use(allowed_);
 }

@@ -34,10 +34,14 @@ constexpr std::uint64_t kMostOwedNs = 100'000'000;
 /// A processor that gives this thread so long no turn is not visited again for some looks.
 constexpr std::uint64_t kKeptNs = 20'000'000;
 constexpr std::uint64_t kLooksWithoutVisit = 64;
+/// Of more threads that never sleep than these none is visited: there is one visit a look.
+constexpr std::size_t kMostCallers = 4;
 /// A thread that ran for this part of the time since the last look might run at this one.
 constexpr std::uint64_t kRunnersPart = 4;
-/// Who found that it could not at so many in a row is in its way.
+/// Who found that one could not, at so many looks in a row, is in its way; of twice as many each
+/// time, where it does not help to go.
 constexpr unsigned kInTheWay = 8;
+constexpr unsigned kMostInTheWay = 1024;
 /// A look that comes later than this says nothing of where threads waited before it.
 constexpr std::uint64_t kAwayNs = 50'000'000;
 constexpr int kExpectedAtLeast = 2;  // this thread, and one of the program's
@@ -57,6 +61,16 @@ bool queue_signal(int process, int tid, int signal, std::uint64_t cookie) noexce
     info.si_pid = process;
     info.si_value.sival_ptr = reinterpret_cast<void*>(cookie);
     return raw_syscall(SYS_rt_tgsigqueueinfo, process, tid, signal, as_argument(&info)) == 0;
+}
+
+/// Zeros of one that is not known.
+AskedSamples samples_of(const WatchedThread& thread) noexcept {
+    const capture::ThreadState* const state = thread.state;
+    if (state == nullptr || state->slot->tid.load() != static_cast<std::uint32_t>(thread.tid)) {
+        return {};
+    }
+    return {state->asked_samples.load(std::memory_order_relaxed),
+            state->call_samples.load(std::memory_order_relaxed)};
 }
 
 /// struct sched_attr as of its first version. Source: sched_setattr(2).
@@ -116,6 +130,7 @@ void SamplingLoop::sleep_until_next_tick(std::uint64_t period) noexcept {
         if (late > next_ns_ + period + kKeptNs) {
             visits_from_ = tick_ + kLooksWithoutVisit;
         }
+        callers_visits_from_ = tick_ + kLooksWithoutVisit;
         next_ns_ = late;
         visit_.call_off(processor_);
         sleep_until(next_ns_ + (period * random() >> 32U));
@@ -215,28 +230,35 @@ bool SamplingLoop::is_awake(const WatchedThread& thread) const noexcept {
            (state.kind == TaskState::Kind::unknown && state_letter(folder_, thread.tid) == 'R');
 }
 
-bool SamplingLoop::is_due(const WatchedThread& thread) noexcept {
-    const std::uint64_t ticks = has_many_threads() ? thread.stride.average_ticks() : 1;
-    return thread.choice.is_due(look_period_ns_ * ticks, random());
+std::uint64_t SamplingLoop::time_for_one(const WatchedThread& thread) noexcept {
+    return look_period_ns_ * (has_many_threads() ? thread.stride.average_ticks() : 1);
 }
 
 void SamplingLoop::mark_due() noexcept {
     const bool is_wanted = interrupts && is_at_work();
-    for (WatchedThread& thread : table_.threads()) {
-        thread.is_due = is_wanted && !thread.choice.keeps_running() && thread.next_look <= tick_ &&
-                        is_due(thread);
+    const auto is_caller = [](const WatchedThread& thread) {
+        return thread.choice.keeps_running() && thread.choice.calls_often();
+    };
+    const auto threads = table_.threads();
+    const bool are_callers_visited =
+        may_visit() && tick_ >= callers_visits_from_ &&
+        static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), is_caller)) <=
+            kMostCallers;
+    for (WatchedThread& thread : threads) {
+        thread.is_visited =
+            !thread.choice.keeps_running() || (is_caller(thread) && are_callers_visited);
+        thread.is_due = is_wanted && thread.is_visited && thread.next_look <= tick_ &&
+                        thread.choice.wants_visit(time_for_one(thread), random());
     }
 }
 
 void SamplingLoop::choose_visit() noexcept {
     int chosen = 0;
-    if (visit_.is_possible() && tick_ >= visits_from_) {
-        std::uint64_t weights = 0;
-        for (const WatchedThread& thread : table_.threads()) {
-            if (thread.is_due) {
-                weights += thread.stride.weight();
-                chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
-            }
+    std::uint64_t weights = 0;
+    for (const WatchedThread& thread : table_.threads()) {
+        if (thread.is_due && may_visit()) {
+            weights += thread.stride.weight();
+            chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
         }
     }
     if (chosen != 0) {
@@ -246,38 +268,46 @@ void SamplingLoop::choose_visit() noexcept {
     }
 }
 
-void SamplingLoop::keep_out_of_the_way_of(const WatchedThread& runner) noexcept {
-    if (cpu_ns_of(runner.tid) != runner.choice.cpu_ns()) {
+void SamplingLoop::keep_out_of_the_way_of(const WatchedThread* kept) noexcept {
+    if (kept == nullptr) {
         in_the_way_ = 0;
-    } else if (++in_the_way_ == kInTheWay) {
+        looks_in_the_way_ = kInTheWay;
+    } else if (++in_the_way_ >= looks_in_the_way_) {
         in_the_way_ = 0;
-        if (is_awake(runner)) {
-            processor_.leave(processor_of(folder_, runner.tid));
+        looks_in_the_way_ = std::min(2 * looks_in_the_way_, kMostInTheWay);
+        if (is_awake(*kept)) {
+            processor_.leave(processor_of(folder_, kept->tid));
         }
     }
 }
 
-SamplingLoop::Found SamplingLoop::find_sleeper(const WatchedThread& thread,
-                                               std::uint64_t cpu_ns) noexcept {
+SamplingLoop::Found SamplingLoop::find_for_visit(const WatchedThread& thread,
+                                                 std::uint64_t cpu_ns) noexcept {
     constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-    const Met met = visit_.is_of(thread.tid)
-                        ? visit_.met()
-                        : Met{runs_elsewhere(thread.tid, random()), Stopped::no};
+    const bool sleeps = !thread.choice.keeps_running();
+    Met met;
+    if (visit_.is_of(thread.tid)) {
+        met = visit_.met();
+    } else if (sleeps || thread.choice.was_left()) {
+        met.ran_elsewhere = runs_elsewhere(thread.tid, random());
+    }
     if (met.ran_elsewhere) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
-    if (met.stopped != Stopped::no) {
+    // Of one that never sleeps a late end is that of a system call.
+    const bool was_met = met.stopped != Stopped::no && (met.stopped != Stopped::late || !sleeps);
+    // Who went on for a while may have gone to sleep itself. One that has not been met for long has
+    // most often just been woken, inside a system call, and waits for this processor.
+    if ((was_met || thread.choice.was_missed(visit_.is_possible())) && is_awake(thread)) {
         return {cpu_ns, met.stopped == Stopped::at_once ? kNever : 0};
     }
-    // Most often it has just been woken, inside a system call, and waits for this processor.
-    return thread.choice.was_missed(visit_.is_possible()) && is_awake(thread) ? Found{cpu_ns, 0}
-                                                                              : Found{};
+    return {};
 }
 
 SamplingLoop::Found SamplingLoop::find(const WatchedThread& thread) noexcept {
     const std::uint64_t cpu_ns = std::max(cpu_ns_of(thread.tid), thread.choice.cpu_ns());
-    if (!thread.choice.keeps_running()) {
-        return find_sleeper(thread, cpu_ns);
+    if (thread.is_visited) {
+        return find_for_visit(thread, cpu_ns);
     }
     if (cpu_ns > thread.choice.cpu_ns()) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
@@ -303,10 +333,12 @@ bool SamplingLoop::moves_data(WatchedThread& thread) noexcept {
 
 void SamplingLoop::interrupt_if_due(WatchedThread& thread) noexcept {
     if (thread.choice.wants_window(next_ns_)) {
-        thread.choice.end_window(next_ns_, schedule_counts(folder_, thread.tid));
+        thread.choice.end_window(next_ns_, schedule_counts(folder_, thread.tid),
+                                 samples_of(thread));
     }
-    const bool is_wanted = thread.choice.keeps_running() ? is_due(thread) : thread.is_due;
-    if (!is_wanted || job.area->header.traced.load(std::memory_order_relaxed) != 0) {
+    const bool is_due =
+        thread.is_visited ? thread.is_due : thread.choice.wants_signal(time_for_one(thread));
+    if (!is_due || job.area->header.traced.load(std::memory_order_relaxed) != 0) {
         return;
     }
     capture::begin_asking(static_cast<std::uint32_t>(thread.tid));
@@ -379,7 +411,7 @@ void SamplingLoop::take_over_if_told() noexcept {
 
 std::uint64_t SamplingLoop::look_at_all() noexcept {
     std::uint64_t ran_ns = 0;
-    const WatchedThread* runner = nullptr;
+    const WatchedThread* kept = nullptr;  // one that could not go on
     // Who is visited is to be found where it was stopped.
     for (const bool is_visited : {true, false}) {
         for (WatchedThread& thread : table_.threads()) {
@@ -388,15 +420,13 @@ std::uint64_t SamplingLoop::look_at_all() noexcept {
             }
             const std::uint64_t thread_ran_ns = look_at(thread);
             ran_ns += thread_ran_ns;
-            if (runner == nullptr && !is_visited &&
-                thread_ran_ns * kRunnersPart >= look_period_ns_) {
-                runner = &thread;
+            if (!is_visited && thread_ran_ns * kRunnersPart >= look_period_ns_ &&
+                cpu_ns_of(thread.tid) == thread.choice.cpu_ns()) {
+                kept = &thread;
             }
         }
     }
-    if (runner != nullptr) {
-        keep_out_of_the_way_of(*runner);
-    }
+    keep_out_of_the_way_of(kept);
     return ran_ns;
 }
 
@@ -416,7 +446,9 @@ void SamplingLoop::begin() noexcept {
     processor_.begin();
     visit_.begin(folder_, self_);
     visits_from_ = 0;
+    callers_visits_from_ = 0;
     in_the_way_ = 0;
+    looks_in_the_way_ = kInTheWay;
     job.area->header.observer_tid.store(static_cast<std::uint32_t>(self_));
     spent_before_ns_ = job.area->header.observer_cpu_ns.load(std::memory_order_relaxed);
     rights_ = rights_of(folder_, self_);

@@ -58,8 +58,12 @@ private:
     void interrupt_if_due(WatchedThread& thread) noexcept;
     /// It runs, or waits for a processor.
     [[nodiscard]] bool is_awake(const WatchedThread& thread) const noexcept;
-    [[nodiscard]] bool is_due(const WatchedThread& thread) noexcept;
-    /// Those that sleep now and then, for the next look.
+    /// From one look at it to the next, on average.
+    [[nodiscard]] std::uint64_t time_for_one(const WatchedThread& thread) noexcept;
+    [[nodiscard]] bool may_visit() const noexcept {
+        return visit_.is_possible() && tick_ >= visits_from_;
+    }
+    /// At the next look, of those that are visited.
     void mark_due() noexcept;
     /// A thread that may be interrupted.
     struct Found {
@@ -67,11 +71,13 @@ private:
         std::uint64_t late_ns = 0;  ///< ThreadState::late_ns.
     };
     [[nodiscard]] Found find(const WatchedThread& thread) noexcept;
-    [[nodiscard]] Found find_sleeper(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
-    /// Of the threads that sleep now and then, as far as they are due, the next look visits one.
+    [[nodiscard]] Found find_for_visit(const WatchedThread& thread, std::uint64_t cpu_ns) noexcept;
+    /// The next look visits one of those that are due.
     void choose_visit() noexcept;
-    /// Looked at first, a thread that mostly runs, and may have this thread's processor.
-    void keep_out_of_the_way_of(const WatchedThread& runner) noexcept;
+    /// `kept`: a thread that ran since the last look and cannot at the end of this one, if there is
+    /// one. Where that goes on, and it has the processor that this thread is on, this one leaves
+    /// it.
+    void keep_out_of_the_way_of(const WatchedThread* kept) noexcept;
     /// Then it takes the sample itself, soon.
     [[nodiscard]] static bool moves_data(WatchedThread& thread) noexcept;
     /// False: nobody but us is left.
@@ -104,8 +110,10 @@ private:
     LookPlaces places_;
     OwnProcessor processor_;
     Visit visit_;
-    std::uint64_t visits_from_ = 0;  ///< No visit before this tick.
-    unsigned in_the_way_ = 0;        ///< Looks in a row that found a thread that could not go on.
+    std::uint64_t visits_from_ = 0;          ///< No visit before this tick.
+    std::uint64_t callers_visits_from_ = 0;  ///< The same of threads that never sleep.
+    unsigned in_the_way_ = 0;                ///< So many looks found a thread that was kept,
+    unsigned looks_in_the_way_ = 0;          ///< and so many are too many.
     Pace pace_;
     TimerId timer_ = kNoTimerYet;        ///< Of the process's CPU clock.
     std::uint64_t spent_before_ns_ = 0;  ///< By those that ended for a while.

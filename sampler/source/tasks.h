@@ -157,7 +157,8 @@ inline constexpr unsigned kNoProcessor = ~0U;
 /// Whether a thread was stopped by another one, which took its processor when its time had come.
 enum class Stopped : std::uint8_t {
     no,
-    soon,     ///< It went on for some time, in the kernel or until a third one took its place.
+    late,     ///< As `soon`, but it went on for more than 20 µs.
+    soon,     ///< It went on, in the kernel, or until it slept or a third one took its place.
     at_once,  ///< It is where it was.
 };
 /// `until_ns`: when it ran last; `since_ns`: when the other one began to, which had waited for a
@@ -166,8 +167,11 @@ enum class Stopped : std::uint8_t {
                                             std::uint64_t waited_ns) noexcept {
     constexpr std::uint64_t kSoonNs = 20'000;
     const std::uint64_t moment_ns = since_ns - waited_ns;
-    if (until_ns < moment_ns || until_ns > since_ns || until_ns - moment_ns > kSoonNs) {
+    if (until_ns < moment_ns || until_ns > since_ns) {
         return Stopped::no;
+    }
+    if (until_ns - moment_ns > kSoonNs) {
+        return Stopped::late;
     }
     return until_ns == since_ns ? Stopped::at_once : Stopped::soon;
 }

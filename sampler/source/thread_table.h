@@ -22,6 +22,12 @@
 
 namespace sample::source {
 
+/// Of a thread's samples that the sampling thread asked for, since it began.
+struct AskedSamples {
+    std::uint32_t all = 0;
+    std::uint32_t at_calls = 0;
+};
+
 /// Which threads the sampling thread interrupts: those that used a period of CPU time since they
 /// were last interrupted, and are awake.
 ///
@@ -33,6 +39,10 @@ namespace sample::source {
 /// the last one. Each look has the same chance, whatever came before: what counts from the last
 /// interruption keeps step with what the thread does from one sleep to the next, and meets one part
 /// of it.
+///
+/// So is one that never sleeps, and is often found at system calls: a signal that is on its way
+/// stops it at the end of the next one, wherever it was when the signal was sent. But where there
+/// are many such, which would be visited seldom.
 ///
 /// Time is counted in periods that are over, not in what the clock says at the look, which depends
 /// on where in its period that is: of work in step with the looks, the same part would be left out
@@ -61,7 +71,8 @@ public:
         return now_ns >= window_end_ns_;
     }
     /// Neither CPU time nor waiting for a processor is sleep.
-    void end_window(std::uint64_t now_ns, const ScheduleCounts& counts) noexcept {
+    void end_window(std::uint64_t now_ns, const ScheduleCounts& counts,
+                    const AskedSamples& samples = {}) noexcept {
         const std::uint64_t passed = now_ns - window_start_ns_;
         const std::uint64_t ran = cpu_ns_ - window_cpu_ns_;
         const bool is_told = counts.runs >= window_counts_.runs;
@@ -76,18 +87,21 @@ public:
         window_start_ns_ = now_ns;
         window_cpu_ns_ = cpu_ns_;
         window_counts_ = counts;
+        judge_calls(samples);
     }
 
-    /// Whether the thread would be interrupted if it is awake. `chance`: random, of 2^32.
-    [[nodiscard]] bool is_due(std::uint64_t period_ns, std::uint32_t chance) const noexcept {
-        if (keeps_running_) {
-            // Also of a thread that ran for a part of the time.
-            return (looked_ns_ - interrupted_ns_) * 2 >= period_ns;
-        }
+    /// Whether it is time for a signal, of one that keeps running, or ran for a part of the time.
+    [[nodiscard]] bool wants_signal(std::uint64_t period_ns) const noexcept {
+        return (looked_ns_ - interrupted_ns_) * 2 >= period_ns;
+    }
+    /// Whether the thread would be visited, if it runs. `chance`: random, of 2^32.
+    [[nodiscard]] static bool wants_visit(std::uint64_t period_ns, std::uint32_t chance) noexcept {
         return period_ns >= kPatienceNs || (period_ns << 32U) / kPatienceNs > chance;
     }
     /// Whether it is known to sleep so little that this is the clocks' difference.
     [[nodiscard]] bool keeps_running() const noexcept { return keeps_running_; }
+    /// Whether a good part of its samples is at system calls.
+    [[nodiscard]] bool calls_often() const noexcept { return calls_often_; }
     /// A sample that comes so much later than it was sent for, by the thread's clock, counts as
     /// late: a tenth of a period, and of what the thread runs from one switch to the next, as far
     /// as that is known.
@@ -95,10 +109,12 @@ public:
         constexpr std::uint64_t kPart = 10;
         return std::min(period_ns, run_ns_) / kPart;
     }
+    /// Whether others were visited for so long that a signal that is late is better than none.
+    [[nodiscard]] bool was_left() const noexcept { return unmet_ns() >= 8 * kPatienceNs; }
     /// Whether it has not been met on a processor for so long that it may be anywhere: it cannot be
     /// stopped. `is_known`: whether that would be known.
     [[nodiscard]] bool was_missed(bool is_known) const noexcept {
-        return cpu_ns_ - interrupted_ns_ >= (is_known ? 64 : 4) * kPatienceNs;
+        return unmet_ns() >= (is_known ? 64 : 4) * kPatienceNs;
     }
     void interrupted() noexcept { interrupted_ns_ = looked_ns_; }
 
@@ -111,6 +127,23 @@ private:
     static constexpr std::uint64_t kWindowNs = 50'000'000;
     /// Less than this part of a window asleep is the clocks' difference.
     static constexpr std::uint64_t kLeastSleepPart = 50;
+    /// Often is this part of the samples, and seldom less than that.
+    static constexpr std::uint32_t kOftenPart = 10;
+    static constexpr std::uint32_t kSeldomPart = 50;
+    static constexpr std::uint32_t kJudgedSamples = 128;
+
+    [[nodiscard]] std::uint64_t unmet_ns() const noexcept { return cpu_ns_ - interrupted_ns_; }
+    void judge_calls(const AskedSamples& samples) noexcept {
+        if (samples.all < judged_.all || samples.at_calls < judged_.at_calls) {
+            judged_ = samples;  // its state is another one
+        }
+        const std::uint32_t all = samples.all - judged_.all;
+        if (all >= kJudgedSamples) {
+            const std::uint32_t at_calls = samples.at_calls - judged_.at_calls;
+            calls_often_ = at_calls * (calls_often_ ? kSeldomPart : kOftenPart) >= all;
+            judged_ = samples;
+        }
+    }
 
     std::uint64_t cpu_ns_ = 0;
     std::uint64_t looked_ns_ = 0;
@@ -121,6 +154,8 @@ private:
     ScheduleCounts window_counts_;
     std::uint64_t run_ns_ = std::numeric_limits<std::uint64_t>::max();
     bool keeps_running_ = false;
+    AskedSamples judged_;  ///< Those by which it is known whether it calls often.
+    bool calls_often_ = false;
 };
 
 /// How often a thread is looked at where there are so many that each look counts: at every tick, or
@@ -181,7 +216,8 @@ struct WaitProgress {
 struct WatchedThread {
     int tid = 0;
     std::uint64_t next_look = 0;  ///< The tick from which on it is looked at.
-    bool is_due = false;          ///< At the next look, one that sleeps now and then.
+    bool is_visited = true;       ///< At the next look; else it is sent a signal.
+    bool is_due = false;          ///< At the next look, one that is visited.
     LookStride stride;
     InterruptChoice choice;
     WaitProgress wait;

@@ -22,7 +22,6 @@ bool runs_elsewhere(int tid, std::uint32_t random) noexcept {
 void Visit::begin(int folder, int self) noexcept {
     *this = Visit{};  // a forked child has no descriptor of its parent's
     folder_ = folder;
-    self_ = self;
     own_sched_ = open_task_file(folder, self, "sched");
     own_schedstat_ = open_task_file(folder, self, "schedstat");
     is_possible_ = ran_ns_of(own_sched_) != 0 && schedule_counts(own_schedstat_).runs != 0;

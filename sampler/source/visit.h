@@ -30,7 +30,7 @@ public:
     void begin(int folder, int self) noexcept;
     /// Not where the kernel does not tell until when threads ran.
     [[nodiscard]] bool is_possible() const noexcept { return is_possible_; }
-    /// The calling thread goes where `tid` is or was last. Some twenty system calls, and the move.
+    /// The calling thread goes where `tid` is or was last. At most ten system calls, and the move.
     void pay(int tid, OwnProcessor& processor) noexcept;
     /// When it is time.
     void meet(std::uint32_t random) noexcept;
@@ -47,7 +47,6 @@ private:
     void forget() noexcept;
 
     int folder_ = 0;
-    int self_ = 0;
     int tid_ = 0;  ///< 0: none.
     unsigned at_ = kNoProcessor;
     long sched_ = kNoFile;  ///< The visited thread's.

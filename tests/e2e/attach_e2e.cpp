@@ -67,7 +67,7 @@ TEST_F(Attach, changes_nothing_for_the_program) {
 TEST_F(Attach, keeps_what_it_has_when_the_process_ends) {
     const auto program = start({target("three_leaves"), "60"});
     Beside recorder{{sample_path(), "attach", "-o", recording(), program->pid()}, file("err")};
-    recorder.await_events();
+    recorder.await_recording();
     program->signal(SIGTERM);
     EXPECT_EQ(program->wait(), SIGTERM);
     EXPECT_EQ(recorder.wait(), 0);
@@ -82,7 +82,7 @@ TEST_F(Attach, keeps_what_it_has_when_interrupted) {
     const auto program = start({target("three_leaves"), "60"});
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("err")};
-    recorder.await_events();
+    recorder.await_recording();
     program->await_work();
     recorder.signal(SIGINT);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
@@ -246,7 +246,7 @@ TEST_F(Attach, samples_a_program_that_another_thread_has_execed_once) {
         start({target("exec_elsewhere"), file("go"), "0.5", target("three_leaves"), "3"});
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
-    recorder.await_events();
+    recorder.await_recording();
     const std::ofstream go{file("go")};
     EXPECT_EQ(program->wait(), 0);
     EXPECT_EQ(recorder.wait(), 0) << recorder.out();
@@ -266,7 +266,7 @@ TEST_F(Attach, copies_what_stacks_need_however_many_processes_were_forked) {
                      file("go").string(), target("three_leaves"))});
     Beside recorder{{sample_path(), "attach", "--quiet", "-o", recording(), program->pid()},
                     file("told")};
-    recorder.await_events();
+    recorder.await_recording();
     const std::ofstream go{file("go")};
     const auto one_each = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
     while (recorder.events() <= one_each && program->state() != 'Z') {
@@ -300,7 +300,7 @@ TEST_F(Attach, waits_for_a_process_to_appear) {
                     file("err")};
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
     const auto program = start({file(name), "60"});
-    recorder.await_events();
+    recorder.await_recording();
     program->await_work();
     program->signal(SIGTERM);
     static_cast<void>(program->wait());

@@ -5,6 +5,7 @@
 #include "tests/built.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,9 +103,11 @@ public:
         }
         return held;
     }
-    /// Until it holds some, as whoever attaches does from then on.
-    void await_events() const {
-        while (events() == 0 && state() != 'Z') {
+    /// Until it lets programs go first, as whoever attaches does once all its events are open.
+    void await_recording() const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+        while (sched_getscheduler(pid_) == SCHED_OTHER && state() != 'Z' &&
+               std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
     }
@@ -145,7 +148,7 @@ protected:
         words.insert(words.end(), options.begin(), options.end());
         words.push_back(program->pid());
         Beside recorder{words, file("told")};
-        recorder.await_events();
+        recorder.await_recording();
         std::ofstream{file("go")};
         EXPECT_EQ(recorder.wait(), 0) << recorder.out();
     }

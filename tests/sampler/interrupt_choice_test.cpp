@@ -40,27 +40,42 @@ TEST(InterruptChoice, waits_for_a_period_of_a_thread_that_keeps_running) {
     EXPECT_TRUE(choice.keeps_running());
     const std::uint64_t start = choice.cpu_ns();
     (void)choice.check(start + kMs / 2 - 1);
-    EXPECT_FALSE(choice.is_due(kMs, 0));
+    EXPECT_FALSE(choice.wants_signal(kMs));
     (void)choice.check(start + kMs / 2);
-    EXPECT_TRUE(choice.is_due(kMs, kNever)) << "a look that comes early counts";
+    EXPECT_TRUE(choice.wants_signal(kMs)) << "a look that comes early counts";
     choice.interrupted();
-    EXPECT_FALSE(choice.is_due(kMs, 0));
+    EXPECT_FALSE(choice.wants_signal(kMs));
     (void)choice.check(start + kMs);
-    EXPECT_TRUE(choice.is_due(kMs, kNever));
+    EXPECT_TRUE(choice.wants_signal(kMs));
 }
 
-TEST(InterruptChoice, gives_each_look_at_a_thread_that_sleeps_the_same_chance) {
+TEST(InterruptChoice, gives_each_look_at_a_thread_that_is_visited_the_same_chance) {
     constexpr std::uint64_t kShort = InterruptChoice::kPatienceNs / 4;
     constexpr std::uint32_t kQuarter = 0x40000000;
-    InterruptChoice choice = after_windows(9 * kMs, 0);
-    EXPECT_FALSE(choice.keeps_running());
-    for (int look = 0; look < 3; ++look) {
-        (void)choice.check(choice.cpu_ns() + 1);
-        EXPECT_TRUE(choice.is_due(kShort, kQuarter - 1));
-        EXPECT_FALSE(choice.is_due(kShort, kQuarter));
-        EXPECT_TRUE(choice.is_due(InterruptChoice::kPatienceNs, kNever));
-        choice.interrupted();
-    }
+    EXPECT_TRUE(InterruptChoice::wants_visit(kShort, kQuarter - 1));
+    EXPECT_FALSE(InterruptChoice::wants_visit(kShort, kQuarter));
+    EXPECT_TRUE(InterruptChoice::wants_visit(InterruptChoice::kPatienceNs, kNever));
+}
+
+TEST(InterruptChoice, knows_who_is_often_found_at_system_calls) {
+    InterruptChoice choice = after_windows(10 * kMs, 0);
+    AskedSamples samples;
+    const auto go_on = [&](std::uint32_t all, std::uint32_t at_calls) {
+        samples.all += all;
+        samples.at_calls += at_calls;
+        (void)choice.check(choice.cpu_ns() + 50 * kMs);
+        choice.end_window(choice.cpu_ns(), {}, samples);
+        return choice.calls_often();
+    };
+    EXPECT_FALSE(go_on(100, 50)) << "too few to tell";
+    EXPECT_TRUE(go_on(100, 0)) << "a quarter";
+    EXPECT_TRUE(go_on(200, 4)) << "less, as visits are right about it";
+    EXPECT_FALSE(go_on(200, 3));
+    EXPECT_FALSE(go_on(200, 19));
+    EXPECT_TRUE(go_on(200, 20));
+    samples = {100, 0};
+    EXPECT_TRUE(go_on(0, 0)) << "in another slot samples are counted anew";
+    EXPECT_FALSE(go_on(200, 3));
 }
 
 TEST(InterruptChoice, takes_a_thread_for_missed_that_ran_for_long_without_a_sample) {
@@ -69,6 +84,9 @@ TEST(InterruptChoice, takes_a_thread_for_missed_that_ran_for_long_without_a_samp
     EXPECT_FALSE(choice.was_missed(false));
     (void)choice.check(choice.cpu_ns() + 10 * kMs);
     EXPECT_TRUE(choice.was_missed(false));
+    EXPECT_FALSE(choice.was_left());
+    (void)choice.check(choice.cpu_ns() + 10 * kMs);
+    EXPECT_TRUE(choice.was_left());
     EXPECT_FALSE(choice.was_missed(true)) << "longer where it is known who runs";
     (void)choice.check(choice.cpu_ns() + 200 * kMs);
     EXPECT_TRUE(choice.was_missed(true));
@@ -89,7 +107,7 @@ TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
         place += 0x9e3779b9U;
         const std::uint64_t into_ns = kLook * place >> 32U;
         (void)choice.check(start + look * kLook + into_ns, into_ns);
-        if (choice.is_due(3 * kLook, 0)) {  // of which that leaves out every other one
+        if (choice.wants_signal(3 * kLook)) {  // of which that leaves out every other one
             choice.interrupted();
             ++due[place >> 30U];
         }
@@ -100,12 +118,9 @@ TEST(InterruptChoice, leaves_out_looks_wherever_in_their_periods_they_come) {
 }
 
 TEST(InterruptChoice, takes_neither_running_nor_waiting_for_a_processor_for_sleep) {
-    constexpr std::uint64_t kShort = 100'000;
-    for (const std::uint64_t cpu : {10 * kMs, 3 * kMs}) {
-        InterruptChoice choice = after_windows(cpu, 10 * kMs - cpu);
-        (void)choice.check(choice.cpu_ns() + kShort);
-        EXPECT_TRUE(choice.is_due(kShort, kNever)) << cpu;
-    }
+    EXPECT_TRUE(after_windows(10 * kMs, 0).keeps_running());
+    EXPECT_TRUE(after_windows(3 * kMs, 7 * kMs).keeps_running());
+    EXPECT_FALSE(after_windows(9 * kMs, 0).keeps_running());
 }
 
 TEST(InterruptChoice, takes_a_thread_for_a_sleeper_until_it_is_known) {

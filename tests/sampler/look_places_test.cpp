@@ -105,8 +105,11 @@ double shown_share(const Turn& turn, bool is_one_of_many) {
         if (!choice.keeps_running()) {
             places.met_sleeper();
         }
-        if (choice.is_due(kPeriod * (is_one_of_many ? stride.average_ticks() : 1), random()) &&
-            now.part < 2 && choice.looked_ns() > accounted_ns) {
+        const std::uint64_t for_one_ns = kPeriod * (is_one_of_many ? stride.average_ticks() : 1);
+        const bool is_due = choice.keeps_running()
+                                ? choice.wants_signal(for_one_ns)
+                                : InterruptChoice::wants_visit(for_one_ns, random());
+        if (is_due && now.part < 2 && choice.looked_ns() > accounted_ns) {
             choice.interrupted();
             found[now.part] += choice.looked_ns() - accounted_ns;
             accounted_ns = choice.looked_ns();

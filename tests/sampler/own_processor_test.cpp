@@ -68,16 +68,18 @@ TEST_F(OwnProcessorOf, a_thread_is_the_one_that_it_goes_to_until_it_leaves_that_
     EXPECT_TRUE(CPU_EQUAL(&now, &before));
 }
 
-// Mostly at once: the kernel may move it back.
 TEST_F(OwnProcessorOf, a_thread_that_leaves_is_another_where_there_is_one) {
+    if (CPU_COUNT(&before) == 1) {
+        GTEST_SKIP() << "there is one processor alone";
+    }
     const unsigned here = first_of(before);
-    bool has_left = CPU_COUNT(&before) == 1;
-    for (int tries = 0; tries < 100 && !has_left; ++tries) {
+    int left = 0;
+    for (int tries = 0; tries < 100; ++tries) {
         processor.go_to(here);
         processor.leave(here);
-        has_left = static_cast<unsigned>(sched_getcpu()) != here;
+        left += static_cast<unsigned>(sched_getcpu()) != here ? 1 : 0;
     }
-    EXPECT_TRUE(has_left);
+    EXPECT_GT(left, 50) << "now and then the kernel moves it back before it looks";
 }
 
 TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {

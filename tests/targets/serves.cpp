@@ -1,0 +1,169 @@
+// A server that keeps its own account.
+//
+//     serves WORK_UNITS SECONDS
+//
+// Its fifty clients, each on a connection of its own and all in one other process, ask again when
+// they have their answers. The server waits for them in wait_part(), reads what they ask and works
+// WORK_UNITS on each in read_part(), and writes the answers in answer_part().
+//
+// Stats: `wait_cpu_ns=`, `read_cpu_ns=` and `answer_cpu_ns=` by the server's thread's clock,
+// `asked=` how often it was asked.
+#include "work.h"
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr int kConnections = 50;
+constexpr std::size_t kBytes = 40;
+using Message = std::array<char, kBytes>;
+
+/// The connections of one side.
+class Side {
+public:
+    void add(int connection) {
+        epoll_event wanted{};
+        wanted.events = EPOLLIN;
+        wanted.data.fd = connection;
+        if (epoll_ctl(epoll_, EPOLL_CTL_ADD, connection, &wanted) != 0) {
+            std::perror("epoll_ctl");
+            std::exit(1);
+        }
+    }
+    /// Those that have something to read.
+    std::span<const epoll_event> wait() {
+        const int count = epoll_wait(epoll_, ready_.data(), kConnections, -1);
+        return {ready_.data(), static_cast<std::size_t>(count < 0 ? 0 : count)};
+    }
+
+private:
+    int epoll_ = epoll_create1(EPOLL_CLOEXEC);
+    std::array<epoll_event, kConnections> ready_{};
+};
+
+bool send(int connection) {
+    const Message message{};
+    return write(connection, message.data(), kBytes) == kBytes;
+}
+
+bool receive(int connection) {
+    Message message{};
+    return read(connection, message.data(), kBytes) == kBytes;
+}
+
+/// Until `end_ns` by the wall clock.
+void ask(const std::vector<int>& connections, std::uint64_t end_ns) {
+    Side side;
+    for (const int connection : connections) {
+        side.add(connection);
+        send(connection);
+    }
+    while (targets::wall_ns() < end_ns) {
+        for (const epoll_event& ready : side.wait()) {
+            if (receive(ready.data.fd)) {
+                send(ready.data.fd);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TARGET_KEEP std::span<const epoll_event> wait_part(Side& side) {
+    return side.wait();
+}
+
+/// False: a client has gone.
+TARGET_KEEP bool read_part(std::span<const epoll_event> ready, std::uint64_t units) {
+    std::uint64_t state = 88172645463325252U;
+    bool are_there = true;
+    for (const epoll_event& each : ready) {
+        are_there = receive(each.data.fd) && are_there;
+        for (std::uint64_t unit = 0; unit < units; ++unit) {
+            state = targets::work_unit(state);
+        }
+    }
+    targets::consume(state);
+    return are_there;
+}
+
+TARGET_KEEP bool answer_part(std::span<const epoll_event> ready) {
+    bool are_there = true;
+    for (const epoll_event& each : ready) {
+        are_there = send(each.data.fd) && are_there;
+    }
+    return are_there;
+}
+
+static void serve(Side& side, std::uint64_t units) {
+    std::uint64_t wait_ns = 0;
+    std::uint64_t read_ns = 0;
+    std::uint64_t answer_ns = 0;
+    std::uint64_t asked = 0;
+    std::uint64_t turns = 0;
+    std::uint64_t last_ns = targets::thread_cpu_ns();
+    const auto passed_ns = [&last_ns] {
+        const std::uint64_t now_ns = targets::thread_cpu_ns();
+        return now_ns - std::exchange(last_ns, now_ns);
+    };
+    for (bool are_there = true; are_there;) {
+        const auto ready = wait_part(side);
+        wait_ns += passed_ns();
+        are_there = read_part(ready, units);
+        read_ns += passed_ns();
+        are_there = answer_part(ready) && are_there;
+        answer_ns += passed_ns();
+        asked += ready.size();
+        ++turns;
+    }
+    targets::tell("wait_cpu_ns", wait_ns);
+    targets::tell("read_cpu_ns", read_ns);
+    targets::tell("answer_cpu_ns", answer_ns);
+    targets::tell("asked", asked);
+    targets::tell("turns", turns);
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        return targets::usage("WORK_UNITS SECONDS");
+    }
+    const std::uint64_t units = targets::number(argv[1]);
+    const std::uint64_t end_ns = targets::wall_ns() + targets::seconds_to_ns(argv[2]);
+    Side side;
+    std::vector<int> clients;
+    for (int i = 0; i < kConnections; ++i) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+            std::perror("socketpair");
+            return 1;
+        }
+        side.add(ends[0]);
+        clients.push_back(ends[1]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    const pid_t client = fork();
+    if (client < 0) {
+        std::perror("fork");
+        return 1;
+    }
+    if (client == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ask(clients, end_ns);
+        _exit(0);
+    }
+    for (const int connection : clients) {
+        close(connection);
+    }
+    serve(side, units);
+    return waitpid(client, nullptr, 0) == client ? 0 : 1;
+}
