@@ -31,7 +31,7 @@ using Message = std::array<char, kBytes>;
 /// The connections of one side.
 class Side {
 public:
-    void add(int connection) {
+    void add(int connection) const {
         epoll_event wanted{};
         wanted.events = EPOLLIN;
         wanted.data.fd = connection;
