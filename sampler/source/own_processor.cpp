@@ -53,15 +53,17 @@ bool OwnProcessor::use(const Set& set) noexcept {
     return result == 0;
 }
 
-void OwnProcessor::go_to(unsigned processor) noexcept {
+bool OwnProcessor::go_to(unsigned processor) noexcept {
     look_again();
     Set one{};
     if (processor / kWordBits < one.size()) {
         one[processor / kWordBits] = allowed_[processor / kWordBits] & bit_of(processor);
     }
-    if (one == Set{} || !use(one)) {
+    const bool is_there = one != Set{} && use(one);
+    if (!is_there) {
         use(allowed_);
     }
+    return is_there;
 }
 
 void OwnProcessor::leave(unsigned processor) noexcept {

@@ -17,9 +17,9 @@ class OwnProcessor {
 public:
     /// The calling thread's are asked for.
     void begin() noexcept;
-    /// On that one alone; on any one, if it may not use that, or it is kNoProcessor. At most three
-    /// system calls, and the move.
-    void go_to(unsigned processor) noexcept;
+    /// On that one alone. False, and on any one: it may not use that, or it is kNoProcessor. At
+    /// most three system calls, and the move.
+    bool go_to(unsigned processor) noexcept;
     /// To another than `processor`, where that may be, and from then on on any one. At most four
     /// system calls, and the move, where it is there.
     void leave(unsigned processor) noexcept;

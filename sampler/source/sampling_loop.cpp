@@ -261,10 +261,10 @@ void SamplingLoop::choose_visit() noexcept {
             chosen = (weights * random() >> 32U) < thread.stride.weight() ? thread.tid : chosen;
         }
     }
-    if (chosen != 0) {
-        visit_.pay(chosen, processor_);
-    } else {
+    if (chosen == 0) {
         visit_.call_off(processor_);
+    } else if (!visit_.pay(chosen, processor_)) {
+        callers_visits_from_ = tick_ + kLooksWithoutVisit;
     }
 }
 

@@ -35,13 +35,14 @@ void Visit::forget() noexcept {
     tid_ = 0;
 }
 
-void Visit::pay(int tid, OwnProcessor& processor) noexcept {
+bool Visit::pay(int tid, OwnProcessor& processor) noexcept {
     forget();
     tid_ = tid;
     sched_ = open_task_file(folder_, tid, "sched");
     at_ = processor_of(folder_, tid);
-    processor.go_to(at_);
+    const bool is_there = processor.go_to(at_);
     waited_ns_ = schedule_counts(own_schedstat_).wait_ns;
+    return is_there;
 }
 
 void Visit::meet(std::uint32_t random) noexcept {

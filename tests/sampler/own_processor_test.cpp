@@ -59,7 +59,7 @@ protected:
 TEST_F(OwnProcessorOf, a_thread_is_the_one_that_it_goes_to_until_it_leaves_that_and_may_be_on_any) {
     for (unsigned number = 0; number < CPU_SETSIZE; ++number) {
         if (CPU_ISSET(number, &before)) {
-            processor.go_to(number);
+            EXPECT_TRUE(processor.go_to(number));
             expect_on(number);
         }
     }
@@ -90,7 +90,7 @@ TEST_F(OwnProcessorOf, a_thread_is_none_but_those_that_others_allow_it) {
     for (unsigned number = 0; number <= CPU_SETSIZE; ++number) {
         processor.go_to(number);
     }
-    processor.go_to(kNoProcessor);
+    EXPECT_FALSE(processor.go_to(kNoProcessor));
     expect_on(first_of(one));
     processor.leave(first_of(one));
     processor.leave(kNoProcessor);
