@@ -249,9 +249,11 @@ long number_before(const gregset_t& regs) noexcept {
     return place < 0 || regs[place] == 0 ? -1 : static_cast<std::int32_t>(regs[place]);
 }
 
-/// Ends with EINTR whatever the handler says, and has done nothing then. Not connect(2) and
-/// close(2), which have. Source: signal(7); inotify(7), whose read(2) is the one that ends so; in
-/// io_uring_enter(2) even a sample by sigtrap is delivered while it waits.
+/// Ends with EINTR whatever the handler says, and has done nothing then; or, connect(2) of a socket
+/// with a timeout, goes on when it is made again, as the kernel itself does without one (but that
+/// its timeout gives EALREADY then). Not close(2), which has closed. Source: signal(7); inotify(7),
+/// whose read(2) is the one that ends so; in io_uring_enter(2) even a sample by sigtrap is
+/// delivered while it waits.
 bool is_never_restarted(long number) noexcept {
     static constexpr std::array kCalls{SYS_poll,          SYS_ppoll,           SYS_select,
                                        SYS_pselect6,      SYS_epoll_wait,      SYS_epoll_pwait,
@@ -262,7 +264,8 @@ bool is_never_restarted(long number) noexcept {
                                        SYS_io_getevents,  SYS_io_pgetevents,   SYS_io_uring_enter,
                                        SYS_recvfrom,      SYS_recvmsg,         SYS_recvmmsg,
                                        SYS_sendto,        SYS_sendmsg,         SYS_sendmmsg,
-                                       SYS_accept,        SYS_accept4,         SYS_read};
+                                       SYS_accept,        SYS_accept4,         SYS_read,
+                                       SYS_connect};
     return std::find(kCalls.begin(), kCalls.end(), number) != kCalls.end();
 }
 

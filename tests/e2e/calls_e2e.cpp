@@ -71,8 +71,7 @@ TEST_P(InterruptedCalls, end_when_a_signal_comes_and_not_before) {
     expect_same({target("interrupted_calls"), "20", "restart"}, GetParam());
 }
 
-// Not `thread`: waits by number may end early (docs/sources.md).
-INSTANTIATE_TEST_SUITE_P(, InterruptedCalls, testing::Values("sigtrap", "perf", "wall"),
+INSTANTIATE_TEST_SUITE_P(, InterruptedCalls, testing::Values("sigtrap", "perf", "thread", "wall"),
                          [](const auto& source) { return std::string{source.param}; });
 
 class RecordedChildren : public Calls, public testing::WithParamInterface<const char*> {};
