@@ -294,12 +294,16 @@ SamplingLoop::Found SamplingLoop::find_for_visit(const WatchedThread& thread,
     if (met.ran_elsewhere) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
+    // Also who sleeps by now: whatever call it was in it still is, and that is made again.
+    if (met.stopped == Stopped::at_once) {
+        return {cpu_ns, kNever};
+    }
     // Of one that never sleeps a late end is that of a system call.
     const bool was_met = met.stopped != Stopped::no && (met.stopped != Stopped::late || !sleeps);
     // Who went on for a while may have gone to sleep itself. One that has not been met for long has
     // most often just been woken, inside a system call, and waits for this processor.
     if ((was_met || thread.choice.was_missed(visit_.is_possible())) && is_awake(thread)) {
-        return {cpu_ns, met.stopped == Stopped::at_once ? kNever : 0};
+        return {cpu_ns, met.stopped == Stopped::gave_way ? kNever : 0};
     }
     return {};
 }

@@ -157,9 +157,10 @@ inline constexpr unsigned kNoProcessor = ~0U;
 /// Whether a thread was stopped by another one, which took its processor when its time had come.
 enum class Stopped : std::uint8_t {
     no,
-    late,     ///< As `soon`, but it went on for more than 20 µs.
-    soon,     ///< It went on, in the kernel, or until it slept or a third one took its place.
-    at_once,  ///< It is where it was.
+    late,      ///< It went on for more than 20 µs.
+    soon,      ///< It went on until it slept or a third one took its place.
+    gave_way,  ///< It went on until the other one was let in.
+    at_once,   ///< It is where it was, or has not left the kernel since.
 };
 /// `until_ns`: when it ran last; `since_ns`: when the other one began to, which had waited for a
 /// processor for `waited_ns`. By one processor's clock.
@@ -173,7 +174,10 @@ enum class Stopped : std::uint8_t {
     if (until_ns - moment_ns > kSoonNs) {
         return Stopped::late;
     }
-    return until_ns == since_ns ? Stopped::at_once : Stopped::soon;
+    if (until_ns != since_ns) {
+        return Stopped::soon;
+    }
+    return waited_ns == 0 ? Stopped::at_once : Stopped::gave_way;
 }
 
 /// Its state's letter, such as 'R' or 'Z'; 0 if the thread is gone. Unlike task_state() this is

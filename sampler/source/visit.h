@@ -30,8 +30,8 @@ public:
     void begin(int folder, int self) noexcept;
     /// Not where the kernel does not tell until when threads ran.
     [[nodiscard]] bool is_possible() const noexcept { return is_possible_; }
-    /// The calling thread goes where `tid` is or was last. False: it cannot. At most ten system
-    /// calls, and the move.
+    /// The calling thread goes where `tid` is or was last. False: it cannot, and what meet() finds
+    /// is whether `tid` runs elsewhere. At most ten system calls, and the move.
     [[nodiscard]] bool pay(int tid, OwnProcessor& processor) noexcept;
     /// When it is time.
     void meet(std::uint32_t random) noexcept;

@@ -7,7 +7,7 @@
 // WORK_UNITS on each in read_part(), and writes the answers in answer_part().
 //
 // Stats: `wait_cpu_ns=`, `read_cpu_ns=` and `answer_cpu_ns=` by the server's thread's clock,
-// `asked=` how often it was asked.
+// `asked=` how often it was asked, `turns=` in how many rounds.
 #include "work.h"
 
 #include <sys/epoll.h>
@@ -77,14 +77,31 @@ void ask(const std::vector<int>& connections, std::uint64_t end_ns) {
     }
 }
 
+/// How long each part took. A part ends by reading the clock: of one reading in each, half is the
+/// next part's, as half of the last one is this part's.
+struct Account {
+    std::uint64_t wait_ns = 0;
+    std::uint64_t read_ns = 0;
+    std::uint64_t answer_ns = 0;
+    std::uint64_t last_ns = targets::thread_cpu_ns();
+
+    void end(std::uint64_t& part_ns) {
+        const std::uint64_t now_ns = targets::thread_cpu_ns();
+        part_ns += now_ns - std::exchange(last_ns, now_ns);
+    }
+};
+
 }  // namespace
 
-TARGET_KEEP std::span<const epoll_event> wait_part(Side& side) {
-    return side.wait();
+TARGET_KEEP std::span<const epoll_event> wait_part(Side& side, Account& account) {
+    const auto ready = side.wait();
+    account.end(account.wait_ns);
+    return ready;
 }
 
 /// False: a client has gone.
-TARGET_KEEP bool read_part(std::span<const epoll_event> ready, std::uint64_t units) {
+TARGET_KEEP bool read_part(std::span<const epoll_event> ready, std::uint64_t units,
+                           Account& account) {
     std::uint64_t state = 88172645463325252U;
     bool are_there = true;
     for (const epoll_event& each : ready) {
@@ -94,41 +111,33 @@ TARGET_KEEP bool read_part(std::span<const epoll_event> ready, std::uint64_t uni
         }
     }
     targets::consume(state);
+    account.end(account.read_ns);
     return are_there;
 }
 
-TARGET_KEEP bool answer_part(std::span<const epoll_event> ready) {
+TARGET_KEEP bool answer_part(std::span<const epoll_event> ready, Account& account) {
     bool are_there = true;
     for (const epoll_event& each : ready) {
         are_there = send(each.data.fd) && are_there;
     }
+    account.end(account.answer_ns);
     return are_there;
 }
 
 static void serve(Side& side, std::uint64_t units) {
-    std::uint64_t wait_ns = 0;
-    std::uint64_t read_ns = 0;
-    std::uint64_t answer_ns = 0;
+    Account account;
     std::uint64_t asked = 0;
     std::uint64_t turns = 0;
-    std::uint64_t last_ns = targets::thread_cpu_ns();
-    const auto passed_ns = [&last_ns] {
-        const std::uint64_t now_ns = targets::thread_cpu_ns();
-        return now_ns - std::exchange(last_ns, now_ns);
-    };
     for (bool are_there = true; are_there;) {
-        const auto ready = wait_part(side);
-        wait_ns += passed_ns();
-        are_there = read_part(ready, units);
-        read_ns += passed_ns();
-        are_there = answer_part(ready) && are_there;
-        answer_ns += passed_ns();
+        const auto ready = wait_part(side, account);
+        are_there = read_part(ready, units, account);
+        are_there = answer_part(ready, account) && are_there;
         asked += ready.size();
         ++turns;
     }
-    targets::tell("wait_cpu_ns", wait_ns);
-    targets::tell("read_cpu_ns", read_ns);
-    targets::tell("answer_cpu_ns", answer_ns);
+    targets::tell("wait_cpu_ns", account.wait_ns);
+    targets::tell("read_cpu_ns", account.read_ns);
+    targets::tell("answer_cpu_ns", account.answer_ns);
     targets::tell("asked", asked);
     targets::tell("turns", turns);
 }
