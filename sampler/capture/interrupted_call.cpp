@@ -134,6 +134,15 @@ bool is_to_be_interrupted(std::uint64_t blocked) noexcept {
     return false;
 }
 
+/// What lies at `address`, if anything does. By the thread's own id: the process's is its first
+/// thread's, which may have left.
+bool read_memory(greg_t address, void* to, std::size_t bytes) noexcept {
+    const iovec here{to, bytes};
+    const iovec there{reinterpret_cast<void*>(address), bytes};
+    return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
+                       as_argument(&there), 1, 0) == static_cast<long>(bytes);
+}
+
 constexpr bool is_prefix(unsigned char byte) noexcept {
     return (byte & 0xf0) == 0x40;  // REX
 }
@@ -194,10 +203,7 @@ long number_of_libcs_syscall(const gregset_t& regs) noexcept {
         std::int64_t number;
         std::uint64_t return_address;
     } words{};
-    const iovec here{&words, sizeof words};
-    const iovec there{reinterpret_cast<void*>(regs[REG_RSP] - 16), sizeof words};
-    return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
-                       as_argument(&there), 1, 0) == static_cast<long>(sizeof words) &&
+    return read_memory(regs[REG_RSP] - 16, &words, sizeof words) &&
                    words.caller == words.return_address
                ? words.number
                : -1;
@@ -210,12 +216,7 @@ long number_of_libcs_syscall(const gregset_t& regs) noexcept {
 long number_before(const gregset_t& regs) noexcept {
     constexpr std::size_t kBytes = 20;
     std::array<unsigned char, kBytes> code{};
-    const iovec here{code.data(), code.size()};
-    const iovec there{reinterpret_cast<void*>(regs[REG_RIP] - static_cast<greg_t>(code.size())),
-                      code.size()};
-    // By the thread's own id: the process's is its first thread's, which may have left.
-    if (raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_gettid), as_argument(&here), 1,
-                    as_argument(&there), 1, 0) != static_cast<long>(code.size()) ||
+    if (!read_memory(regs[REG_RIP] - static_cast<greg_t>(kBytes), code.data(), kBytes) ||
         code[kBytes - 2] != 0x0f || code[kBytes - 1] != 0x05) {
         return -1;
     }
@@ -249,11 +250,19 @@ long number_before(const gregset_t& regs) noexcept {
     return place < 0 || regs[place] == 0 ? -1 : static_cast<std::int32_t>(regs[place]);
 }
 
-/// Ends with EINTR whatever the handler says, and has done nothing then; or, connect(2) of a socket
-/// with a timeout, goes on when it is made again, as the kernel itself does without one (but that
-/// its timeout gives EALREADY then). Not close(2), which has closed. Source: signal(7); inotify(7),
-/// whose read(2) is the one that ends so; in io_uring_enter(2) even a sample by sigtrap is
-/// delivered while it waits.
+/// Whether a connect(2) that a signal has ended goes on when it is made again: the kernel does so
+/// itself where the socket has no timeout. (With one it ends by EALREADY, and not EINPROGRESS, when
+/// that is over.) Sockets of other kinds begin anew, or are of no more use. Source: Linux
+/// net/ipv4/af_inet.c, __inet_stream_connect; net/unix/af_unix.c, unix_stream_connect.
+bool goes_on_connecting(const gregset_t& regs) noexcept {
+    sa_family_t family = AF_UNSPEC;
+    return read_memory(regs[REG_RSI], &family, sizeof family) &&
+           (family == AF_INET || family == AF_INET6 || family == AF_UNIX);
+}
+
+/// Ends with EINTR whatever the handler says, and has done nothing then, or goes on when it is made
+/// again. Not close(2), which has closed. Source: signal(7); inotify(7), whose read(2) is the one
+/// that ends so; in io_uring_enter(2) even a sample by sigtrap is delivered while it waits.
 bool is_never_restarted(long number) noexcept {
     static constexpr std::array kCalls{SYS_poll,          SYS_ppoll,           SYS_select,
                                        SYS_pselect6,      SYS_epoll_wait,      SYS_epoll_pwait,
@@ -304,7 +313,8 @@ bool may_be_programs(const gregset_t& regs, std::uint64_t blocked) noexcept {
 /// The registers that carry arguments are as they were before the call.
 void make_again(gregset_t& regs, std::uint64_t blocked) noexcept {
     const long number = number_before(regs);
-    if (is_never_restarted(number) && !may_be_programs(regs, blocked)) {
+    if (is_never_restarted(number) && (number != SYS_connect || goes_on_connecting(regs)) &&
+        !may_be_programs(regs, blocked)) {
         regs[REG_RCX] = regs[REG_RIP];
         regs[REG_R11] = kMadeAgain;
         regs[REG_RAX] = number;
@@ -349,11 +359,11 @@ bool may_ask_who_waits() noexcept {
     return g_may_ask.load(std::memory_order_relaxed);
 }
 
-void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept {
+void answer_interrupted_call(ucontext_t& context, bool has_just_begun) noexcept {
     gregset_t& regs = context.uc_mcontext.gregs;
     std::uint64_t blocked = 0;
     __builtin_memcpy(&blocked, &context.uc_sigmask, sizeof blocked);
-    if (regs[REG_RAX] == -EINTR && was_awake && may_ask_who_waits()) {
+    if (regs[REG_RAX] == -EINTR && has_just_begun && may_ask_who_waits()) {
         if (!has_thread_locals() || !t_leaves_eintr) {
             make_again(regs, blocked);
         }

@@ -8,9 +8,9 @@
 //
 // The other way round, calls such as poll() and nanosleep() end with EINTR whatever the handler
 // says. One that a sample has ended is made again: as a sample is only sent to a thread that runs,
-// its timeout began a moment ago. Not so where a handler of the program may have ended it: one that
-// comes next, one that has returned there (answer_for_handler), or any where the kernel calls one
-// of them itself.
+// or is about to sleep, its timeout began a moment ago. Not so where a handler of the program may
+// have ended it: one that comes next, one that has returned there (answer_for_handler), or any
+// where the kernel calls one of them itself.
 //
 // x86-64: the system call instruction leaves its return address and flags in rcx and r11, so a
 // restarted one is told from one that is yet to be made. Not where another run of the same
@@ -40,10 +40,9 @@ struct KernelAction {
 
 /// At the end of a handler that interrupted `context`: gives EINTR in the place of the restart, if
 /// the first of the waiting signals wants that; a call that the kernel never restarts it makes
-/// again, if nobody but us may have ended it and the thread `was_awake` when the sample was sent:
-/// one that a timer wakes again and again would never sleep to the end. Async-signal-safe; costs
-/// nothing elsewhere.
-void answer_interrupted_call(ucontext_t& context, bool was_awake) noexcept;
+/// again, if nobody but us may have ended it and the call `has_just_begun`: one that a timer ends
+/// again and again would never sleep to the end. Async-signal-safe; costs nothing elsewhere.
+void answer_interrupted_call(ucontext_t& context, bool has_just_begun) noexcept;
 
 /// The program's handlers are entered by `relay`, which calls answer_for_handler() first; one of
 /// another address may come and go unseen. Async-signal-safe.

@@ -2,10 +2,10 @@
 //
 // write(2) of much into a pipe ends with what it has moved when a signal handler has run, whatever
 // SA_RESTART says, and reads and sockets likewise. The source `thread` sends such a signal to
-// threads that run. So the functions of libc that move data say by a word of their thread's own
-// that they do; the sampling thread leaves such a thread alone and leaves word that a sample is
-// due, which the thread takes when the call is over. What it stands for is exact all the same: all
-// the looks that met the call, by the stack that called (weight.h).
+// threads that run or are about to sleep. So the functions of libc that move data say by a word of
+// their thread's own that they do; the sampling thread leaves such a thread alone and leaves word
+// that a sample is due, which the thread takes when the call is over. What it stands for is exact
+// all the same: all the looks that met the call, by the stack that called (weight.h).
 //
 // The word is the address of the call's frame, so that one that was left by a jump is told from one
 // that goes on: what begins further out has outlived it. Both sides change the word by one

@@ -294,8 +294,8 @@ SamplingLoop::Found SamplingLoop::find_for_visit(const WatchedThread& thread,
     if (met.ran_elsewhere) {
         return {cpu_ns, thread.choice.late_ns(job.period_ns)};
     }
-    // Also who sleeps by now: whatever call it was in it still is, and that is made again.
-    if (met.stopped == Stopped::at_once) {
+    // Also who sleeps by now: the call that it was in it still is in, and that is made again.
+    if (met.stopped == Stopped::at_once && visit_.is_where_it_was()) {
         return {cpu_ns, kNever};
     }
     // Of one that never sleeps a late end is that of a system call.

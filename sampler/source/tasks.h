@@ -158,8 +158,8 @@ inline constexpr unsigned kNoProcessor = ~0U;
 enum class Stopped : std::uint8_t {
     no,
     late,      ///< It went on for more than 20 µs.
-    soon,      ///< It went on until it slept or a third one took its place.
-    gave_way,  ///< It went on until the other one was let in.
+    soon,      ///< It went on until a third one took its place.
+    gave_way,  ///< It went on until it slept, or let the other one in.
     at_once,   ///< It is where it was, or has not left the kernel since.
 };
 /// `until_ns`: when it ran last; `since_ns`: when the other one began to, which had waited for a

@@ -40,9 +40,9 @@ bool Visit::pay(int tid, OwnProcessor& processor) noexcept {
     tid_ = tid;
     sched_ = open_task_file(folder_, tid, "sched");
     at_ = processor_of(folder_, tid);
-    const bool is_there = processor.go_to(at_);
-    waited_ns_ = schedule_counts(own_schedstat_).wait_ns;
-    return is_there;
+    is_there_ = processor.go_to(at_);
+    before_ = schedule_counts(own_schedstat_);
+    return is_there_;
 }
 
 void Visit::meet(std::uint32_t random) noexcept {
@@ -51,9 +51,17 @@ void Visit::meet(std::uint32_t random) noexcept {
     }
     met_.ran_elsewhere = runs_elsewhere(tid_, random);
     const std::uint64_t since_ns = ran_ns_of(own_sched_);
-    const std::uint64_t until_ns = ran_ns_of(sched_);
-    met_.stopped =
-        was_stopped(until_ns, since_ns, schedule_counts(own_schedstat_).wait_ns - waited_ns_);
+    until_ns_ = ran_ns_of(sched_);
+    const ScheduleCounts counts = schedule_counts(own_schedstat_);
+    // Who had no time left to sleep has stopped nobody.
+    const bool has_slept = counts.runs != before_.runs;
+    met_.stopped = is_there_ && has_slept
+                       ? was_stopped(until_ns_, since_ns, counts.wait_ns - before_.wait_ns)
+                       : Stopped::no;
+}
+
+bool Visit::is_where_it_was() const noexcept {
+    return ran_ns_of(sched_) == until_ns_;
 }
 
 void Visit::call_off(OwnProcessor& processor) noexcept {

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] bool is_of(int tid) const noexcept { return tid == tid_; }
     /// What there is to say of the visited thread since meet().
     [[nodiscard]] const Met& met() const noexcept { return met_; }
+    /// It has not run since it was met.
+    [[nodiscard]] bool is_where_it_was() const noexcept;
     /// The visited thread has its processor for itself again.
     void call_off(OwnProcessor& processor) noexcept;
     void end(OwnProcessor& processor) noexcept;
@@ -53,9 +55,11 @@ private:
     long sched_ = kNoFile;  ///< The visited thread's.
     long own_sched_ = kNoFile;
     long own_schedstat_ = kNoFile;
-    std::uint64_t waited_ns_ = 0;  ///< For a processor, the calling thread, before it slept.
+    ScheduleCounts before_;       ///< The calling thread's, before it sleeps.
+    std::uint64_t until_ns_ = 0;  ///< The visited thread ran, when it was met.
     Met met_;
     bool is_possible_ = false;
+    bool is_there_ = false;
 };
 
 }  // namespace sample::source

@@ -106,8 +106,8 @@ TEST_P(SignalWays, give_what_they_give_without_us) {
         const Words command{target("signal_ways"), signal};
         const Outcome bare = run_here(command);
         Outcome sampled = sample_by(GetParam(), command);
-        // A wait by number may end early, and a signal that comes while a sample waits is lost with
-        // it, another one each time (docs/sources.md).
+        // A signal that comes while a sample waits is lost with it, another one each time
+        // (docs/sources.md).
         const bool varies = std::string{GetParam()} != "sigtrap";
         constexpr int kMostTries = 30;
         for (int tries = 1; varies && tries < kMostTries && sampled.out != bare.out; ++tries) {

@@ -67,7 +67,8 @@ struct Places {
     int drain = -1;               ///< and that of the empty one for reading.
     int listener = -1;
     int timed_listener = -1;
-    int crowded = -1;  ///< Where as many ask to be let in as may.
+    int crowded = -1;  ///< Where as many ask to be let in as may;
+    int crowded_port = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  ///< By TCP.
     int client = -1;
     std::array<int, 2> locks{};  ///< The same file twice.
     int file = checked(memfd_create("interrupted_calls", MFD_CLOEXEC));
@@ -101,6 +102,8 @@ struct Places {
             checked(listen(*at, 0));
         }
         checked(ask(crowded, SOCK_NONBLOCK));
+        checked(listen(crowded_port, 0));
+        checked(ask(crowded_port));
         for (const int limited : {timed[0], timed_listener}) {
             setsockopt(limited, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
             setsockopt(limited, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -143,10 +146,10 @@ struct Places {
 
     /// A socket that asks to be let in at `where`; -1: it may not even ask.
     static int ask(int where, int flags = 0, bool is_timed = false) {
-        sockaddr_un there{};
+        sockaddr_storage there{};
         socklen_t size = sizeof there;
         getsockname(where, reinterpret_cast<sockaddr*>(&there), &size);
-        const int made = socket(AF_UNIX, SOCK_STREAM | flags, 0);
+        const int made = socket(there.ss_family, SOCK_STREAM | flags, 0);
         if (is_timed) {
             const timeval limit{kLong.tv_sec, 0};
             setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -384,6 +387,8 @@ constexpr Kind kKinds[] = {
     {"timed_sendmsg", [](Places& at) { return Places::send_message(at.timed[0]); }},
     {"timed_accept", [](Places& at) { return Places::let_in(at.timed_listener, false); }},
     {"timed_connect", [](Places& at) { return Places::ended(Places::ask(at.crowded, 0, true)); }},
+    {"timed_tcp_connect",
+     [](Places& at) { return Places::ended(Places::ask(at.crowded_port, 0, true)); }},
     {"pause", [](Places&) -> long { return pause(); }},
     {"sigsuspend", [](Places& at) -> long { return sigsuspend(&at.none); }, nullptr, SIGUSR2},
     {"sigtimedwait",

@@ -77,8 +77,8 @@ void ask(const std::vector<int>& connections, std::uint64_t end_ns) {
     }
 }
 
-/// How long each part took. A part ends by reading the clock: of one reading in each, half is the
-/// next part's, as half of the last one is this part's.
+/// How long each part took. Each ends with one reading of the clock. What is left of that once the
+/// clock is read counts for the next part, and makes up for what this one got of the one before.
 struct Account {
     std::uint64_t wait_ns = 0;
     std::uint64_t read_ns = 0;
