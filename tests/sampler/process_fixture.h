@@ -1,6 +1,7 @@
 // A process that was profiled, as its area and the recording tell it.
 #pragma once
 
+#include "sampler/collector/process/proc_files.h"
 #include "sampler/collector/process/profiled_process.h"
 #include "tests/sampler/area_fixture.h"
 #include "tests/sampler/recorder_fixture.h"
@@ -33,6 +34,7 @@ protected:
         identity.pid = ::getpid();
         identity.parent = ::getppid();
         identity.carried_cpu_ns = carried_ns;
+        identity.system_before_ns = stat_of(::getpid())->system_cpu_ns;
         identity.source = "test";
         process = std::make_unique<ProfiledProcess>(identity, test.mapping(), recorder, clock);
         main = test.start_thread(static_cast<std::uint32_t>(::getpid()), "main", spent_ns);

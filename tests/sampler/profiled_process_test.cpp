@@ -127,7 +127,7 @@ TEST_F(ProfiledProcessTest, misses_no_kernel_where_its_own_code_has_no_samples) 
     test.area().header.kernel_excluded.store(1);
     test.area().header.observer_tid.store(own_tid() + 1);
     const rusage first = used();
-    start(0);
+    start(process_cpu_ns(::getpid()).value());
     volatile std::uint64_t sum = 0;
     while (us_of(used().ru_utime) - us_of(first.ru_utime) < 100'000) {
         for (std::uint64_t i = 0; i < 100'000; ++i) {

@@ -1,12 +1,12 @@
-// Cut-off and damaged files: every address gets an answer, nothing crashes, nothing hangs. Each
-// damaged file is read in a child, so that a crash inside elfutils is counted and named too.
+// Cut-off and damaged files: every address gets an answer, nothing crashes, nothing hangs.
+#include "tests/symbolize/damaged_files.h"
 #include "tests/symbolize/support.h"
 
 #include <elf.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <sstream>
@@ -44,24 +44,25 @@ protected:
         }
     }
 
-    /// Names everything in `content` in a child of its own; how the child ended, 0 if well.
-    int end_of_reading(const std::string& content) {
-        std::ofstream{path("damaged"), std::ios::binary | std::ios::trunc} << content;
-        const pid_t child = ::fork();
-        if (child == 0) {
-            ::alarm(20);
-            const ModuleSymbols result =
-                symbolize({path("damaged"), {}}, addresses_, {{"/nowhere"}});
-            const std::vector<Symbol> symbols = symbols_in(result);
-            bool whole = symbols.size() == addresses_.size();
-            for (const Symbol& symbol : symbols) {
-                whole = whole && !symbol.name.empty();
-            }
-            ::_exit(whole ? 0 : 1);
-        }
-        int status = 0;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        return status;
+    /// Names everything in the files that `damage` makes of the whole one; it says what it did.
+    void expect_survived(unsigned files,
+                         const std::function<std::string(std::string& whole, unsigned)>& damage) {
+        symbolize::expect_survived(
+            {files,
+             [&](unsigned number) {
+                 std::string content = whole_;
+                 std::string what = damage(content, number);
+                 std::ofstream{path("damaged"), std::ios::binary | std::ios::trunc} << content;
+                 return what;
+             },
+             [&] {
+                 const ModuleSymbols result =
+                     symbolize({path("damaged"), {}}, addresses_, {{"/nowhere"}});
+                 const std::vector<Symbol> symbols = symbols_in(result);
+                 return symbols.size() == addresses_.size() &&
+                        std::none_of(symbols.begin(), symbols.end(),
+                                     [](const Symbol& symbol) { return symbol.name.empty(); });
+             }});
     }
 
     std::string whole_;
@@ -69,36 +70,39 @@ protected:
 };
 
 TEST_F(HostileTest, survives_files_that_are_cut_off) {
+    std::vector<std::size_t> sizes;
     for (std::size_t size = 0; size < whole_.size(); size += size < 256 ? 7 : 251) {
-        EXPECT_EQ(end_of_reading(whole_.substr(0, size)), 0) << "cut off at " << size;
+        sizes.push_back(size);
     }
+    expect_survived(static_cast<unsigned>(sizes.size()), [&](std::string& whole, unsigned number) {
+        whole.resize(sizes[number]);
+        return "cut off at " + std::to_string(sizes[number]);
+    });
 }
 
 TEST_F(HostileTest, survives_flipped_bits) {
-    std::mt19937 random{2};
-    for (int round = 0; round < 300; ++round) {
-        std::string damaged = whole_;
-        std::string where;
+    expect_survived(300, [](std::string& whole, unsigned number) {
+        std::mt19937 random{number};
+        std::string where = "flipped bytes:";
         for (int flip = 0; flip < 8; ++flip) {
-            const std::size_t at = random() % damaged.size();
-            damaged[at] = static_cast<char>(damaged[at] ^ (1 << (random() % 8)));
+            const std::size_t at = random() % whole.size();
+            whole[at] = static_cast<char>(whole[at] ^ (1 << (random() % 8)));
             where += " " + std::to_string(at);
         }
-        EXPECT_EQ(end_of_reading(damaged), 0) << "flipped bytes:" << where;
-    }
+        return where;
+    });
 }
 
 TEST_F(HostileTest, survives_flipped_bits_in_the_headers) {
-    std::mt19937 random{3};
     const std::size_t headers_bytes = std::size_t{40} * 64;
-    const std::size_t section_headers = whole_.size() - headers_bytes;
-    for (int round = 0; round < 200; ++round) {
-        std::string damaged = whole_;
-        const std::size_t start = round % 2 == 0 ? 0 : section_headers;
-        const std::size_t at = start + random() % (round % 2 == 0 ? 1024 : headers_bytes);
-        damaged[at] = static_cast<char>(random());
-        EXPECT_EQ(end_of_reading(damaged), 0) << "overwritten byte: " << at;
-    }
+    expect_survived(200, [&](std::string& whole, unsigned number) {
+        std::mt19937 random{number};
+        const bool is_begin = number % 2 == 0;
+        const std::size_t start = is_begin ? 0 : whole.size() - headers_bytes;
+        const std::size_t at = start + random() % (is_begin ? 1024 : headers_bytes);
+        whole[at] = static_cast<char>(random());
+        return "overwritten byte: " + std::to_string(at);
+    });
 }
 
 TEST_F(HostileTest, survives_flipped_bits_in_inlined_calls) {
@@ -112,18 +116,18 @@ TEST_F(HostileTest, survives_flipped_bits_in_inlined_calls) {
     }
     const auto [start, size] = section_in_file(program, ".debug_info");
     ASSERT_GT(size, 1000U);
-    std::mt19937 random{4};
-    for (int round = 0; round < 150; ++round) {
-        std::string damaged = whole_;
-        std::string where;
+    const auto damage = [begin = start, bytes = size](std::string& whole, unsigned number) {
+        std::mt19937 random{number};
+        std::string where = "changed bytes:";
         for (int change = 0; change < 4; ++change) {
-            const std::size_t at = start + random() % size;
-            damaged[at] =
-                change % 2 == 0 ? static_cast<char>(random()) : static_cast<char>(damaged[at] ^ 1);
+            const std::size_t at = begin + random() % bytes;
+            whole[at] =
+                change % 2 == 0 ? static_cast<char>(random()) : static_cast<char>(whole[at] ^ 1);
             where += " " + std::to_string(at);
         }
-        EXPECT_EQ(end_of_reading(damaged), 0) << "changed bytes:" << where;
-    }
+        return where;
+    };
+    expect_survived(150, damage);
 }
 
 TEST_F(HostileTest, says_that_debug_information_is_damaged) {

@@ -1,12 +1,10 @@
 // Damage to the files that belong to a module: its debug file, its .dwo files and packages, what it
-// shares with others. Each is read in a child, which must end well, and by itself.
+// shares with others.
 //
 // SAMPLE_HOSTILE_ROUNDS and SAMPLE_HOSTILE_SEED make it go on for longer, and elsewhere.
 #include "tests/built.h"
+#include "tests/symbolize/damaged_files.h"
 #include "tests/symbolize/support.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -33,46 +31,33 @@ protected:
         }
     }
 
-    /// Names everything in `app` in a child; how the child ended, 0 if well.
-    int end_of_reading(const std::string& app) {
-        const pid_t child = ::fork();
-        if (child == 0) {
-            ::alarm(20);
-            const ModuleSymbols result = symbolize({app, {}}, addresses_, {{path("root")}});
-            ::_exit(result.symbols.runs.size() == addresses_.size() ? 0 : 1);
-        }
-        int status = 0;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
-        return status;
-    }
-
     /// Reads `app` while `victim`, one of its files, is damaged in many ways.
     void expect_survived(const std::string& app, const std::string& victim) {
         std::ifstream in{victim, std::ios::binary};
         const std::string whole{std::istreambuf_iterator<char>{in}, {}};
         ASSERT_GT(whole.size(), 100U);
-        std::mt19937 random{setting("SAMPLE_HOSTILE_SEED", 7)};
-        const unsigned rounds = setting("SAMPLE_HOSTILE_ROUNDS", 40);
-        for (unsigned round = 0; round < rounds; ++round) {
+        const auto damage = [&, seed = setting("SAMPLE_HOSTILE_SEED", 7)](unsigned number) {
+            std::seed_seq seeds{seed, number};
+            std::mt19937 random{seeds};
             std::string damaged = whole;
-            std::string where;
+            std::string where = "overwritten:";
             for (std::size_t flip = random() % 12; flip > 0; --flip) {
                 const std::size_t at = random() % damaged.size();
                 damaged[at] = static_cast<char>(random() % 4 == 0 ? 0xff : random());
                 where += " " + std::to_string(at);
             }
-            if (round % 8 == 0) {
+            if (number % 8 == 0) {
                 damaged.resize(random() % damaged.size());
                 where += " and cut off at " + std::to_string(damaged.size());
             }
             std::ofstream{victim, std::ios::binary | std::ios::trunc} << damaged;
-            const int end = end_of_reading(app);
-            EXPECT_EQ(end, 0) << "overwritten:" << where;
-            if (end != 0 && std::getenv("SAMPLE_HOSTILE_KEEP") != nullptr) {
-                std::filesystem::copy(victim, std::string{std::getenv("SAMPLE_HOSTILE_KEEP")} +
-                                                  "/" + std::to_string(round));
-            }
-        }
+            return where;
+        };
+        symbolize::expect_survived(
+            {setting("SAMPLE_HOSTILE_ROUNDS", 40), damage, [&] {
+                 const ModuleSymbols result = symbolize({app, {}}, addresses_, {{path("root")}});
+                 return result.symbols.runs.size() == addresses_.size();
+             }});
     }
 
     std::vector<std::uint64_t> addresses_;
