@@ -67,7 +67,7 @@ struct Places {
     int drain = -1;               ///< and that of the empty one for reading.
     int listener = -1;
     int timed_listener = -1;
-    int crowded = -1;  ///< Where as many ask to be let in as may;
+    int crowded = -1;  ///< Where as many ask to be let in as may.
     int crowded_port = checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  ///< By TCP.
     int client = -1;
     std::array<int, 2> locks{};  ///< The same file twice.

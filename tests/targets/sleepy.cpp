@@ -3,12 +3,13 @@
 //     sleepy WORK_MS SLEEP_MS SECONDS
 //
 // Stats: the thread "worker" works by the wall clock in busy_part() and sleeps in idle_part(), each
-// about so many milliseconds a turn (half as many to half as many more, at random). By the wall
-// clock `busy_ns=` and `idle_ns=` are what each took, without the time in which the thread could
-// have run and had no processor, which is `delayed_ns=`: next to nothing on an idle machine.
-// `cpu_ns=` is what it used of the CPU, `life_ns=` how long it took from being made to being
-// joined. A sleep is one clock_nanosleep to an absolute time. The main thread only waits. Source:
-// Linux, Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat.
+// about so many milliseconds a turn (half as many to half as many more, at random). `busy_ns=` is
+// what the one used of the CPU, `idle_ns=` what the other took by the wall clock without the time
+// in which the thread could have run and had no processor, which is `delayed_ns=` in all: next to
+// nothing on an idle machine. `cpu_ns=` is what the thread used of the CPU, `life_ns=` how long it
+// took from being made to being joined. A sleep is one clock_nanosleep to an absolute time. The
+// main thread only waits. Source: Linux, Documentation/scheduler/sched-stats.rst,
+// /proc/PID/schedstat.
 #include "work.h"
 
 #include <fcntl.h>
@@ -35,37 +36,15 @@ struct Stats {
     std::uint64_t cpu_ns = 0;
 };
 
-/// The wall clock, and how long the calling thread has waited for a processor until then.
-class Clocks {
+/// How long the calling thread has waited for a processor.
+class Delays {
 public:
-    struct Reading {
-        std::uint64_t wall_ns = 0;
-        std::uint64_t delayed_ns = 0;
-        std::uint64_t began_ns = 0;  ///< Who is often delayed reads for long.
-        std::uint64_t delayed_until_began_ns = 0;
-    };
-
-    Clocks() {
+    Delays() {
         const std::string path = "/proc/self/task/" + std::to_string(gettid()) + "/schedstat";
         file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     }
 
-    /// Both at one moment: without a delay between the one and the other.
-    [[nodiscard]] Reading read() const {
-        const std::uint64_t began_ns = targets::wall_ns();
-        const std::uint64_t delayed_until_began_ns = delayed_ns();
-        for (std::uint64_t before = delayed_until_began_ns;;) {
-            const std::uint64_t wall_ns = targets::wall_ns();
-            const std::uint64_t after = delayed_ns();
-            if (before == after) {
-                return {wall_ns, after, began_ns, delayed_until_began_ns};
-            }
-            before = after;
-        }
-    }
-
-private:
-    [[nodiscard]] std::uint64_t delayed_ns() const {
+    [[nodiscard]] std::uint64_t ns() const {
         std::array<char, 128> text{};
         unsigned long long delayed_ns = 0;
         if (pread(file_, text.data(), text.size() - 1, 0) <= 0 ||
@@ -76,6 +55,7 @@ private:
         return delayed_ns;
     }
 
+private:
     int file_ = -1;
 };
 
@@ -103,21 +83,21 @@ TARGET_KEEP void idle_part(std::uint64_t until_ns) {
 static void live(Plan plan, Stats& stats) {
     pthread_setname_np(pthread_self(), "worker");
     std::uint64_t state = 88172645463325252U;
-    const Clocks clocks;
-    Clocks::Reading now = clocks.read();
-    const std::uint64_t end_ns = now.wall_ns + plan.wall_ns;
-    while (now.wall_ns < end_ns) {
-        busy_part(now.wall_ns + about(plan.work_ns, state));
-        const Clocks::Reading between = clocks.read();
-        idle_part(between.wall_ns + about(plan.sleep_ns, state));
-        const Clocks::Reading after = clocks.read();
-        const std::uint64_t busy_delayed_ns = between.delayed_until_began_ns - now.delayed_ns;
-        const std::uint64_t idle_delayed_ns = after.delayed_until_began_ns - between.delayed_ns;
-        stats.busy_ns += between.began_ns - now.wall_ns - busy_delayed_ns;
-        stats.idle_ns += after.began_ns - between.wall_ns - idle_delayed_ns;
-        stats.delayed_ns += after.delayed_ns - now.delayed_ns;
-        now = after;
+    const Delays delays;
+    const std::uint64_t delayed_before_ns = delays.ns();
+    const std::uint64_t end_ns = targets::wall_ns() + plan.wall_ns;
+    while (targets::wall_ns() < end_ns) {
+        const std::uint64_t used_ns = targets::thread_cpu_ns();
+        busy_part(targets::wall_ns() + about(plan.work_ns, state));
+        stats.busy_ns += targets::thread_cpu_ns() - used_ns;
+        // A delay between two clocks is none of the sleep's: it may make it longer, never shorter.
+        const std::uint64_t began_ns = targets::wall_ns();
+        const std::uint64_t delayed_ns = delays.ns();
+        idle_part(began_ns + about(plan.sleep_ns, state));
+        const std::uint64_t delayed_in_it_ns = delays.ns() - delayed_ns;
+        stats.idle_ns += targets::wall_ns() - began_ns - delayed_in_it_ns;
     }
+    stats.delayed_ns = delays.ns() - delayed_before_ns;
     stats.cpu_ns = targets::thread_cpu_ns();
 }
 
