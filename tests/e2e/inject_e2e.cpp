@@ -176,8 +176,7 @@ TEST_F(Inject, waits_until_no_lock_is_held) {
 
 TEST_F(Inject, a_program_outlives_who_is_killed_at_any_request_of_ptrace) {
     for (const Words& command : {Words{target("injected"), "sums", over()},
-                                 Words{target("injected"), "waits", "condition", over()},
-                                 Words{target("injected"), "waits", "nanosleep", over()}}) {
+                                 Words{target("injected"), "waits", "condition", over()}}) {
         int requests = 0;
         for (bool was_killed = true; was_killed; ++requests) {
             SCOPED_TRACE(command[1] + ", killed behind request " + std::to_string(requests));

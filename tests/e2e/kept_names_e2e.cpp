@@ -164,7 +164,7 @@ TEST_F(KeptNames, of_two_builds_at_one_path_are_each_ones_own) {
             const Outcome outcome =
                 sample({"--quiet", "--force", "--freq", "10k", "-o", recording(), "--",
                         target("hot_reload"), target("reload_first" + suffix),
-                        target("reload_second" + suffix), way, "2"});
+                        target("reload_second" + suffix), way, "1"});
             ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
             const Recording seen{recording()};
             EXPECT_NEAR(seen.total_us("hot_first") / (told(outcome.out, "first_ns") / 1000), 1,

@@ -140,14 +140,15 @@ TEST_F(Parts, that_are_too_old_are_removed) {
 }
 
 TEST_F(Parts, take_no_more_room_than_they_may) {
-    int seconds = 2;
+    int seconds = 1;
     do {  // where samples are dear there are few
         for (const fs::path& part : parts()) {
             fs::remove(part);
         }
         seconds *= 4;
-        const Outcome outcome = record_in_parts({"--quiet", "--no-symbols", "--max-size", "100K"},
-                                                {target("three_leaves"), std::to_string(seconds)});
+        const Outcome outcome =
+            record_in_parts({"--quiet", "--no-symbols", "--max-size", "100K", "--rotate", "200ms"},
+                            {target("three_leaves"), std::to_string(seconds)});
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     } while (fs::exists(numbered(1)) && seconds < 100);
     std::uintmax_t bytes = 0;
